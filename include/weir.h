@@ -1,0 +1,209 @@
+/* weir.h - have I seen this before? On a stream without end, in memory that
+ * never grows.
+ *
+ *     weir *w;
+ *     struct weir_error error;
+ *     if (weir_open(&w, "rlbsbf memory=64M k=2", &error) != WEIR_OK)
+ *         die(error.text);
+ *     if (weir_observe(w, weir_hash(w, line, length)) == WEIR_NEW)
+ *         puts(line);
+ *     weir_close(w);
+ *
+ * A filter is opened from a sentence, shown hashed keys, and answers before it
+ * remembers. It can err in both ways, at rates that its configuration bounds:
+ * a new key taken for seen (false positive), a seen one forgotten (false
+ * negative).
+ *
+ * Threads: a handle belongs to one thread at a time; several may ask at once
+ * while nobody changes it. Different handles share nothing. */
+#ifndef WEIR_H
+#define WEIR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define WEIR_API __attribute__((visibility("default")))
+#else
+#define WEIR_API
+#endif
+
+typedef struct weir weir;
+
+/* ---- what can go wrong ---- */
+
+enum weir_status {
+    WEIR_OK = 0,
+    WEIR_BAD_CONFIG,  /* the sentence asks for what cannot be */
+    WEIR_NO_MEMORY,   /* the system gave no memory, or no randomness */
+    WEIR_BAD_DATA,    /* these bytes are not a saved filter, or a damaged one */
+    WEIR_MISMATCH,    /* two filters of different configuration */
+    WEIR_UNSUPPORTED, /* this filter cannot do that */
+    WEIR_WRITE_FAILED /* the sink refused bytes */
+};
+
+/* One sentence for a person: what was wrong, the value, what would be right.
+ * No line break, no full stop. Wherever an error is taken, NULL will do. */
+struct weir_error {
+    enum weir_status status;
+    char text[320];
+};
+
+/* ---- open and close ---- */
+
+/* Open a filter: "NAME knob=value ...". The name may be left out (rlbsbf), as
+ * may every knob; docs/filters.md lists them, weir_about() too. NULL means "".
+ * Without seed= the seed is random: filters that are to be merged, or to give
+ * the same verdicts twice, need one. On failure *out is NULL. */
+WEIR_API enum weir_status weir_open(weir **out, const char *config, struct weir_error *error);
+
+WEIR_API void weir_close(weir *w);
+
+/* A second filter in the same state; NULL if memory is short. */
+WEIR_API weir *weir_clone(const weir *w);
+
+/* Forget everything, as if just opened with the same seed. */
+WEIR_API void weir_clear(weir *w);
+
+/* ---- keys ---- */
+
+/* A key as a filter sees it: 128 hashed bits and how much it matters
+ * (0..2^32-1; only filters with importance= look at it). */
+struct weir_key {
+    uint64_t lo, hi;
+    uint32_t importance;
+};
+
+/* Key bytes as the caller has them. */
+struct weir_bytes {
+    const void *data;
+    size_t size;
+};
+
+/* Hash a key for this filter, and for others of the same seed and hash=.
+ * Importance is set to 1; assign it where it matters. */
+WEIR_API struct weir_key weir_hash(const weir *w, const void *data, size_t size);
+
+WEIR_API void weir_hash_many(const weir *w, const struct weir_bytes *bytes, size_t n,
+                             struct weir_key *keys);
+
+/* ---- observe and ask ---- */
+
+enum weir_verdict { WEIR_NEW = 0, WEIR_SEEN = 1 };
+
+/* Show one key to the filter: say whether it was probably seen before, then
+ * remember it. Cannot fail, never allocates. */
+WEIR_API enum weir_verdict weir_observe(weir *w, struct weir_key key);
+
+/* The same for n keys in order, several times as fast: memory is fetched ahead.
+ * verdicts[i] becomes 0 (new) or 1 (seen); verdicts and bytes of the filter are
+ * exactly those that one by one would give. */
+WEIR_API void weir_observe_many(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
+
+/* Say whether a key was probably seen, without remembering it. */
+WEIR_API enum weir_verdict weir_ask(const weir *w, struct weir_key key);
+
+WEIR_API void weir_ask_many(const weir *w, const struct weir_key *keys, size_t n,
+                            uint8_t *verdicts);
+
+/* Take back one showing of a key. WEIR_UNSUPPORTED where the filter cannot;
+ * *was_there, if not NULL, says whether there was anything to forget.
+ * Forgetting what was never shown makes others be forgotten. */
+WEIR_API enum weir_status weir_forget(weir *w, struct weir_key key, bool *was_there,
+                                      struct weir_error *error);
+
+/* Add to a filter all that another of the same configuration and seed has
+ * seen. WEIR_MISMATCH or WEIR_UNSUPPORTED leave it as it was. */
+WEIR_API enum weir_status weir_merge(weir *into, const weir *from, struct weir_error *error);
+
+/* ---- what it knows of itself ---- */
+
+struct weir_stats {
+    uint64_t memory; /* bytes of cells, at most what memory= asked for */
+    uint64_t bytes;  /* all that the handle occupies */
+    uint64_t shown;  /* keys observed, of which */
+    uint64_t seen;   /* were said to be seen, and */
+    uint64_t fresh;  /* to be new */
+    double fill;     /* share of cells in use */
+    double error;    /* chance that a new key would be taken for seen now */
+};
+
+/* Reads at most four million cells: some milliseconds. */
+WEIR_API struct weir_stats weir_stats(const weir *w);
+
+/* The configuration in full, with every choice made: a sentence that opens an
+ * equal filter. Returns its length; cuts off at size - 1. */
+WEIR_API size_t weir_config(const weir *w, char *buffer, size_t size);
+
+/* ---- save and load ---- */
+
+/* Takes size bytes; returns false to stop the writing. */
+typedef bool (*weir_sink)(void *context, const void *data, size_t size);
+
+/* Bytes that saving will take. Does not change while the filter lives. */
+WEIR_API size_t weir_saved_size(const weir *w);
+
+/* Save into a buffer of at least that many bytes; returns them, or 0 if the
+ * buffer is too small. */
+WEIR_API size_t weir_save(const weir *w, void *buffer, size_t size);
+
+/* Save through a sink: WEIR_OK or WEIR_WRITE_FAILED. */
+WEIR_API enum weir_status weir_write(const weir *w, weir_sink sink, void *context);
+
+/* Load the filter that data begins with. Any bytes give a usable filter or an
+ * error. *used, if not NULL, gets the bytes it took: another part may follow. */
+WEIR_API enum weir_status weir_load(weir **out, const void *data, size_t size, size_t *used,
+                                    struct weir_error *error);
+
+/* ---- files of several parts ---- */
+
+/* Saved data is a sequence of parts, each with its kind, length and checksum
+ * (docs/format.md): shards of one filter, or a filter and a program's notes on
+ * it. weir_write() writes one part; these write and read the others. */
+enum weir_part_kind { WEIR_PART_FILTER = 1, WEIR_PART_NOTE = 2 };
+
+struct weir_part {
+    uint32_t kind;
+    const void *body;
+    size_t body_size;
+    size_t size; /* of the whole part: the next begins after as many bytes */
+};
+
+/* Look at the part that data begins with: WEIR_OK, or WEIR_BAD_DATA if it is
+ * none, is cut off or damaged. */
+WEIR_API enum weir_status weir_part_read(const void *data, size_t size, struct weir_part *part,
+                                         struct weir_error *error);
+
+WEIR_API enum weir_status weir_part_write(uint32_t kind, const void *body, size_t size,
+                                          weir_sink sink, void *context);
+
+/* ---- which filters there are ---- */
+
+struct weir_about {
+    const char *name;
+    const char *idea; /* one line */
+};
+
+/* The i-th filter, or NULL after the last. */
+WEIR_API const struct weir_about *weir_about(size_t i);
+
+/* The j-th knob of that filter and what it takes, or NULL after the last. */
+struct weir_knob {
+    const char *name;
+    const char *takes; /* "a whole number from 1 to 32" */
+    const char *does;  /* "hash functions" */
+};
+WEIR_API const struct weir_knob *weir_about_knob(size_t i, size_t j);
+
+WEIR_API const char *weir_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

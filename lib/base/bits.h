@@ -1,0 +1,56 @@
+/* bits.h - 128-bit products and little-endian bytes.
+ *
+ * The two products that everything random in weir is made of, and the byte
+ * order that everything saved is written in. */
+#ifndef WEIR_BASE_BITS_H
+#define WEIR_BASE_BITS_H
+
+#include <stdint.h>
+
+__extension__ typedef unsigned __int128 bits_u128;
+
+/* The upper half of a * b: maps a uniform 64-bit a onto 0..b-1 without a
+ * division, and with a bias below b / 2^64. */
+static inline uint64_t bits_scale(uint64_t a, uint64_t b)
+{
+    return (uint64_t)(((bits_u128)a * b) >> 64);
+}
+
+/* Both halves of a * b folded together: every input bit reaches every output
+ * bit. */
+static inline uint64_t bits_fold(uint64_t a, uint64_t b)
+{
+    bits_u128 product = (bits_u128)a * b;
+
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static inline uint32_t bits_load32(const uint8_t *p)
+{
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static inline uint64_t bits_load64(const uint8_t *p)
+{
+    return (uint64_t)bits_load32(p) | (uint64_t)bits_load32(p + 4) << 32;
+}
+
+static inline void bits_store16(uint8_t *p, uint32_t v)
+{
+    p[0] = (uint8_t)v;
+    p[1] = (uint8_t)(v >> 8);
+}
+
+static inline void bits_store32(uint8_t *p, uint32_t v)
+{
+    bits_store16(p, v);
+    bits_store16(p + 2, v >> 16);
+}
+
+static inline void bits_store64(uint8_t *p, uint64_t v)
+{
+    bits_store32(p, (uint32_t)v);
+    bits_store32(p + 4, (uint32_t)(v >> 32));
+}
+
+#endif

@@ -1,0 +1,34 @@
+/* hash.h - key bytes -> 128 bits, and 128 bits -> places.
+ *
+ * XXH3 is the fast hash, SipHash-2-4 the keyed one for keys that strangers
+ * choose; both are keyed by the filter's seed.
+ *
+ * hash_word(h, i) gives as many 64-bit words as a filter needs from one hash.
+ * The first two are the hash itself. Those after mix both halves anew by a
+ * folded product, so that two keys that share places i and j share no others
+ * (as they would with the usual h1 + i*h2 at small k; tests/base.c measures
+ * it). */
+#ifndef WEIR_BASE_HASH_H
+#define WEIR_BASE_HASH_H
+
+#include <stddef.h>
+
+#include "bits.h"
+
+struct hash128 {
+    uint64_t lo, hi;
+};
+
+struct hash128 hash_fast(const void *data, size_t size, uint64_t seed);
+struct hash128 hash_keyed(const void *data, size_t size, uint64_t seed);
+
+static inline uint64_t hash_word(uint64_t lo, uint64_t hi, uint32_t i)
+{
+    if (i == 0)
+        return lo;
+    if (i == 1)
+        return hi;
+    return bits_fold(lo + i * UINT64_C(0xa0761d6478bd642f), hi ^ i * UINT64_C(0xe7037ed1a0b428db));
+}
+
+#endif

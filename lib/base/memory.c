@@ -1,0 +1,31 @@
+/* memory.c - see memory.h. */
+#include "memory.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define LINE 64
+#define HUGE_PAGE (UINT64_C(2) << 20)
+
+void *memory_open(uint64_t bytes, void **allocation)
+{
+    uint64_t align = bytes < HUGE_PAGE ? LINE : HUGE_PAGE;
+
+    if (bytes > SIZE_MAX - align)
+        return NULL;
+    *allocation = calloc(1, (size_t)(bytes + align));
+    if (!*allocation)
+        return NULL;
+    uintptr_t at = ((uintptr_t)*allocation + align - 1) / align * align;
+#ifdef MADV_HUGEPAGE
+    if (align == HUGE_PAGE)
+        (void)madvise((void *)at, (size_t)(bytes / HUGE_PAGE * HUGE_PAGE), MADV_HUGEPAGE);
+#endif
+    return (void *)at;
+}
+
+void memory_close(void *allocation)
+{
+    free(allocation);
+}

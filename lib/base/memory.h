@@ -1,0 +1,13 @@
+/* memory.h - one zeroed block on a cache line; from 2 MiB up on a huge page,
+ * which the system is asked for. Pages that are never used are never there. */
+#ifndef WEIR_BASE_MEMORY_H
+#define WEIR_BASE_MEMORY_H
+
+#include <stdint.h>
+
+/* The block, and in *allocation what memory_close() takes; NULL if there is
+ * none. */
+void *memory_open(uint64_t bytes, void **allocation);
+void memory_close(void *allocation);
+
+#endif

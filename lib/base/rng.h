@@ -1,0 +1,47 @@
+/* rng.h - random numbers by counter.
+ *
+ * A draw is a pure function of (seed, arrival, number of the draw): a Weyl
+ * sequence through one folded product. Nothing is kept between arrivals, so
+ *   - saving a filter saves its generator: the seed and the arrivals shown;
+ *   - touch() can know, thirty arrivals early, what admit() will clear. */
+#ifndef WEIR_BASE_RNG_H
+#define WEIR_BASE_RNG_H
+
+#include <stdbool.h>
+
+#include "bits.h"
+
+#define RNG_STEP 0x9e3779b97f4a7c15u /* 2^64 / golden ratio: odd, well spread */
+#define RNG_TWIST 0xd1342543de82ef95u
+
+struct rng {
+    uint64_t state;
+};
+
+/* The generator of one arrival. */
+static inline struct rng rng_at(uint64_t seed, uint64_t arrival)
+{
+    uint64_t x = seed + arrival * RNG_STEP;
+
+    return (struct rng){bits_fold(x, x ^ RNG_TWIST)};
+}
+
+static inline uint64_t rng_next(struct rng *r)
+{
+    r->state += RNG_STEP;
+    return bits_fold(r->state, r->state ^ RNG_TWIST);
+}
+
+/* Uniform in 0..n-1. */
+static inline uint64_t rng_below(struct rng *r, uint64_t n)
+{
+    return bits_scale(rng_next(r), n);
+}
+
+/* True with probability part / whole. */
+static inline bool rng_chance(struct rng *r, uint64_t part, uint64_t whole)
+{
+    return rng_below(r, whole) < part;
+}
+
+#endif

@@ -1,0 +1,77 @@
+/* config.h - what a sentence such as "rlbsbf memory=64M k=2" asks for.
+ *
+ * plan() of the filter completes it: after that every knob the filter has is
+ * set, and the sentence written from it opens the same filter again. fpr is the
+ * exception: it is a wish that plan() turns into the others, and is not kept. */
+#ifndef WEIR_CONFIG_H
+#define WEIR_CONFIG_H
+
+#include <weir.h>
+
+#include "importance.h"
+
+enum knob {
+    KNOB_MEMORY,
+    KNOB_CAPACITY,
+    KNOB_FPR,
+    KNOB_K,
+    KNOB_CELL,
+    KNOB_DECAY,
+    KNOB_P_STAR,
+    KNOB_WINDOW,
+    KNOB_SLICES,
+    KNOB_IMPORTANCE,
+    KNOB_HASH,
+    KNOB_SEED,
+    KNOBS
+};
+
+#define HAS(knob) (1u << (knob))
+#define HAS_ALWAYS (HAS(KNOB_MEMORY) | HAS(KNOB_HASH) | HAS(KNOB_SEED))
+
+#define K_MAX 32
+#define SLICES_MAX 128
+#define MEMORY_DEFAULT (UINT64_C(64) << 23) /* bits: 64 MiB */
+
+struct config {
+    const struct weir_ops *ops;
+    uint32_t given;  /* HAS(knob) of those the sentence named */
+    uint64_t memory; /* bits */
+    uint64_t capacity;
+    double fpr;
+    uint64_t k;
+    uint64_t cell; /* bits per cell */
+    uint64_t decay;
+    uint64_t p_star; /* billionths */
+    uint64_t window;
+    uint64_t slices;
+    struct importance importance;
+    uint64_t hash; /* 0 fast, 1 keyed */
+    uint64_t seed;
+};
+
+static inline bool config_has(const struct config *c, enum knob knob)
+{
+    return c->given & HAS(knob);
+}
+
+/* Read a sentence; false leaves a sentence of our own in error. */
+bool config_read(const char *sentence, struct config *c, struct weir_error *error);
+
+/* Write the completed configuration: name first, then its knobs. */
+size_t config_write(const struct config *c, char *buffer, size_t size);
+
+/* The first knob in which two configurations differ, as "seed=1"; NULL if none
+ * does. Buffers of 64 bytes. */
+bool config_differ(const struct config *a, const struct config *b, char *of_a, char *of_b);
+
+/* For plan(): k is the smallest one whose error keeps under fpr=, or what was
+ * given, or the fallback; false if fpr= cannot be kept. */
+bool config_choose_k(struct config *c, double (*error_of)(uint64_t k), uint64_t fallback,
+                     struct weir_error *error);
+
+/* For plan(): the refusal "fpr=0.001: bloom with k=2 settles at 0.01, ...". */
+bool config_refuse_fpr(const struct config *c, double reached, const char *advice,
+                       struct weir_error *error);
+
+#endif

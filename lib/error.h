@@ -1,0 +1,12 @@
+/* error.h - putting one sentence together. */
+#ifndef WEIR_ERROR_H
+#define WEIR_ERROR_H
+
+#include <weir.h>
+
+/* Fill in error, if there is one, with the strings up to NULL, and return the
+ * status. */
+enum weir_status error_say(struct weir_error *error, enum weir_status status, ...)
+    __attribute__((sentinel));
+
+#endif

@@ -1,0 +1,75 @@
+/* bloom.c - Bloom's filter (Bloom 1970; lectures 001, 002).
+ *
+ * One array of m bits; a key sets k of them, and is seen if all k are set.
+ * Never forgets, so never a false negative; but it fills up: past its capacity
+ * the error grows towards 1. The best there is for a stream that fits.
+ *
+ * Price: k cache lines per key; 1.44 log2(1/error) bits per key when full. */
+#include "filter.h"
+#include "theory/bloom.h"
+#include "sizing.h"
+
+static bool plan(struct config *c, struct shape *s, struct weir_error *error)
+{
+    if (!size_by_capacity(c, 1, error))
+        return false;
+    shape_planes(s, c, 1, 1);
+    s->lines = (uint32_t)c->k;
+    return true;
+}
+
+static double error_now(const weir *w)
+{
+    struct cells bits = plane(w, 0);
+
+    return bloom_error_at(cells_fill(&bits), w->config.k);
+}
+
+static inline void touch(const weir *w, struct weir_key key)
+{
+    struct cells bits = plane(w, 0);
+
+    for (uint32_t i = 0; i < w->config.k; i++)
+        bit_touch(&bits, place(key, i, bits.n));
+}
+
+static inline void evict(const weir *w, uint64_t arrival)
+{
+    (void)w, (void)arrival; /* never */
+}
+
+static bool probe(const weir *w, struct weir_key key)
+{
+    struct cells bits = plane(w, 0);
+    bool seen = true;
+
+    for (uint32_t i = 0; i < w->config.k; i++)
+        seen &= bit_get(&bits, place(key, i, bits.n));
+    return seen;
+}
+
+static inline void admit(weir *w, struct weir_key key, bool seen)
+{
+    struct cells bits = plane(w, 0);
+
+    (void)seen;
+    for (uint32_t i = 0; i < w->config.k; i++)
+        bit_set(&bits, place(key, i, bits.n));
+}
+
+static void merge(weir *into, const weir *from)
+{
+    for (uint64_t i = 0; i < into->stride; i++)
+        into->cells[i] |= from->cells[i];
+}
+
+#include "loops.h"
+
+const struct weir_ops weir_filter_bloom = {
+    .about = {"bloom", "never forgets, fills up: the best for a stream that fits"},
+    .knobs = HAS_ALWAYS | HAS(KNOB_CAPACITY) | HAS(KNOB_FPR) | HAS(KNOB_K),
+    .plan = plan,
+    .error = error_now,
+    .merge = merge,
+    FILTER_LOOPS,
+};

@@ -1,0 +1,112 @@
+/* counting.c - the counting Bloom filter (Fan et al. 2000): Bloom's filter with
+ * counters, so that keys can be taken back.
+ *
+ * Every showing adds one to the key's k cells, every forgetting takes one off;
+ * a key is seen if none of its cells is zero. A cell that has reached its top
+ * stays there for ever: it no longer knows its count, and lowering it could
+ * forget others. So a key shown twice must be forgotten twice, and forgetting
+ * only what was shown never makes another key be missed.
+ *
+ * Price: k cache lines per key, and the bits of a cell times Bloom's memory. */
+#include "filter.h"
+#include "sizing.h"
+#include "theory/bloom.h"
+
+#define CELL_DEFAULT 4 /* overflows once in 10^15 cells at the best load */
+
+static bool plan(struct config *c, struct shape *s, struct weir_error *error)
+{
+    if (!config_has(c, KNOB_CELL))
+        c->cell = CELL_DEFAULT;
+    if (!size_by_capacity(c, c->cell, error))
+        return false;
+    shape_planes(s, c, 1, (uint32_t)c->cell);
+    s->lines = (uint32_t)c->k;
+    return true;
+}
+
+static double error_now(const weir *w)
+{
+    struct cells cells = plane(w, 0);
+
+    return bloom_error_at(cells_fill(&cells), w->config.k);
+}
+
+static inline void touch(const weir *w, struct weir_key key)
+{
+    struct cells cells = plane(w, 0);
+
+    for (uint32_t i = 0; i < w->config.k; i++)
+        cells_touch(&cells, place(key, i, cells.n));
+}
+
+static inline void evict(const weir *w, uint64_t arrival)
+{
+    (void)w, (void)arrival; /* never */
+}
+
+static bool probe(const weir *w, struct weir_key key)
+{
+    struct cells cells = plane(w, 0);
+    bool seen = true;
+
+    for (uint32_t i = 0; i < w->config.k; i++)
+        seen &= cells_get(&cells, place(key, i, cells.n)) != 0;
+    return seen;
+}
+
+/* Add one to a cell, or take one off; the top is kept in both directions. */
+static inline void step(struct cells *cells, uint64_t i, uint32_t by)
+{
+    uint32_t old = cells_get(cells, i);
+
+    if (old != cells_top(cells))
+        cells_set(cells, i, old + by);
+}
+
+static inline void admit(weir *w, struct weir_key key, bool seen)
+{
+    struct cells cells = plane(w, 0);
+
+    (void)seen; /* repeats count too */
+    for (uint32_t i = 0; i < w->config.k; i++)
+        step(&cells, place(key, i, cells.n), 1);
+}
+
+static bool forget(weir *w, struct weir_key key)
+{
+    struct cells cells = plane(w, 0);
+
+    if (!probe(w, key))
+        return false;
+    for (uint32_t i = 0; i < w->config.k; i++) {
+        uint64_t at = place(key, i, cells.n);
+
+        if (cells_get(&cells, at))
+            step(&cells, at, (uint32_t)-1);
+    }
+    return true;
+}
+
+static void merge(weir *into, const weir *from)
+{
+    struct cells a = plane(into, 0), b = plane(from, 0);
+
+    for (uint64_t i = 0; i < a.n; i++) {
+        uint32_t sum = cells_get(&a, i) + cells_get(&b, i);
+
+        cells_set(&a, i, sum < cells_top(&a) ? sum : cells_top(&a));
+    }
+}
+
+#include "loops.h"
+
+const struct weir_ops weir_filter_counting = {
+    .about = {"counting", "Bloom's filter with counters: keys can be forgotten again"},
+    .knobs = HAS_ALWAYS | HAS(KNOB_CAPACITY) | HAS(KNOB_FPR) | HAS(KNOB_K) | HAS(KNOB_CELL),
+    .plan = plan,
+    .error = error_now,
+    .forget = forget,
+    .merge = merge,
+    FILTER_LOOPS,
+};

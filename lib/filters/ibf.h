@@ -1,0 +1,55 @@
+/* ibf.h - what the three importance-aware filters share (000, Bhoraskar et al.
+ * 2013): as SBF, but a cell is raised to the class of its key's importance, and
+ * the P cells to lower are drawn one by one. Raised, never lowered, by an
+ * insertion (Algorithm 1 as printed would lift an unimportant key's cell to the
+ * top; the text and the Markov chain say otherwise). */
+#ifndef WEIR_IBF_H
+#define WEIR_IBF_H
+
+#include "stable.h"
+
+/* The settings of 000. */
+#define K_DEFAULT 5
+#define CELL_DEFAULT 3
+#define DECAY_DEFAULT 10
+
+#define IBF_KNOBS                                                                                  \
+    (HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K) | HAS(KNOB_CELL) | HAS(KNOB_DECAY) |                 \
+     HAS(KNOB_IMPORTANCE))
+
+/* fpr= is kept whatever the mix of importance: as if all were of the top. */
+static bool plan_ibf(struct config *c, struct shape *s,
+                     double (*error_of)(uint32_t top, uint64_t k, double decay, double cells),
+                     struct weir_error *error)
+{
+    if (!config_has(c, KNOB_CELL))
+        c->cell = CELL_DEFAULT;
+    if (!config_has(c, KNOB_K))
+        c->k = K_DEFAULT;
+    if (!config_has(c, KNOB_IMPORTANCE))
+        c->importance.mode = IMPORTANCE_PERCENTILE;
+    shape_planes(s, c, 1, (uint32_t)c->cell);
+    uint32_t top = (1u << c->cell) - 1;
+
+    if (!config_has(c, KNOB_DECAY))
+        c->decay = DECAY_DEFAULT;
+    if (config_has(c, KNOB_FPR) && !config_has(c, KNOB_DECAY))
+        c->decay = stable_least_decay(c->fpr, top, c->k, (double)s->cells, error_of);
+    double reached = error_of(top, c->k, (double)c->decay, (double)s->cells);
+    if (config_has(c, KNOB_FPR) && reached > c->fpr)
+        return config_refuse_fpr(c, reached, "leave decay out, or allow more", error);
+    s->lines = (uint32_t)(c->k + c->decay);
+    return true;
+}
+
+/* The class of a key, 1..classes; the sample learns from every arrival. */
+static inline uint32_t class_of(weir *w, struct weir_key key, uint32_t classes)
+{
+    const struct importance *imp = &w->config.importance;
+
+    if (importance_samples(imp))
+        sample_take(&w->sample, key.importance, w->shown, w->config.seed);
+    return importance_class(imp, &w->sample, key.importance, classes);
+}
+
+#endif

@@ -1,0 +1,29 @@
+/* ibf_mc.c - importance-aware Bloom filter, M classes (000, Algorithm 2).
+ *
+ * Each arrival lowers P cells drawn at random, then raises its K cells to its
+ * class, 1 for the least important to M for the most. Where unimportant keys
+ * abound this keeps far more cells empty than SBF, and the important longer.
+ *
+ * Price: K + P cache lines per key, 15 with the settings of 000; unimportant
+ * keys are forgotten almost at once. */
+#include "random_decay.h"
+
+static inline void admit(weir *w, struct weir_key key, bool seen)
+{
+    uint32_t level = class_of(w, key, (1u << w->config.cell) - 1);
+
+    (void)seen;
+    decay(w);
+    raise(w, key, level);
+}
+
+#include "loops.h"
+
+const struct weir_ops weir_filter_ibf_mc = {
+    .about = {"ibf-mc", "as sbf, but a key fades the later the more important: a class per level"},
+    .knobs = IBF_KNOBS,
+    .plan = plan,
+    .error = error_now,
+    .merge = merge,
+    FILTER_LOOPS,
+};

@@ -1,0 +1,30 @@
+/* random_decay.h - lowering P cells, each drawn by itself (IBF-2C, IBF-MC). */
+#ifndef WEIR_RANDOM_DECAY_H
+#define WEIR_RANDOM_DECAY_H
+
+#include "ibf.h"
+
+static bool plan(struct config *c, struct shape *s, struct weir_error *error)
+{
+    return plan_ibf(c, s, stable_error, error);
+}
+
+static inline void evict(const weir *w, uint64_t arrival)
+{
+    struct cells cells = plane(w, 0);
+    struct rng r = draws(w, arrival);
+
+    for (uint32_t i = 0; i < w->config.decay; i++)
+        cells_touch(&cells, rng_below(&r, cells.n));
+}
+
+static inline void decay(weir *w)
+{
+    struct cells cells = plane(w, 0);
+    struct rng r = draws(w, w->shown);
+
+    for (uint32_t i = 0; i < w->config.decay; i++)
+        cells_lower(&cells, rng_below(&r, cells.n));
+}
+
+#endif

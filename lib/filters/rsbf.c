@@ -1,0 +1,43 @@
+/* rsbf.c - reservoir sampling based Bloom filter (004, Algorithm 1), as its
+ * text has it.
+ *
+ * The first s records are inserted. After that one reported new is inserted
+ * with probability s/i, and one random bit of each array is cleared with it;
+ * once s/i < p*, every one reported new replaces as many bits as it sets. The
+ * fill rises to 1 - 1/e, then falls to a half and stays.
+ *
+ * Price: 2k cache lines per new key. Between s and s/p* records it knowingly
+ * ignores new keys: repeats of those are missed. */
+#include "reservoir.h"
+
+static bool plan(struct config *c, struct shape *s, struct weir_error *error)
+{
+    return plan_reservoir(c, s, sampled_error_rsbf, error);
+}
+
+static inline void admit(weir *w, struct weir_key key, bool seen)
+{
+    struct rng r = draws(w, w->shown);
+    uint64_t s = w->shape.cells, i = w->shown + 1;
+
+    if (seen)
+        return;
+    bool chosen = rng_chance(&r, s, i);
+    if (is_late(w, i)) {
+        replace(w, key, &r);
+    } else if (chosen) {
+        if (i > s)
+            clear_one_each(w, &r);
+        insert(w, key);
+    }
+}
+
+#include "loops.h"
+
+const struct weir_ops weir_filter_rsbf = {
+    .about = {"rsbf", "inserts ever fewer new keys, as a reservoir sample does"},
+    .knobs = RESERVOIR_KNOBS,
+    .plan = plan,
+    .error = error_now,
+    FILTER_LOOPS,
+};

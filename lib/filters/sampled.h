@@ -1,0 +1,53 @@
+/* sampled.h - what the four filters of 004 (Bera et al. 2012) share: k arrays
+ * of s bits, a bit of each per key. They differ in which arrivals are inserted
+ * and which bits make room. */
+#ifndef WEIR_SAMPLED_H
+#define WEIR_SAMPLED_H
+
+#include "filter.h"
+#include "theory/sampled.h"
+
+#define K_DEFAULT 2 /* as in Tables 4 to 9 */
+
+/* Each array has a line for the key's bit and one for the bit it clears. */
+static bool plan_arrays(const struct config *c, struct shape *s)
+{
+    shape_planes(s, c, (uint32_t)c->k, 1);
+    s->lines = (uint32_t)(2 * c->k);
+    return true;
+}
+
+static double error_now(const weir *w)
+{
+    double all = 1;
+
+    for (uint32_t i = 0; i < w->config.k; i++) {
+        struct cells bits = plane(w, i);
+
+        all *= cells_fill(&bits);
+    }
+    return all;
+}
+
+static inline void touch(const weir *w, struct weir_key key)
+{
+    for (uint32_t i = 0; i < w->config.k; i++) {
+        struct cells bits = plane(w, i);
+
+        bit_touch(&bits, place(key, i, bits.n));
+    }
+}
+
+static bool probe(const weir *w, struct weir_key key)
+{
+    bool seen = true;
+
+    for (uint32_t i = 0; i < w->config.k; i++) {
+        struct cells bits = plane(w, i);
+
+        seen &= bit_get(&bits, place(key, i, bits.n));
+    }
+    return seen;
+}
+
+#endif

@@ -1,0 +1,68 @@
+/* sbf.c - the stable Bloom filter (Deng and Rafiei 2006; the baseline of 000
+ * and 004).
+ *
+ * One array of d-bit cells. Each arrival lowers P cells, then sets its own K to
+ * the top; a key is seen if none of its K cells is zero. What is not shown
+ * again fades, so the share of empty cells, and with it the error, settles.
+ * The P cells lie side by side from a random start: one cache miss, not P.
+ *
+ * Price: K + 1 cache lines per key; 4.6 times the least possible bits per
+ * remembered key at 1 % error. */
+#include "stable.h"
+
+#define FPR_DEFAULT 0.01
+
+static bool plan(struct config *c, struct shape *s, struct weir_error *error)
+{
+    if (!config_has(c, KNOB_CELL))
+        c->cell = 1;
+    shape_planes(s, c, 1, (uint32_t)c->cell);
+    uint32_t top = (1u << c->cell) - 1;
+    double cells = (double)s->cells, fpr = config_has(c, KNOB_FPR) ? c->fpr : FPR_DEFAULT;
+
+    if (!config_has(c, KNOB_K))
+        c->k = stable_best_k(fpr, top, cells);
+    if (!config_has(c, KNOB_DECAY))
+        c->decay = stable_decay(fpr, top, c->k, cells);
+    if (c->decay > s->cells / 2)
+        c->decay = s->cells / 2;
+    double reached = stable_error(top, c->k, (double)c->decay, cells);
+    if (config_has(c, KNOB_FPR) && reached > fpr)
+        return config_refuse_fpr(c, reached, "leave decay out, or allow more", error);
+    s->lines = (uint32_t)(c->k + 1 + c->decay * c->cell / 512);
+    return true;
+}
+
+static inline uint64_t start_of_run(const weir *w, uint64_t arrival, uint64_t n)
+{
+    struct rng r = draws(w, arrival);
+
+    return rng_below(&r, n);
+}
+
+static inline void evict(const weir *w, uint64_t arrival)
+{
+    struct cells cells = plane(w, 0);
+
+    cells_touch(&cells, start_of_run(w, arrival, cells.n));
+}
+
+static inline void admit(weir *w, struct weir_key key, bool seen)
+{
+    struct cells cells = plane(w, 0);
+
+    (void)seen; /* what is shown again is refreshed */
+    cells_lower_run(&cells, start_of_run(w, w->shown, cells.n), w->config.decay);
+    raise(w, key, cells_top(&cells));
+}
+
+#include "loops.h"
+
+const struct weir_ops weir_filter_sbf = {
+    .about = {"sbf", "stable Bloom filter: what is not shown again fades"},
+    .knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K) | HAS(KNOB_CELL) | HAS(KNOB_DECAY),
+    .plan = plan,
+    .error = error_now,
+    .merge = merge,
+    FILTER_LOOPS,
+};

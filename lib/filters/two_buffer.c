@@ -1,0 +1,128 @@
+/* two_buffer.c - two Bloom filters that take turns (Yoon 2010, "A2").
+ *
+ * New keys go into the active buffer; when it has taken `window` of them, the
+ * older buffer is emptied and becomes the active one. A key is seen if either
+ * has it; found in the older only, it is inserted again, so that what keeps
+ * coming stays. The last `window` distinct keys, and so the last `window`
+ * records, are seen for certain; two windows later a key is gone.
+ *
+ * Both buffers use the same places: they are the two bits of one 2-bit cell,
+ * which halves the cache lines.
+ *
+ * Price: k cache lines per key, a sweep of all memory once per window; about
+ * twice the least possible bits per remembered key. */
+#include "filter.h"
+#include "theory/bloom.h"
+#include "theory/window.h"
+
+#define FPR_DEFAULT 0.01
+#define ACTIVE 0 /* register: which buffer, 0 or 1 */
+#define TAKEN 1  /* register: keys that it has taken */
+
+static uint64_t choose_k(const struct config *c, double fpr)
+{
+    if (config_has(c, KNOB_K))
+        return c->k;
+    if (config_has(c, KNOB_WINDOW) && config_has(c, KNOB_MEMORY))
+        return bloom_best_k((double)(c->memory / 2), (double)c->window);
+    return two_buffer_best_k(fpr);
+}
+
+static bool plan(struct config *c, struct shape *s, struct weir_error *error)
+{
+    double fpr = config_has(c, KNOB_FPR) ? c->fpr : FPR_DEFAULT;
+
+    c->k = choose_k(c, fpr);
+    if (config_has(c, KNOB_WINDOW) && !config_has(c, KNOB_MEMORY))
+        c->memory = 2 * (256 + (uint64_t)((double)c->window / two_buffer_window(1, fpr, c->k)));
+    shape_planes(s, c, 1, 2);
+    if (!config_has(c, KNOB_WINDOW))
+        c->window = 1 + (uint64_t)two_buffer_window((double)s->cells, fpr, c->k);
+    double reached = two_buffer_error((double)s->cells, (double)c->window - 1, c->k);
+    if (config_has(c, KNOB_FPR) && reached > fpr)
+        return config_refuse_fpr(c, reached, "give it more memory or a smaller window", error);
+    s->lines = (uint32_t)c->k;
+    s->registers = 2;
+    return true;
+}
+
+/* Which of a key's buffers hold it: bit 0 and bit 1. */
+static inline uint32_t buffers_with(const weir *w, struct weir_key key)
+{
+    struct cells cells = plane(w, 0);
+    uint32_t both = 3;
+
+    for (uint32_t i = 0; i < w->config.k; i++)
+        both &= cells_get(&cells, place(key, i, cells.n));
+    return both;
+}
+
+static double error_now(const weir *w)
+{
+    struct cells cells = plane(w, 0);
+    double fill[2];
+
+    cells_fill_bits(&cells, fill);
+    return 1 -
+           (1 - bloom_error_at(fill[0], w->config.k)) * (1 - bloom_error_at(fill[1], w->config.k));
+}
+
+static inline void touch(const weir *w, struct weir_key key)
+{
+    struct cells cells = plane(w, 0);
+
+    for (uint32_t i = 0; i < w->config.k; i++)
+        cells_touch(&cells, place(key, i, cells.n));
+}
+
+static inline void evict(const weir *w, uint64_t arrival)
+{
+    (void)w, (void)arrival; /* a whole buffer at a time */
+}
+
+static bool probe(const weir *w, struct weir_key key)
+{
+    return buffers_with(w, key) != 0;
+}
+
+static void take_turns(weir *w)
+{
+    uint8_t keep = w->reg[ACTIVE] == 0 ? 0x55 : 0xaa; /* the lower bits, or the upper */
+
+    for (uint64_t i = 0; i < w->stride; i++)
+        w->cells[i] &= keep;
+    w->reg[ACTIVE] ^= 1;
+    w->reg[TAKEN] = 0;
+}
+
+static inline void admit(weir *w, struct weir_key key, bool seen)
+{
+    struct cells cells = plane(w, 0);
+
+    if (seen && buffers_with(w, key) >> w->reg[ACTIVE] & 1)
+        return;
+    if (w->reg[TAKEN] == w->config.window)
+        take_turns(w);
+    for (uint32_t i = 0; i < w->config.k; i++) {
+        uint64_t at = place(key, i, cells.n);
+
+        cells_set(&cells, at, cells_get(&cells, at) | 1u << w->reg[ACTIVE]);
+    }
+    w->reg[TAKEN]++;
+}
+
+static bool check(const weir *w)
+{
+    return w->reg[ACTIVE] <= 1 && w->reg[TAKEN] <= w->config.window;
+}
+
+#include "loops.h"
+
+const struct weir_ops weir_filter_two_buffer = {
+    .about = {"two-buffer", "two Bloom filters in turn: a window of the latest keys"},
+    .knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K) | HAS(KNOB_WINDOW),
+    .plan = plan,
+    .error = error_now,
+    .check = check,
+    FILTER_LOOPS,
+};

@@ -1,0 +1,110 @@
+/* theory/stable.c - see stable.h. */
+#include "stable.h"
+
+#include <math.h>
+
+#define K_MOST 32
+#define DECAY_MOST 100000
+
+void stable_law(const double *mix, uint32_t top, double k, double decay, double *law)
+{
+    double r = decay / k, at_least = 0, above = 0;
+
+    for (uint32_t i = top; i > 0; i--) {
+        at_least += mix[i];
+        double t = (at_least + r * above) / (at_least + r);
+        law[i] = t - above;
+        above = t;
+    }
+    law[0] = 1 - above;
+}
+
+/* H makes the law implicit: sweep from the top for a guessed H, and bisect on
+ * the H that comes out equal to the guess. With x = r / H each level follows
+ * from those above: A_i (1 - T_(i+1) - V_i) = V_i x / i. */
+static double sweep_h(const double *mix, uint32_t top, double x, double *law)
+{
+    double at_least = 0, above = 0, harmonic = 0;
+
+    for (uint32_t i = top; i > 0; i--) {
+        at_least += mix[i];
+        law[i] = at_least > 0 ? at_least * (1 - above) / (at_least + x / i) : 0;
+        above += law[i];
+        harmonic += law[i] / i;
+    }
+    law[0] = 1 - above;
+    return harmonic;
+}
+
+void stable_law_h(const double *mix, uint32_t top, double k, double decay, double *law)
+{
+    double r = decay / k, lo = 1e-12, hi = 1;
+
+    for (int i = 0; i < 100; i++) {
+        double guess = (lo + hi) / 2;
+
+        if (sweep_h(mix, top, r / guess, law) > guess)
+            lo = guess;
+        else
+            hi = guess;
+    }
+}
+
+double stable_empty(uint32_t top, double k, double decay, double cells)
+{
+    return pow(1 + 1 / (decay * (1 / k - 1 / cells)), -(double)top);
+}
+
+double stable_error_at(double fill, uint64_t k)
+{
+    return pow(fill, (double)k);
+}
+
+double stable_error(uint32_t top, uint64_t k, double decay, double cells)
+{
+    return stable_error_at(1 - stable_empty(top, (double)k, decay, cells), k);
+}
+
+double stable_error_h(uint32_t top, uint64_t k, double decay, double cells)
+{
+    double mix[STABLE_CLASSES + 1] = {0}, law[STABLE_CLASSES + 1];
+
+    (void)cells;
+    mix[top] = 1;
+    stable_law_h(mix, top, (double)k, decay, law);
+    return stable_error_at(1 - law[0], k);
+}
+
+uint64_t stable_least_decay(double error, uint32_t top, uint64_t k, double cells,
+                            double (*error_of)(uint32_t, uint64_t, double, double))
+{
+    uint64_t lo = 0, hi = DECAY_MOST;
+
+    while (hi - lo > 1) {
+        uint64_t mid = (lo + hi) / 2;
+
+        if (error_of(top, k, (double)mid, cells) <= error)
+            hi = mid;
+        else
+            lo = mid;
+    }
+    return hi;
+}
+
+uint64_t stable_decay(double error, uint32_t top, uint64_t k, double cells)
+{
+    double empty = 1 - pow(error, 1 / (double)k);
+    double p = 1 / ((pow(empty, -1 / (double)top) - 1) * (1 / (double)k - 1 / cells));
+
+    return p < 1 ? 1 : p > 1e9 ? 1000000000 : (uint64_t)ceil(p - 1e-9);
+}
+
+uint64_t stable_best_k(double error, uint32_t top, double cells)
+{
+    uint64_t best = 1;
+
+    for (uint64_t k = 2; k <= K_MOST && (double)k < cells; k++)
+        if (k * stable_decay(error, top, k, cells) < best * stable_decay(error, top, best, cells))
+            best = k;
+    return best;
+}

@@ -1,0 +1,47 @@
+/* theory/stable.h - the stable point of SBF and the IBF family.
+ *
+ * Per arrival K of m cells are raised to the arrival's class (1..M) and P are
+ * lowered by one. With T_i the share of cells at i or more, A_i the share of
+ * arrivals of class i or more and r = P/K, the stream of fresh keys settles at
+ *
+ *     T_(M+1) = 0,   T_i = (A_i + r T_(i+1)) / (A_i + r)
+ *
+ * (flow up across i: A_i (1 - T_i); flow down: r (T_i - T_(i+1))). SBF is the
+ * case A_i = 1. With H, where a cell of value i is lowered with a chance
+ * proportional to 1/i, the flow down is r V_i / (i H), H = sum of V_j / j. */
+#ifndef WEIR_THEORY_STABLE_H
+#define WEIR_THEORY_STABLE_H
+
+#include <stdint.h>
+
+#define STABLE_CLASSES 255 /* the most that cells of 8 bits can tell apart */
+
+/* mix[i] = share of arrivals of class i, for i = 1..top; mix[0] is not read.
+ * law[i] becomes the share of cells of value i, for i = 0..top. */
+void stable_law(const double *mix, uint32_t top, double k, double decay, double *law);
+void stable_law_h(const double *mix, uint32_t top, double k, double decay, double *law);
+
+/* The share of empty cells of SBF. */
+double stable_empty(uint32_t top, double k, double decay, double cells);
+
+/* The error where all are of the top class, the highest of any mix: of SBF,
+ * IBF-2C and IBF-MC, and of IBF-H. */
+double stable_error(uint32_t top, uint64_t k, double decay, double cells);
+double stable_error_h(uint32_t top, uint64_t k, double decay, double cells);
+
+/* The error of a filter whose cells are in use to this share. */
+double stable_error_at(double fill, uint64_t k);
+
+/* The smallest P that keeps SBF's error at or under this (Deng and Rafiei's
+ * formula, rounded up). */
+uint64_t stable_decay(double error, uint32_t top, uint64_t k, double cells);
+
+/* The smallest P that keeps an error of the above kind at or under a bound; a
+ * hundred thousand if none does. */
+uint64_t stable_least_decay(double error, uint32_t top, uint64_t k, double cells,
+                            double (*error_of)(uint32_t, uint64_t, double, double));
+
+/* The K that forgets slowest at this error: the least K times P. */
+uint64_t stable_best_k(double error, uint32_t top, double cells);
+
+#endif

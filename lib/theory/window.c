@@ -1,0 +1,95 @@
+/* theory/window.c - see window.h. */
+#include "window.h"
+
+#include <math.h>
+
+#include "bloom.h"
+
+#define SLICES_MOST 128
+
+/* Both buffers full: the worst moment, just before the older one is emptied. */
+double two_buffer_error(double cells, double window, uint64_t k)
+{
+    double one = bloom_error(cells, window, k);
+
+    return 1 - (1 - one) * (1 - one);
+}
+
+static double of_one(double error)
+{
+    return 1 - sqrt(1 - error);
+}
+
+double two_buffer_window(double cells, double error, uint64_t k)
+{
+    return cells * bloom_load(of_one(error), k);
+}
+
+uint64_t two_buffer_best_k(double error)
+{
+    return bloom_best_k_for(of_one(error));
+}
+
+/* run[a] = chance that the last a slices looked at all had the key's bit, and
+ * no k neighbours did before them. */
+double apbf_error_at(const double *fill, uint64_t k, uint64_t l)
+{
+    double run[SLICES_MOST + 1] = {1}, found = 0;
+
+    for (uint64_t i = 0; i < k + l; i++) {
+        double broken = 0;
+
+        for (uint64_t a = 0; a < k; a++)
+            broken += run[a] * (1 - fill[i]);
+        found += run[k - 1] * fill[i];
+        for (uint64_t a = k - 1; a > 0; a--)
+            run[a] = run[a - 1] * fill[i];
+        run[0] = broken;
+    }
+    return found;
+}
+
+double apbf_error(double slice_bits, double generation, uint64_t k, uint64_t l)
+{
+    double fill[SLICES_MOST];
+
+    for (uint64_t i = 0; i < k + l; i++)
+        fill[i] = -expm1(-(double)(i < k ? i + 1 : k) * generation / slice_bits);
+    return apbf_error_at(fill, k, l);
+}
+
+double apbf_generation(double slice_bits, uint64_t k)
+{
+    return slice_bits * M_LN2 / (double)k;
+}
+
+uint64_t apbf_most_slices(double error, uint64_t k, uint64_t limit)
+{
+    uint64_t l = 0;
+
+    while (l < limit && apbf_error((double)k, M_LN2, k, l + 1) <= error)
+        l++;
+    return l;
+}
+
+static double bits_per_key(uint64_t k, uint64_t l)
+{
+    return (double)(k + l) * (double)k / (double)l;
+}
+
+uint64_t apbf_choose(double error, uint64_t k_limit, uint64_t l_limit, uint64_t *l)
+{
+    double fewest = INFINITY;
+
+    for (uint64_t k = 1; k <= k_limit; k++) {
+        *l = apbf_most_slices(error, k, l_limit);
+        if (*l && bits_per_key(k, *l) < fewest)
+            fewest = bits_per_key(k, *l);
+    }
+    for (uint64_t k = 1; k <= k_limit; k++) {
+        *l = apbf_most_slices(error, k, l_limit);
+        if (*l && bits_per_key(k, *l) <= fewest * 1.05)
+            return k;
+    }
+    return 0;
+}
