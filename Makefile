@@ -1,0 +1,30 @@
+# The front door. Meson and Ninja do the work, under build/.
+.PHONY: all demo test test-all bench fuzz install setup-% clean
+
+all: setup-build
+	@scripts/build
+
+demo: all
+	@scripts/demo
+
+test: setup-build setup-test
+	@scripts/test
+
+test-all: setup-build setup-test
+	@scripts/test --long
+
+bench: setup-build setup-bench all
+	@scripts/bench
+
+fuzz: setup-build setup-test
+	@scripts/fuzz
+
+install: all
+	@meson install -C build --quiet
+	@if [ -z "$$DESTDIR" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
+
+setup-%:
+	@scripts/setup $*
+
+clean:
+	@rm -rf build
