@@ -96,10 +96,21 @@ static const struct {
                               GATHER(15), GATHER(14), GATHER(13), GATHER(12),
                               GATHER(11), GATHER(10), GATHER(9),  GATHER(8)};
 
+/* Slots of sixteen bits need no gathering: bit i for slot i. */
+static inline uint64_t line_match16(const uint8_t *line, uint32_t value)
+{
+    __m256i wanted = _mm256_set1_epi16((short)value);
+    __m256i low = _mm256_cmpeq_epi16(_mm256_loadu_si256((const __m256i *)line), wanted);
+    __m256i high = _mm256_cmpeq_epi16(_mm256_loadu_si256((const __m256i *)line + 1), wanted);
+    __m256i both = _mm256_permute4x64_epi64(_mm256_packs_epi16(low, high), _MM_SHUFFLE(3, 1, 2, 0));
+
+    return (uint32_t)_mm256_movemask_epi8(both);
+}
+
 /* With the width known when compiled, addresses and shifts are constants and
  * the steps are laid out one after the other. */
-static inline __attribute__((always_inline)) int line_find_in(const uint8_t *line, uint32_t index,
-                                                              uint32_t slots, uint32_t value)
+static inline __attribute__((always_inline)) uint64_t line_match(const uint8_t *line,
+                                                                 uint32_t index, uint32_t value)
 {
     const uint32_t bits = line_width[index], steps = (LINE_ROOM / bits + 7) / 8;
     __m256i low = _mm256_load_si256((const __m256i *)line_gather[index].low);
@@ -108,6 +119,8 @@ static inline __attribute__((always_inline)) int line_find_in(const uint8_t *lin
     __m256i wanted = _mm256_sllv_epi32(_mm256_set1_epi32((int)value), low);
     uint64_t found = 0;
 
+    if (bits == 16)
+        return line_match16(line, value);
 #pragma GCC unroll 8
     for (uint32_t step = 0; step < steps; step++) {
         const uint8_t *first = line + BASE(bits, step, 0), *second = line + BASE(bits, step, 4);
@@ -119,22 +132,28 @@ static inline __attribute__((always_inline)) int line_find_in(const uint8_t *lin
 
         found |= (uint64_t)(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(equal)) << 8 * step;
     }
-    found &= (UINT64_C(1) << slots) - 1;
-    return found ? __builtin_ctzll(found) : LINE_NONE;
+    return found;
+}
+
+static inline uint64_t line_match_any(const uint8_t *line, uint32_t value)
+{
+    switch (line_index(line)) {
+#define CASE(i)                                                                                    \
+    case i:                                                                                        \
+        return line_match(line, i, value);
+        CASE(0)
+        CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10)
+#undef CASE
+            default : return line_match(line, 11, value);
+    }
 }
 
 /* The first of the line's slots that holds value, or LINE_NONE. */
 static inline int line_find(const uint8_t *line, uint32_t slots, uint32_t value)
 {
-    switch (line_index(line)) {
-#define CASE(i)                                                                                    \
-    case i:                                                                                        \
-        return line_find_in(line, i, slots, value);
-        CASE(0)
-        CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10)
-#undef CASE
-            default : return line_find_in(line, 11, slots, value);
-    }
+    uint64_t found = line_match_any(line, value) & ((UINT64_C(1) << slots) - 1);
+
+    return found ? __builtin_ctzll(found) : LINE_NONE;
 }
 
 /* For four words of the line from bit `at` on: the bits below n. */
@@ -162,6 +181,31 @@ static inline __m256i line_shift(__m256i old, __m256i before, __m256i at, uint32
     return _mm256_or_si256(
         _mm256_or_si256(_mm256_and_si256(_mm256_or_si256(up, carried), shifted), own),
         _mm256_andnot_si256(changed, old));
+}
+
+/* line_move() to slot 0, which is what most are. */
+static inline void line_to_front(uint8_t *line, uint32_t from, uint32_t value)
+{
+    uint32_t bits = line_width[line_index(line)], end = (from + 1) * bits;
+    __m128i up = _mm_cvtsi32_si128((int)bits), down = _mm_cvtsi32_si128((int)(64 - bits));
+    __m256i low = _mm256_loadu_si256((const __m256i *)line);
+    __m256i high = _mm256_loadu_si256((const __m256i *)line + 1);
+    __m256i before_low = _mm256_permute4x64_epi64(low, _MM_SHUFFLE(2, 1, 0, 0));
+    __m256i before_high = _mm256_loadu_si256((const __m256i *)(line + 24));
+    __m256i own = _mm256_zextsi128_si256(_mm_cvtsi64_si128((long long)value << (64 - bits)));
+    /* value stands where the word before the first would carry from */
+    __m256i carry_low = _mm256_srl_epi64(_mm256_blend_epi32(before_low, own, 3), down);
+    __m256i carry_high = _mm256_srl_epi64(before_high, down);
+    __m256i new_low = _mm256_or_si256(_mm256_sll_epi64(low, up), carry_low);
+    __m256i new_high = _mm256_or_si256(_mm256_sll_epi64(high, up), carry_high);
+    __m256i at = _mm256_set_epi64x(192, 128, 64, 0),
+            at_high = _mm256_set_epi64x(448, 384, 320, 256);
+    __m256i change_low = _mm256_and_si256(_mm256_xor_si256(low, new_low), line_below(end, at));
+    __m256i change_high =
+        _mm256_and_si256(_mm256_xor_si256(high, new_high), line_below(end, at_high));
+
+    _mm256_storeu_si256((__m256i *)line, _mm256_xor_si256(low, change_low));
+    _mm256_storeu_si256((__m256i *)line + 1, _mm256_xor_si256(high, change_high));
 }
 
 /* Shift the slots to..from-1 one place down and put value in slot `to`. */
@@ -220,6 +264,11 @@ static inline void line_move(uint8_t *line, uint32_t from, uint32_t to, uint32_t
         bits_store64(line + 8 * j, (shifted & moved) | (old & kept) | own);
         before = old;
     }
+}
+
+static inline void line_to_front(uint8_t *line, uint32_t from, uint32_t value)
+{
+    line_move(line, from, 0, value);
 }
 
 #endif

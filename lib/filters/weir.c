@@ -259,12 +259,11 @@ static void merge_line(const weir *w, uint8_t *into, const uint8_t *from)
     interleave(&both, &a, (uint32_t)line_width[ia] - line_width[index], &b,
                (uint32_t)line_width[ib] - line_width[index]);
     shorten(&both, 0, unmarked);
-    while (line_width[index] > w->config.width && both.n > room_of(&w->config, line_width[index])) {
+    while (line_width[index] > w->config.width && both.n > slots_at(&w->config, index)) {
         shorten(&both, (uint32_t)line_width[index] - line_width[index + 1], unmarked);
         index++;
     }
-    uint32_t most = line_width[index] == w->config.width ? (uint32_t)w->config.slots
-                                                         : room_of(&w->config, line_width[index]);
+    uint32_t most = slots_at(&w->config, index);
     both.n = both.n < most ? both.n : most;
     write_list(w, into, index, &both);
 }

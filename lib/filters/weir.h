@@ -29,12 +29,17 @@ static inline uint32_t room_of(const struct config *c, uint32_t width)
     return (c->window ? LINE_ROOM_WINDOW : LINE_ROOM) / width;
 }
 
-/* The slots that a line may use at its present width. */
+/* The slots that a line may use at one of the widths, and at its present one. */
+static inline uint32_t slots_at(const struct config *c, uint32_t index)
+{
+    uint32_t room = room_of(c, line_width[index]);
+
+    return room < c->slots ? room : (uint32_t)c->slots;
+}
+
 static inline uint32_t slots_of(const weir *w, const uint8_t *line)
 {
-    uint32_t width = line_width[line_index(line)];
-
-    return width == w->config.width ? (uint32_t)w->config.slots : room_of(&w->config, width);
+    return slots_at(&w->config, line_index(line));
 }
 
 /* With a window, the five bytes below the last say how many slots, from the

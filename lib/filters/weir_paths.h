@@ -84,7 +84,7 @@ static inline bool observe_recent(weir *w, uint8_t *line, uint32_t print)
         make_room(w, line);
         slots = slots_of(w, line);
     }
-    line_move(line, at == LINE_NONE ? slots - 1 : (uint32_t)at, 0, cut_to(line, print));
+    line_to_front(line, at == LINE_NONE ? slots - 1 : (uint32_t)at, cut_to(line, print));
     return at != LINE_NONE;
 }
 
@@ -102,7 +102,8 @@ static inline void insert(weir *w, uint8_t *line, uint32_t print, uint32_t depth
     line_move(line, slots - 1, depth, cut_to(line, print));
 }
 
-static bool observe_ranked(weir *w, struct weir_key key, uint8_t *line, uint32_t print)
+static __attribute__((noinline)) bool observe_ranked(weir *w, struct weir_key key, uint8_t *line,
+                                                     uint32_t print)
 {
     uint32_t depth = depth_of(w, key);
 
@@ -122,7 +123,7 @@ static bool observe_ranked(weir *w, struct weir_key key, uint8_t *line, uint32_t
 }
 
 #define FUSED_OBSERVE
-static inline bool observe(weir *w, struct weir_key key)
+static inline __attribute__((always_inline)) bool observe(weir *w, struct weir_key key)
 {
     uint8_t *line = line_of(w, key);
     bool ranked = w->config.window || w->config.importance.mode != IMPORTANCE_NONE;

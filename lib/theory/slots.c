@@ -5,7 +5,7 @@
 
 double slots_error(uint32_t width, uint32_t n)
 {
-    return -expm1((double)n * log1p(-1 / ldexp(255, (int)width - 8)));
+    return (double)n / ldexp(255, (int)width - 8);
 }
 
 uint32_t slots_most(double error, uint32_t width, uint32_t room)

@@ -1,8 +1,8 @@
 /* theory/slots.h - the weir filter: lines of slots that hold fingerprints.
  *
  * A fingerprint's first byte is one of 255, so one of w bits is one of
- * 255 * 2^(w-8). A new key meets n of them in its line and is taken for seen
- * with probability 1 - (1 - 1/(255 * 2^(w-8)))^n. */
+ * 255 * 2^(w-8). A line never holds two equal ones: a new key that meets n of
+ * them is taken for seen with probability n / (255 * 2^(w-8)). */
 #ifndef WEIR_THEORY_SLOTS_H
 #define WEIR_THEORY_SLOTS_H
 
