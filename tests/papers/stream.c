@@ -130,7 +130,7 @@ static void make_keys(const weir *w, struct fresh *f, struct weir_key *key, size
 {
     for (size_t i = 0; i < n; i++) {
         key[i] = weir_hash(w, &f->next, sizeof f->next);
-        if (f->importance) /* unrelated to the places: those come of the other bits */
+        if (f->importance) /* the places come of the upper bits: unrelated */
             key[i].importance = f->importance[(key[i].lo ^ key[i].hi) % DEALT];
         f->next++;
     }
