@@ -19,7 +19,6 @@
 
 #define VALUES 49 /* importance=1-49: seven for each of seven classes */
 #define TOP_MOST 15
-#define WITHIN 0.01 /* of V_0 */
 
 struct setting {
     unsigned k, cell, decay;
@@ -128,14 +127,16 @@ static const struct kind ibf_2c = {"ibf-2c", class_2c, stable_law, 1, KNOB};
 static const struct kind ibf_mc = {"ibf-mc", class_mc, stable_law, 1, KNOB};
 static const struct kind ibf_h = {"ibf-h", class_mc, stable_law_h, 1, KNOB};
 
-/* V_0 within 1 % of itself, every other share within 1 % or 0.2 points. */
+/* V_0 within 1 % of itself, every other share within 1 % or 0.2 points; with a
+ * quarter of the cells, within twice that. */
 static void law_holds(const struct kind *kind, struct setting s, int mix_number)
 {
     uint32_t table[DEALT], top = (1u << s.cell) - 1;
     double mix[TOP_MOST + 1], law[TOP_MOST + 1], measured[TOP_MOST + 1];
-    unsigned long long cells = is_quick() ? 1 << 17 : 1 << 20;
+    unsigned long long cells = is_quick() ? 1 << 18 : 1 << 20;
     weir *w = open_filter("%s k=%u cell=%u decay=%u memory=%llubit seed=5%s", kind->name, s.k,
                           s.cell, s.decay, cells * s.cell, kind->knob);
+    double within = is_quick() ? 0.02 : 0.01;
     char what[80];
 
     fill_table(table, mixes[mix_number]);
@@ -145,7 +146,7 @@ static void law_holds(const struct kind *kind, struct setting s, int mix_number)
     for (uint32_t v = 0; v <= top; v++) {
         snprintf(what, sizeof what, "%s k=%u cell=%u decay=%u, %s: V_%u", kind->name, s.k, s.cell,
                  s.decay, mix_names[mix_number], v);
-        assert_within(what, measured[v], law[v], WITHIN, v ? 0.002 : 0);
+        assert_within(what, measured[v], law[v], within, v ? within / 5 : 0);
     }
     weir_close(w);
 }
