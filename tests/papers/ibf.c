@@ -64,7 +64,7 @@ static void fill_table(uint32_t *table, double (*weight)(double))
 }
 
 /* The class that a filter raises cells to. */
-typedef uint32_t (*class_of)(uint32_t value, uint32_t top);
+typedef uint32_t (*class_fn)(uint32_t value, uint32_t top);
 
 static uint32_t class_sbf(uint32_t value, uint32_t top)
 {
@@ -82,7 +82,7 @@ static uint32_t class_mc(uint32_t value, uint32_t top)
     return 1 + (value - 1) * top / VALUES;
 }
 
-static void mix_of(const uint32_t *table, class_of class, uint32_t top, double *mix)
+static void mix_of(const uint32_t *table, class_fn class, uint32_t top, double *mix)
 {
     memset(mix, 0, (TOP_MOST + 1) * sizeof *mix);
     for (int i = 0; i < DEALT; i++)
@@ -115,7 +115,7 @@ static void measure_law(weir *w, const uint32_t *table, int readings, double *la
 
 struct kind {
     const char *name;
-    class_of class;
+    class_fn class;
     void (*theory)(const double *, uint32_t, double, double, double *);
     int readings;
     const char *knob;
@@ -212,10 +212,10 @@ static double settled_error(weir *w, double expected)
     return (double)ask_fresh(w, &f, asked) / (double)asked;
 }
 
-typedef double (*class_error)(uint32_t top, uint64_t k, double decay, double cells);
+typedef double (*error_fn)(uint32_t top, uint64_t k, double decay, double cells);
 
 /* At most the ceiling, and no lower than the choice of a whole P makes it. */
-static void ceiling_is_kept(const char *name, const char *knobs, double ceiling, class_error theory)
+static void ceiling_is_kept(const char *name, const char *knobs, double ceiling, error_fn theory)
 {
     unsigned long long memory = is_quick() ? 3 << 16 : 3 << 18;
     weir *w = open_filter("%s fpr=%g memory=%llubit seed=6%s", name, ceiling, memory, knobs);
