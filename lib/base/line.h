@@ -26,7 +26,6 @@
 #define LINE_WIDTHS 12
 #define LINE_ROOM 504 /* bits that slots may take */
 #define LINE_SLOTS_MOST 63
-#define LINE_NONE (-1)
 
 static const uint8_t line_width[LINE_WIDTHS] = {32, 24, 20, 16, 15, 14, 13, 12, 11, 10, 9, 8};
 
@@ -109,8 +108,8 @@ static inline uint64_t line_match16(const uint8_t *line, uint32_t value)
 
 /* With the width known when compiled, addresses and shifts are constants and
  * the steps are laid out one after the other. */
-static inline __attribute__((always_inline)) uint64_t line_match(const uint8_t *line,
-                                                                 uint32_t index, uint32_t value)
+static inline __attribute__((always_inline)) uint64_t line_match_in(const uint8_t *line,
+                                                                    uint32_t index, uint32_t value)
 {
     const uint32_t bits = line_width[index], steps = (LINE_ROOM / bits + 7) / 8;
     __m256i low = _mm256_load_si256((const __m256i *)line_gather[index].low);
@@ -135,25 +134,24 @@ static inline __attribute__((always_inline)) uint64_t line_match(const uint8_t *
     return found;
 }
 
-static inline uint64_t line_match_any(const uint8_t *line, uint32_t value)
+/* Which of the first slots hold value: bit i for slot i. Only the lowest bit set
+ * is certain. */
+static inline __attribute__((always_inline)) uint64_t line_match(const uint8_t *line,
+                                                                 uint32_t slots, uint32_t value)
 {
+    uint64_t first = (UINT64_C(1) << slots) - 1;
+
     switch (line_index(line)) {
 #define CASE(i)                                                                                    \
     case i:                                                                                        \
-        return line_match(line, i, value);
+        return first & line_match_in(line, i, value);
         CASE(0)
-        CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10)
+        CASE(1)
+            CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10)
 #undef CASE
-            default : return line_match(line, 11, value);
+                default : return first &
+                          line_match_in(line, 11, value);
     }
-}
-
-/* The first of the line's slots that holds value, or LINE_NONE. */
-static inline int line_find(const uint8_t *line, uint32_t slots, uint32_t value)
-{
-    uint64_t found = line_match_any(line, value) & ((UINT64_C(1) << slots) - 1);
-
-    return found ? __builtin_ctzll(found) : LINE_NONE;
 }
 
 /* For four words of the line from bit `at` on: the bits below n. */
@@ -227,14 +225,14 @@ static inline void line_move(uint8_t *line, uint32_t from, uint32_t to, uint32_t
 
 #else
 
-static inline int line_find(const uint8_t *line, uint32_t slots, uint32_t value)
+static inline uint64_t line_match(const uint8_t *line, uint32_t slots, uint32_t value)
 {
     uint32_t bits = line_width[line_index(line)];
 
     for (uint32_t i = 0; i < slots; i++)
         if (line_get(line, bits, i) == value)
-            return (int)i;
-    return LINE_NONE;
+            return UINT64_C(1) << i;
+    return 0;
 }
 
 /* Of word j of the line: the bits below bit n of the line. */

@@ -38,7 +38,7 @@ static bool probe(const weir *w, struct weir_key key)
 
     if (w->config.window)
         slots = live_slots(w, line, slots);
-    return line_find(line, slots, cut_to(line, fingerprint(key))) != LINE_NONE;
+    return line_match(line, slots, cut_to(line, fingerprint(key))) != 0;
 }
 
 /* How deep a key enters: the top class at the front, the lowest at the end. */
@@ -73,19 +73,21 @@ static inline void make_room(weir *w, uint8_t *line)
         weir_cut(w, line);
 }
 
-/* Without importance or window a hit and a miss are one movement: a slot, the
- * one found or the last, to the front. */
-static inline bool observe_recent(weir *w, uint8_t *line, uint32_t print)
+/* Without importance or window a hit and a miss are one movement, without a
+ * branch between them: a slot, the one found or the last, goes to the front. */
+static inline __attribute__((always_inline)) bool observe_recent(weir *w, uint8_t *line,
+                                                                 uint32_t print)
 {
     uint32_t slots = slots_of(w, line);
-    int at = line_find(line, slots, cut_to(line, print));
+    uint64_t found = line_match(line, slots, cut_to(line, print));
 
-    if (line_width[line_index(line)] != w->config.width && at == LINE_NONE) {
+    if (line_width[line_index(line)] != w->config.width && !found) {
         make_room(w, line);
         slots = slots_of(w, line);
     }
-    line_to_front(line, at == LINE_NONE ? slots - 1 : (uint32_t)at, cut_to(line, print));
-    return at != LINE_NONE;
+    line_to_front(line, (uint32_t)__builtin_ctzll(found | UINT64_C(1) << (slots - 1)),
+                  cut_to(line, print));
+    return found != 0;
 }
 
 static inline void insert(weir *w, uint8_t *line, uint32_t print, uint32_t depth)
@@ -98,7 +100,7 @@ static inline void insert(weir *w, uint8_t *line, uint32_t print, uint32_t depth
     }
     depth = depth < slots ? depth : slots - 1;
     if (depth > 0 && line_get(line, line_width[line_index(line)], depth - 1) == 0)
-        depth = (uint32_t)line_find(line, slots, 0); /* no gaps: behind the last one */
+        depth = (uint32_t)__builtin_ctzll(line_match(line, slots, 0)); /* behind the last one */
     line_move(line, slots - 1, depth, cut_to(line, print));
 }
 
@@ -109,17 +111,18 @@ static __attribute__((noinline)) bool observe_ranked(weir *w, struct weir_key ke
 
     if (w->config.window)
         weir_age(w, line);
-    int at = line_find(line, slots_of(w, line), cut_to(line, print));
-    if (at == LINE_NONE) {
+    uint64_t found = line_match(line, slots_of(w, line), cut_to(line, print));
+    uint32_t at = found ? (uint32_t)__builtin_ctzll(found) : 0;
+    if (!found) {
         insert(w, line, print, depth);
-    } else if ((uint32_t)at > depth / 2) {
+    } else if (at > depth / 2) {
         if (w->config.window)
-            mark_moved(w, line, (uint32_t)at);
-        line_move(line, (uint32_t)at, depth / 2, cut_to(line, print));
+            mark_moved(w, line, at);
+        line_move(line, at, depth / 2, cut_to(line, print));
     }
     if (w->config.window && ++w->reg[ARRIVED] == (w->config.window + QUARTERS - 1) / QUARTERS)
         weir_turn(w);
-    return at != LINE_NONE;
+    return found != 0;
 }
 
 #define FUSED_OBSERVE
