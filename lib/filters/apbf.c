@@ -98,30 +98,30 @@ static double error_now(const weir *w)
 }
 
 /* The slices an insertion sets, and the first that a probe looks at. */
-static inline void touch(const weir *w, struct weir_key key)
+static inline void touch(const weir *w, struct arrival *a)
 {
     for (uint64_t age = 0; age <= w->config.k; age++) {
         uint32_t i = slice_of_age(w, age < w->config.k ? age : w->config.slices);
         struct cells bits = plane(w, i);
 
-        bit_touch(&bits, place(key, i, bits.n));
+        bit_touch(&bits, place(a->key, i, bits.n));
     }
 }
 
-static inline void evict(const weir *w, uint64_t arrival)
+static inline void evict(const weir *w, const struct arrival *a)
 {
-    (void)w, (void)arrival; /* a whole slice at a time */
+    (void)w, (void)a; /* a whole slice at a time */
 }
 
 /* Look for k neighbours with the bit. Start where the oldest such run would
  * begin and walk up; at the first gap jump k back: a run that crosses the gap
  * cannot be. `above` counts the hits just above the present stretch. */
-static bool probe(const weir *w, struct weir_key key)
+static bool probe(const weir *w, const struct arrival *a)
 {
     uint64_t k = w->config.k, age = w->config.slices, above = 0, here = 0;
 
     for (;;) {
-        if (has_bit(w, key, age)) {
+        if (has_bit(w, a->key, age)) {
             age++;
             here++;
             if (above + here == k)
@@ -144,13 +144,13 @@ static void age_by_one(weir *w)
     memset(bits.bytes, 0, w->stride);
 }
 
-static inline void admit(weir *w, struct weir_key key, bool seen)
+static inline void admit(weir *w, const struct arrival *a, bool seen)
 {
     bool there = true;
 
     (void)seen;
     for (uint32_t age = 0; age < w->config.k; age++)
-        there &= has_bit(w, key, age);
+        there &= has_bit(w, a->key, age);
     if (there)
         return;
     if (w->reg[TAKEN] == generation(&w->config))
@@ -159,7 +159,7 @@ static inline void admit(weir *w, struct weir_key key, bool seen)
         uint32_t i = slice_of_age(w, age);
         struct cells bits = plane(w, i);
 
-        bit_set(&bits, place(key, i, bits.n));
+        bit_set(&bits, place(a->key, i, bits.n));
     }
     w->reg[TAKEN]++;
 }

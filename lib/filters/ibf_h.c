@@ -22,10 +22,10 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
     return true;
 }
 
-static inline void evict(const weir *w, uint64_t arrival)
+static inline void evict(const weir *w, const struct arrival *a)
 {
     struct cells cells = plane(w, 0);
-    struct rng r = draws(w, arrival);
+    struct rng r = draws(w, a);
     uint64_t expected = w->config.decay * TRIES_EXPECTED;
 
     for (uint64_t i = 0; i < expected && i < TOUCHES_MOST; i++)
@@ -46,17 +46,17 @@ static inline bool try_lower(struct cells *cells, struct rng *r)
     return taken;
 }
 
-static inline void admit(weir *w, struct weir_key key, bool seen)
+static inline void admit(weir *w, const struct arrival *a, bool seen)
 {
     struct cells cells = plane(w, 0);
-    struct rng r = draws(w, w->shown);
-    uint32_t level = class_of(w, key, cells_top(&cells));
+    struct rng r = draws(w, a);
+    uint32_t level = class_of(w, a->key, cells_top(&cells));
     uint64_t left = w->config.decay;
 
     (void)seen;
     for (uint64_t tries = left * TRIES; left > 0 && tries > 0; tries--)
         left -= try_lower(&cells, &r);
-    raise(w, key, level);
+    raise(w, a, level);
 }
 
 #include "loops.h"
