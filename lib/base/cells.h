@@ -85,9 +85,57 @@ static inline void cells_lower(struct cells *c, uint64_t i)
     cells_set(c, i, old - (old != 0));
 }
 
+/* One in the lowest bit of each of as many cells as lie in a word. */
+static inline uint64_t cells_ones(uint32_t width)
+{
+    static const uint64_t ones[] = {
+        0,
+        UINT64_C(0xffffffffffffffff), /* every bit */
+        UINT64_C(0x5555555555555555), /* every second */
+        UINT64_C(0x9249249249249249),
+        UINT64_C(0x1111111111111111),
+        UINT64_C(0x1084210842108421),
+        UINT64_C(0x1041041041041041),
+        UINT64_C(0x8102040810204081),
+        UINT64_C(0x0101010101010101),
+    };
+
+    return ones[width];
+}
+
+/* Lower cells that lie side by side in one word, bits of them from shift on: a
+ * cell is one less where any of its bits is set. */
+static inline void cells_lower_word(uint8_t *p, uint32_t shift, uint64_t bits, uint32_t width)
+{
+    uint64_t word = bits_load64(p), any = word >> shift;
+
+    for (uint32_t i = 1; i < width; i++)
+        any |= word >> shift >> i;
+    any &= cells_ones(width) & UINT64_MAX >> (64 - bits);
+    bits_store64(p, word - (any << shift));
+}
+
 /* Lower a run of cells by one each, from start on and round the end: at most n
- * of them. */
-void cells_lower_run(struct cells *c, uint64_t start, uint64_t count);
+ * of them. The words are laid so that none reaches over a cache line of which
+ * it needs nothing. */
+static inline void cells_lower_run(struct cells *c, uint64_t start, uint64_t count)
+{
+    while (count > 0) {
+        uint64_t bit = start * c->width, word = bit >> 3;
+        uint64_t now = count < c->n - start ? count : c->n - start;
+
+        word -= (word & 63) > 56 ? (word & 63) - 56 : 0;
+        uint32_t shift = (uint32_t)(bit - 8 * word);
+        if (now * c->width > 64 - shift)
+            now = (64 - shift) / c->width;
+        if (now > 0)
+            cells_lower_word(c->bytes + word, shift, now * c->width, c->width);
+        else
+            cells_lower(c, start + now++); /* it lies across two lines */
+        count -= now;
+        start = start + now == c->n ? 0 : start + now;
+    }
+}
 
 /* Lift every cell to at least that of another array of the same shape. */
 void cells_raise_all(struct cells *c, const struct cells *other);
