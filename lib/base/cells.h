@@ -51,22 +51,31 @@ static inline void cells_touch(const struct cells *c, uint64_t i)
     cells_fetch(c->bytes + (i * c->width >> 3));
 }
 
+/* Cells of 1, 2, 4 or 8 bits lie in one byte each, others may lie in two. */
+static inline bool cells_in_a_byte(const struct cells *c)
+{
+    return (c->width & (c->width - 1)) == 0;
+}
+
 static inline uint32_t cells_get(const struct cells *c, uint64_t i)
 {
     uint64_t bit = i * c->width;
     const uint8_t *p = c->bytes + (bit >> 3);
+    uint32_t bits = cells_in_a_byte(c) ? p[0] : bits_load16(p);
 
-    return (((uint32_t)p[0] | (uint32_t)p[1] << 8) >> (bit & 7)) & cells_top(c);
+    return bits >> (bit & 7) & cells_top(c);
 }
 
 static inline void cells_set(struct cells *c, uint64_t i, uint32_t value)
 {
     uint64_t bit = i * c->width;
     uint8_t *p = c->bytes + (bit >> 3);
-    uint32_t both = (uint32_t)p[0] | (uint32_t)p[1] << 8;
+    uint32_t flip = (cells_get(c, i) ^ value) << (bit & 7);
 
-    both &= ~(cells_top(c) << (bit & 7));
-    bits_store16(p, both | value << (bit & 7));
+    if (cells_in_a_byte(c))
+        p[0] ^= (uint8_t)flip;
+    else
+        bits_store16(p, bits_load16(p) ^ flip);
 }
 
 /* Lift a cell to at least value. */
