@@ -46,6 +46,29 @@ static inline void cells_fetch(const uint8_t *p)
     __asm__ volatile("");
 }
 
+/* Cells of one bit, where most filters live. */
+static inline void bit_touch(const struct cells *c, uint64_t i)
+{
+    cells_fetch(c->bytes + (i >> 3));
+}
+
+static inline bool bit_get(const struct cells *c, uint64_t i)
+{
+    return c->bytes[i >> 3] >> (i & 7) & 1;
+}
+
+static inline void bit_set(struct cells *c, uint64_t i)
+{
+    c->bytes[i >> 3] |= (uint8_t)(1u << (i & 7));
+}
+
+static inline void bit_clear(struct cells *c, uint64_t i)
+{
+    c->bytes[i >> 3] &= (uint8_t) ~(1u << (i & 7));
+}
+
+/* Cells of any width. Those of one bit are not left behind: the compiler takes
+ * the question out of the loops over a key's cells. */
 static inline void cells_touch(const struct cells *c, uint64_t i)
 {
     cells_fetch(c->bytes + (i * c->width >> 3));
@@ -59,6 +82,8 @@ static inline bool cells_in_a_byte(const struct cells *c)
 
 static inline uint32_t cells_get(const struct cells *c, uint64_t i)
 {
+    if (c->width == 1)
+        return bit_get(c, i);
     uint64_t bit = i * c->width;
     const uint8_t *p = c->bytes + (bit >> 3);
     uint32_t bits = cells_in_a_byte(c) ? p[0] : bits_load16(p);
@@ -81,6 +106,10 @@ static inline void cells_set(struct cells *c, uint64_t i, uint32_t value)
 /* Lift a cell to at least value. */
 static inline void cells_raise(struct cells *c, uint64_t i, uint32_t value)
 {
+    if (c->width == 1 && value == 1) {
+        bit_set(c, i);
+        return;
+    }
     uint32_t old = cells_get(c, i);
 
     cells_set(c, i, old < value ? value : old);
@@ -112,35 +141,42 @@ static inline uint64_t cells_ones(uint32_t width)
     return ones[width];
 }
 
-/* Lower cells that lie side by side in one word, bits of them from shift on: a
- * cell is one less where any of its bits is set. */
-static inline void cells_lower_word(uint8_t *p, uint32_t shift, uint64_t bits, uint32_t width)
+/* Lower the cells that lie in `size` bits of a word, from shift on: a cell is one
+ * less where any of its bits is set. */
+static inline void cells_lower_word(uint8_t *p, uint64_t shift, uint64_t size, uint32_t width)
 {
     uint64_t word = bits_load64(p), any = word >> shift;
 
     for (uint32_t i = 1; i < width; i++)
         any |= word >> shift >> i;
-    any &= cells_ones(width) & UINT64_MAX >> (64 - bits);
+    any &= cells_ones(width) & UINT64_MAX >> (64 - size);
     bits_store64(p, word - (any << shift));
 }
 
+/* Where to lay a word so that it covers a byte and nothing of the next cache
+ * line. */
+static inline uint64_t cells_word_in_line(uint64_t byte)
+{
+    return (byte & 63) > 56 ? byte & ~UINT64_C(7) : byte;
+}
+
 /* Lower a run of cells by one each, from start on and round the end: at most n
- * of them. The words are laid so that none reaches over a cache line of which
- * it needs nothing. */
+ * of them. */
 static inline void cells_lower_run(struct cells *c, uint64_t start, uint64_t count)
 {
     while (count > 0) {
-        uint64_t bit = start * c->width, word = bit >> 3;
+        uint64_t bit = start * c->width, word = cells_word_in_line(bit >> 3);
+        uint64_t shift = bit - 8 * word;
         uint64_t now = count < c->n - start ? count : c->n - start;
 
-        word -= (word & 63) > 56 ? (word & 63) - 56 : 0;
-        uint32_t shift = (uint32_t)(bit - 8 * word);
         if (now * c->width > 64 - shift)
             now = (64 - shift) / c->width;
-        if (now > 0)
+        if (now > 0) {
             cells_lower_word(c->bytes + word, shift, now * c->width, c->width);
-        else
-            cells_lower(c, start + now++); /* it lies across two lines */
+        } else { /* one that lies across two words */
+            cells_lower(c, start);
+            now = 1;
+        }
         count -= now;
         start = start + now == c->n ? 0 : start + now;
     }
@@ -148,27 +184,6 @@ static inline void cells_lower_run(struct cells *c, uint64_t start, uint64_t cou
 
 /* Lift every cell to at least that of another array of the same shape. */
 void cells_raise_all(struct cells *c, const struct cells *other);
-
-/* The same for cells of one bit, where most filters live. */
-static inline void bit_touch(const struct cells *c, uint64_t i)
-{
-    cells_fetch(c->bytes + (i >> 3));
-}
-
-static inline bool bit_get(const struct cells *c, uint64_t i)
-{
-    return c->bytes[i >> 3] >> (i & 7) & 1;
-}
-
-static inline void bit_set(struct cells *c, uint64_t i)
-{
-    c->bytes[i >> 3] |= (uint8_t)(1u << (i & 7));
-}
-
-static inline void bit_clear(struct cells *c, uint64_t i)
-{
-    c->bytes[i >> 3] &= (uint8_t) ~(1u << (i & 7));
-}
 
 /* How many cells are not zero, exactly. Reads them all. */
 uint64_t cells_used(const struct cells *c);

@@ -8,7 +8,7 @@
 #ifndef WEIR_LOOPS_H
 #define WEIR_LOOPS_H
 
-#define LINES_AHEAD 96 /* cache lines in flight: enough to hide memory, few enough for L1 */
+#define LINES_AHEAD 64 /* cache lines in flight: enough to hide memory, few enough for L1 */
 #define KEYS_AHEAD 32  /* a power of two */
 
 static inline size_t keys_ahead(const weir *w)
