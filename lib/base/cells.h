@@ -67,17 +67,21 @@ static inline void bit_clear(struct cells *c, uint64_t i)
     c->bytes[i >> 3] &= (uint8_t) ~(1u << (i & 7));
 }
 
-/* Cells of any width. Those of one bit are not left behind: the compiler takes
- * the question out of the loops over a key's cells. */
-static inline void cells_touch(const struct cells *c, uint64_t i)
-{
-    cells_fetch(c->bytes + (i * c->width >> 3));
-}
-
 /* Cells of 1, 2, 4 or 8 bits lie in one byte each, others may lie in two. */
 static inline bool cells_in_a_byte(const struct cells *c)
 {
     return (c->width & (c->width - 1)) == 0;
+}
+
+/* Cells of any width. Those of one bit are not left behind: the compiler takes
+ * the question out of the loops over a key's cells. */
+static inline void cells_touch(const struct cells *c, uint64_t i)
+{
+    const uint8_t *p = c->bytes + (i * c->width >> 3);
+
+    cells_fetch(p);
+    if (!cells_in_a_byte(c))
+        cells_fetch(p + 1);
 }
 
 static inline uint32_t cells_get(const struct cells *c, uint64_t i)
