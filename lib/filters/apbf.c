@@ -64,7 +64,7 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
     double reached = apbf_error((double)s->cells, (double)generation(c), c->k, c->slices);
     if (config_has(c, KNOB_FPR) && reached > fpr)
         return config_refuse_fpr(c, reached, "give it more memory or a smaller window", error);
-    s->lines = (uint32_t)c->k + 2;
+    s->lines = (uint32_t)(c->k + 2 * (c->slices / c->k));
     s->registers = 2;
     return true;
 }
@@ -97,14 +97,25 @@ static double error_now(const weir *w)
     return apbf_error_at(fill, w->config.k, w->config.slices);
 }
 
-/* The slices an insertion sets, and the first that a probe looks at. */
+static inline void touch_age(const weir *w, struct weir_key key, uint64_t age)
+{
+    uint32_t i = slice_of_age(w, age);
+    struct cells bits = plane(w, i);
+
+    bit_touch(&bits, place(key, i, bits.n));
+}
+
+/* The slices an insertion sets; and where a probe begins and jumps to, two each:
+ * half of the bits are set, so it goes on by one on average. */
 static inline void touch(const weir *w, struct arrival *a)
 {
-    for (uint64_t age = 0; age <= w->config.k; age++) {
-        uint32_t i = slice_of_age(w, age < w->config.k ? age : w->config.slices);
-        struct cells bits = plane(w, i);
+    uint64_t k = w->config.k;
 
-        bit_touch(&bits, place(a->key, i, bits.n));
+    for (uint64_t age = 0; age < k; age++)
+        touch_age(w, a->key, age);
+    for (uint64_t age = w->config.slices; age >= k; age -= k) {
+        touch_age(w, a->key, age);
+        touch_age(w, a->key, age + 1 < w->shape.planes ? age + 1 : age);
     }
 }
 
