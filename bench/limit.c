@@ -17,12 +17,11 @@
 #include "base/rng.h"
 
 #define LINE 64
-#define LINES_PER_RUN (UINT32_C(3) << 20)
 #define LINES_AT_MOST 16
-#define RING 256 /* lines */
+#define RING 128 /* lines */
 
 static const uint32_t lines_measured[] = {1, 2, 4, 8, LINES_AT_MOST};
-static const uint32_t lines_ahead[] = {0, 16, 32, 64, 128, 256};
+static const uint32_t lines_ahead[] = {0, 16, 32, 64, 128};
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -81,9 +80,9 @@ static void touch_as_many(const struct field *f, uint32_t operations, uint32_t l
         touch_lines(f, operations, LINES_AT_MOST, ahead);
 }
 
-static double time_of(const struct field *f, uint32_t lines, uint32_t ahead)
+static double time_of(const struct field *f, uint32_t operations, uint32_t lines, uint32_t ahead)
 {
-    uint32_t operations = LINES_PER_RUN / lines, lead = operations / LEAD_IN;
+    uint32_t lead = operations / LEAD_IN;
     struct field rest = {f->memory, f->lines, f->words + lead * lines};
 
     touch_as_many(f, lead, lines, ahead);
@@ -102,7 +101,7 @@ static uint64_t *random_words(size_t n)
     return words;
 }
 
-void limit_run(struct table *t, double memory_mib)
+void limit_run(struct table *t, double memory_mib, uint32_t lines_per_run)
 {
     struct row row = {.memory_mib = memory_mib, .algorithm = "limit", .batch = true};
     uint64_t bytes = (uint64_t)(memory_mib * 1048576), *words;
@@ -113,14 +112,14 @@ void limit_run(struct table *t, double memory_mib)
     if (!f.memory)
         die("the system does not give %.0f MiB", memory_mib);
     memset(f.memory, 0x55, bytes);
-    f.words = words = random_words(LINES_PER_RUN + RING);
+    f.words = words = random_words(lines_per_run + RING);
     for (size_t i = 0; i < COUNT(lines_measured); i++) {
         row.lines = lines_measured[i];
         for (size_t j = 0; j < COUNT(lines_ahead); j++) {
             uint32_t ahead = lines_ahead[j] / row.lines;
 
             snprintf(row.settings, sizeof row.settings, "ahead=%u", ahead);
-            table_note(t, &row, time_of(&f, row.lines, ahead));
+            table_note(t, &row, time_of(&f, lines_per_run / row.lines, row.lines, ahead));
         }
     }
     free(words);

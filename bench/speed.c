@@ -16,6 +16,7 @@
 #define REPEAT 5
 #define REPEAT_QUICK 3
 #define MEMORY_MOST 65536 /* MiB */
+#define SIZES_MOST 16
 
 static const char usage[] = "usage: speed [--memory LIST] [--only NAME] [--repeat N] [--quick]\n"
                             "  --memory LIST  MiB, separated by commas (1,64,512)\n"
@@ -24,7 +25,9 @@ static const char usage[] = "usage: speed [--memory LIST] [--only NAME] [--repea
                             "  --quick        fewer keys, 3 repetitions: to see that it runs\n";
 
 struct options {
-    const char *memory, *only;
+    long memory_mib[SIZES_MOST];
+    size_t sizes;
+    const char *only;
     int repeat;
     bool quick;
 };
@@ -68,19 +71,31 @@ static long whole_number(const char *option, const char *text, long least, long 
     return n;
 }
 
+static void read_sizes(struct options *o, char *list)
+{
+    char *size;
+
+    o->sizes = 0;
+    while ((size = strsep(&list, ","))) {
+        if (o->sizes == SIZES_MOST)
+            die("--memory: give at most %d sizes", SIZES_MOST);
+        o->memory_mib[o->sizes++] = whole_number("--memory", size, 1, MEMORY_MOST);
+    }
+}
+
 static struct options read_options(int argc, char **argv)
 {
     static const struct option known[] = {
         {"memory", required_argument, NULL, 'm'}, {"only", required_argument, NULL, 'o'},
         {"repeat", required_argument, NULL, 'r'}, {"quick", no_argument, NULL, 'q'},
         {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
-    struct options o = {.memory = "1,64,512"};
+    struct options o = {.memory_mib = {1, 64, 512}, .sizes = 3};
     int c;
 
     opterr = 0;
     while ((c = getopt_long(argc, argv, ":", known, NULL)) != -1) {
         if (c == 'm')
-            o.memory = optarg;
+            read_sizes(&o, optarg);
         else if (c == 'o')
             o.only = optarg;
         else if (c == 'r')
@@ -96,7 +111,7 @@ static struct options read_options(int argc, char **argv)
     if (optind < argc)
         die("%s is not an option; --help lists them", argv[optind]);
     if (o.only && !is_filter(o.only) && strcmp(o.only, "libbloom"))
-        die("--only %s: there is no such algorithm; `weir_about()` lists them", o.only);
+        die("--only %s: give the name of a filter, such as rlbsbf, or libbloom", o.only);
     if (!o.repeat)
         o.repeat = o.quick ? REPEAT_QUICK : REPEAT;
     return o;
@@ -107,15 +122,16 @@ static bool wanted(const struct options *o, const char *name)
     return !o->only || !strcmp(o->only, name);
 }
 
-/* The limit is measured at both ends of a repetition, for it is what all the
- * others are held against. */
+/* The limit is measured before every filter, for all are held against it. */
 static void repetition(struct table *t, const struct options *o, double memory_mib,
                        const struct stream *s)
 {
-    limit_run(t, memory_mib);
-    for (size_t i = 0; weir_about(i); i++)
-        if (wanted(o, weir_about(i)->name))
-            filter_run(t, weir_about(i)->name, memory_mib, s);
+    for (size_t i = 0; weir_about(i); i++) {
+        if (!wanted(o, weir_about(i)->name))
+            continue;
+        limit_run(t, memory_mib, 2 * (uint32_t)s->n);
+        filter_run(t, weir_about(i)->name, memory_mib, s);
+    }
     if (wanted(o, "libbloom") || wanted(o, "bloom"))
         peer_run(t, memory_mib, s);
 }
@@ -124,18 +140,16 @@ int main(int argc, char **argv)
 {
     struct options o = read_options(argc, argv);
     struct stream s = stream_open(o.quick ? KEYS_QUICK : KEYS);
-    char *list = strdup(o.memory), *size;
 
     if (!peer_there())
         fputs("speed: built without libbloom (libbloom-dev); it is left out\n", stderr);
     table_print_header();
-    while ((size = strsep(&list, ","))) {
+    for (size_t i = 0; i < o.sizes; i++) {
         static struct table t;
-        long memory_mib = whole_number("--memory", size, 1, MEMORY_MOST);
 
         t.n = 0;
-        for (int i = 0; i < o.repeat; i++)
-            repetition(&t, &o, (double)memory_mib, &s);
+        for (int j = 0; j < o.repeat; j++)
+            repetition(&t, &o, (double)o.memory_mib[i], &s);
         table_print(&t);
     }
     stream_close(&s);

@@ -39,6 +39,7 @@ static inline uint32_t importance_of(const void *record)
 /* ---- the table ---- */
 
 #define REPEAT_MAX 99
+#define RUNS_MAX (32 * REPEAT_MAX) /* the limit runs before every filter */
 
 struct row {
     double memory_mib;
@@ -46,7 +47,7 @@ struct row {
     char settings[256];
     bool batch, hashing;
     uint32_t lines;
-    double ns[REPEAT_MAX];
+    double ns[RUNS_MAX];
     int runs;
 };
 
@@ -65,7 +66,7 @@ void table_print(const struct table *t);
 /* ---- what is measured: one run each, noted in the table ---- */
 
 void filter_run(struct table *t, const char *name, double memory_mib, const struct stream *s);
-void limit_run(struct table *t, double memory_mib);
+void limit_run(struct table *t, double memory_mib, uint32_t lines_per_run);
 void peer_run(struct table *t, double memory_mib, const struct stream *s);
 
 /* The limit for a number of lines, from those measured; and libbloom's time,

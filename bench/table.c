@@ -24,6 +24,8 @@ void table_note(struct table *t, const struct row *columns, double ns)
         t->rows[t->n] = *columns;
         t->rows[t->n++].runs = 0;
     }
+    if (t->rows[i].runs == RUNS_MAX)
+        die("%s ran more than %d times", columns->algorithm, RUNS_MAX);
     t->rows[i].ns[t->rows[i].runs++] = ns;
 }
 
@@ -36,7 +38,7 @@ static int ascending(const void *a, const void *b)
 
 double row_median(const struct row *r)
 {
-    double ns[REPEAT_MAX];
+    static double ns[RUNS_MAX];
     size_t n = (size_t)r->runs;
 
     memcpy(ns, r->ns, n * sizeof *ns);
