@@ -2,9 +2,13 @@
  * and weir_avx2.c, which name the result WEIR_PATHS. */
 #include "weir.h"
 
-static inline uint8_t *line_of(const weir *w, struct weir_key key)
+/* What touch() works out: which line, and the fingerprint. */
+#define LINE 0
+#define PRINT 1
+
+static inline uint8_t *line_of(const weir *w, const struct arrival *a)
 {
-    return w->cells + place(key, 0, w->shape.cells / LINE_BYTES) * LINE_BYTES;
+    return w->cells + a->at[LINE];
 }
 
 /* 32 bits, of which the first byte is never zero, nor then any prefix. */
@@ -21,24 +25,26 @@ static inline uint32_t cut_to(const uint8_t *line, uint32_t print)
     return print >> (32 - line_width[line_index(line)]);
 }
 
-static inline void touch(const weir *w, struct weir_key key)
+static inline void touch(const weir *w, struct arrival *a)
 {
-    __builtin_prefetch(line_of(w, key), 1);
+    a->at[LINE] = place(a->key, 0, w->shape.cells / LINE_BYTES) * LINE_BYTES;
+    a->at[PRINT] = fingerprint(a->key);
+    cells_fetch(line_of(w, a));
 }
 
-static inline void evict(const weir *w, uint64_t arrival)
+static inline void evict(const weir *w, struct arrival *a)
 {
-    (void)w, (void)arrival; /* the same line */
+    (void)w, (void)a; /* the same line */
 }
 
-static bool probe(const weir *w, struct weir_key key)
+static inline bool probe(const weir *w, const struct arrival *a)
 {
-    const uint8_t *line = line_of(w, key);
+    const uint8_t *line = line_of(w, a);
     uint32_t slots = slots_of(w, line);
 
     if (w->config.window)
         slots = live_slots(w, line, slots);
-    return line_match(line, slots, cut_to(line, fingerprint(key))) != 0;
+    return line_match(line, slots, cut_to(line, (uint32_t)a->at[PRINT])) != 0;
 }
 
 /* How deep a key enters: the top class at the front, the lowest at the end. */
@@ -104,10 +110,10 @@ static inline void insert(weir *w, uint8_t *line, uint32_t print, uint32_t depth
     line_move(line, slots - 1, depth, cut_to(line, print));
 }
 
-static __attribute__((noinline)) bool observe_ranked(weir *w, struct weir_key key, uint8_t *line,
-                                                     uint32_t print)
+static __attribute__((noinline)) bool observe_ranked(weir *w, const struct arrival *a)
 {
-    uint32_t depth = depth_of(w, key);
+    uint8_t *line = line_of(w, a);
+    uint32_t print = (uint32_t)a->at[PRINT], depth = depth_of(w, a->key);
 
     if (w->config.window)
         weir_age(w, line);
@@ -125,13 +131,12 @@ static __attribute__((noinline)) bool observe_ranked(weir *w, struct weir_key ke
     return found != 0;
 }
 
-#define FUSED_OBSERVE
-static inline __attribute__((always_inline)) bool observe(weir *w, struct weir_key key)
+#define FUSED_SHOW
+static inline __attribute__((always_inline)) bool show(weir *w, const struct arrival *a)
 {
-    uint8_t *line = line_of(w, key);
     bool ranked = w->config.window || w->config.importance.mode != IMPORTANCE_NONE;
-    bool seen = ranked ? observe_ranked(w, key, line, fingerprint(key))
-                       : observe_recent(w, line, fingerprint(key));
+    bool seen =
+        ranked ? observe_ranked(w, a) : observe_recent(w, line_of(w, a), (uint32_t)a->at[PRINT]);
 
     w->shown++;
     w->seen += seen;
@@ -140,4 +145,4 @@ static inline __attribute__((always_inline)) bool observe(weir *w, struct weir_k
 
 #include "loops.h"
 
-const struct weir_paths WEIR_PATHS = {observe, observe_many, probe, ask_many};
+const struct weir_paths WEIR_PATHS = {FILTER_LOOPS};
