@@ -81,17 +81,14 @@ static inline void make_room(weir *w, uint8_t *line)
 
 /* Without importance or window a hit and a miss are one movement, without a
  * branch between them: a slot, the one found or the last, goes to the front. */
-static inline __attribute__((always_inline)) bool observe_recent(weir *w, uint8_t *line,
-                                                                 uint32_t print)
+static __attribute__((noinline)) bool observe_recent(weir *w, uint8_t *line, uint32_t print)
 {
-    uint32_t slots = slots_of(w, line);
-    uint64_t found = line_match(line, slots, cut_to(line, print));
+    uint64_t found = line_match(line, slots_of(w, line), cut_to(line, print));
 
-    if (line_width[line_index(line)] != w->config.width && !found) {
+    if (!found)
         make_room(w, line);
-        slots = slots_of(w, line);
-    }
-    line_to_front(line, (uint32_t)__builtin_ctzll(found | UINT64_C(1) << (slots - 1)),
+    line_to_front(line, line_width[line_index(line)],
+                  (uint32_t)__builtin_ctzll(found | UINT64_C(1) << (slots_of(w, line) - 1)),
                   cut_to(line, print));
     return found != 0;
 }
@@ -131,12 +128,16 @@ static __attribute__((noinline)) bool observe_ranked(weir *w, const struct arriv
     return found != 0;
 }
 
-#define FUSED_SHOW
-static inline __attribute__((always_inline)) bool show(weir *w, const struct arrival *a)
+static inline bool is_ranked(const weir *w)
 {
-    bool ranked = w->config.window || w->config.importance.mode != IMPORTANCE_NONE;
-    bool seen =
-        ranked ? observe_ranked(w, a) : observe_recent(w, line_of(w, a), (uint32_t)a->at[PRINT]);
+    return w->config.window || w->config.importance.mode != IMPORTANCE_NONE;
+}
+
+#define FUSED_SHOW
+static inline bool show(weir *w, const struct arrival *a)
+{
+    bool seen = is_ranked(w) ? observe_ranked(w, a)
+                             : observe_recent(w, line_of(w, a), (uint32_t)a->at[PRINT]);
 
     w->shown++;
     w->seen += seen;
@@ -145,4 +146,87 @@ static inline __attribute__((always_inline)) bool show(weir *w, const struct arr
 
 #include "loops.h"
 
-const struct weir_paths WEIR_PATHS = {FILTER_LOOPS};
+/* ---- the common case in a batch ---- */
+
+/* One line per key is so little work that the loop around it counts. Where the
+ * order is by recency alone, and a line has come down to the floor, the width is
+ * a constant here; other lines take the long way. Asking changes nothing. */
+static inline __attribute__((always_inline)) void walk(weir *w, const struct weir_key *keys,
+                                                       size_t n, uint8_t *verdicts,
+                                                       const uint32_t index, const bool asking)
+{
+    const uint32_t width = line_width[index], slots = (uint32_t)w->config.slots;
+    struct {
+        uint8_t *line;
+        uint32_t print;
+    } ring[KEYS_AHEAD], *r;
+    uint8_t *const cells = w->cells;
+    const uint64_t lines = w->shape.cells / LINE_BYTES;
+    uint64_t seen = 0;
+
+    for (size_t i = 0; i < n + KEYS_AHEAD; i++) {
+        r = &ring[i % KEYS_AHEAD];
+        if (i >= KEYS_AHEAD) {
+            uint64_t found;
+
+            if (line_index(r->line) == index) {
+                found = line_match_in(r->line, index, slots, r->print >> (32 - width));
+                if (!asking)
+                    line_to_front(r->line, width,
+                                  (uint32_t)__builtin_ctzll(found | UINT64_C(1) << (slots - 1)),
+                                  r->print >> (32 - width));
+            } else if (asking) {
+                found = line_match(r->line, slots_of(w, r->line), cut_to(r->line, r->print));
+            } else {
+                found = observe_recent(w, r->line, r->print);
+            }
+            verdicts[i - KEYS_AHEAD] = found != 0;
+            seen += found != 0;
+        }
+        if (i < n) {
+            r->line = cells + place(keys[i], 0, lines) * LINE_BYTES;
+            r->print = fingerprint(keys[i]);
+            cells_fetch(r->line);
+        }
+    }
+    w->shown += asking ? 0 : n;
+    w->seen += asking ? 0 : seen;
+}
+
+static void walk_at(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts, bool asking)
+{
+    uint32_t floor = 0;
+
+    while (line_width[floor] != w->config.width)
+        floor++;
+    switch (floor) {
+#define CASE(i)                                                                                    \
+    case i:                                                                                        \
+        if (asking)                                                                                \
+            walk(w, keys, n, verdicts, i, true);                                                   \
+        else                                                                                       \
+            walk(w, keys, n, verdicts, i, false);                                                  \
+        break;
+        CASE(0)
+        CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10) CASE(11)
+#undef CASE
+    }
+}
+
+static void observe_batch(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+{
+    if (is_ranked(w))
+        observe_many(w, keys, n, verdicts);
+    else
+        walk_at(w, keys, n, verdicts, false);
+}
+
+static void ask_batch(const weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+{
+    if (w->config.window)
+        ask_many(w, keys, n, verdicts);
+    else
+        walk_at((weir *)(uintptr_t)w, keys, n, verdicts, true);
+}
+
+const struct weir_paths WEIR_PATHS = {observe, observe_batch, ask, ask_batch};
