@@ -1,0 +1,6 @@
+#include "commands.h"
+#include "say.h"
+int cmd_gen(const struct options *o)
+{
+    return fail("%s is not here yet", o->command);
+}
