@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "say.h"
+#include "signals.h"
 
 #define PASSES (TAKES_RECORDS | TAKES_OUTPUT | TAKES_THREADS | TAKES_STATS | TAKES_QUIET)
 #define CHANGES (TAKES_RECORDS | TAKES_THREADS | TAKES_STATS | TAKES_QUIET)
@@ -91,5 +92,8 @@ int main(int argc, char **argv)
     status = options_read(&o, argc - 1, argv + 1, &done);
     if (status == 0 && !done)
         status = command_find(o.command)->run(&o);
-    return finish(status);
+    status = finish(status);
+    if (signals_caught())
+        signals_obey(signals_caught());
+    return status;
 }

@@ -7,6 +7,7 @@
 #ifndef WEIR_SCAN_H
 #define WEIR_SCAN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
