@@ -324,11 +324,15 @@ int options_read(struct options *o, int argc, char **argv, bool *done)
 
 void options_describe_records(const struct options *o, char *buffer, unsigned long size)
 {
-    static const char *const names[] = {"lines", "csv", "tsv", "jsonl", "delimited"};
+    static const char *const names[] = {"lines", "--csv", "--tsv", "--jsonl", "lines"};
+    char delimiter[8] = "";
 
-    snprintf(buffer, size, "%s%s delimiter=%d header=%d key=%s importance=%s%s", names[o->format],
-             o->nul ? " -z" : "", o->delimiter, o->header, o->key ? o->key : "",
-             o->importance ? o->importance : "", o->ignore_case ? " --ignore-case" : "");
+    if (o->format == FORMAT_DELIMITED || (o->format == FORMAT_CSV && o->delimiter != ','))
+        snprintf(delimiter, sizeof delimiter, " -d %c", o->delimiter);
+    snprintf(buffer, size, "%s%s%s%s%s%s%s%s%s", names[o->format], o->nul ? " -z" : "", delimiter,
+             o->header ? " --header" : "", o->key ? " -k " : "", o->key ? o->key : "",
+             o->importance ? " -i " : "", o->importance ? o->importance : "",
+             o->ignore_case ? " --ignore-case" : "");
 }
 
 void options_print(const char *command)

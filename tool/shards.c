@@ -63,10 +63,11 @@ static void divide(const char *config, uint32_t by, char *out)
 
         if (divided(word)) {
             char *unit, *digits = strchr(word, '=') + 1;
-            unsigned long long n = strtoull(digits, &unit, 10), share = n / by;
+            unsigned long long share = strtoull(digits, &unit, 10) / by;
+            unsigned long long least = *word != 'm' ? 1 : *unit ? 512 : 64;
 
             snprintf(out + used, room, "%s%.*s%llu%s", space, (int)(digits - word), word,
-                     share ? share : 1, unit);
+                     share > least ? share : least, unit);
         } else {
             snprintf(out + used, room, "%s%s", space, word);
         }
