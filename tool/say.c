@@ -9,9 +9,13 @@
 
 static void say(const char *format, va_list args)
 {
-    fputs("weir: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    char line[4096] = "weir: ";
+    size_t head = strlen(line), room = sizeof line - head - 1;
+    int n = vsnprintf(line + head, room, format, args);
+
+    head += n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
+    line[head++] = '\n';
+    fwrite(line, 1, head, stderr); /* in one piece: others may write there too */
 }
 
 int fail(const char *format, ...)
