@@ -125,10 +125,10 @@ static void do_read(struct crew *c, struct slot *slot)
 
     batch_reset(b);
     enum read_result result = c->work->read(c->context, b);
-    bool due = result == READ_NOTHING && c->work->due(c->context);
     pthread_mutex_lock(&c->lock);
     c->reading = false;
-    c->resting |= due;
+    if (result == READ_NOTHING && !c->writing)
+        c->resting |= c->work->due(c->context);
     c->ended |= result == READ_END;
     if (result == READ_BATCH) {
         b->number = c->next_read++;
@@ -158,15 +158,14 @@ static void do_judge(struct crew *c, struct slot *slot, uint32_t shard)
 static void do_write(struct crew *c, struct slot *slot)
 {
     bool ok = c->work->write(c->context, slot->batch);
-    bool due = ok && c->work->due(c->context);
 
     pthread_mutex_lock(&c->lock);
     slot->stage = FREE;
     slot->judged = 0;
     c->next_write++;
     c->writing = false;
-    c->resting |= due;
     c->stopped |= !ok;
+    c->resting |= ok && c->work->due(c->context);
 }
 
 static void do_rest(struct crew *c)

@@ -23,7 +23,7 @@ struct crew_work {
     void (*prepare)(void *context, struct batch *b);
     void (*judge)(void *context, struct batch *b, uint32_t shard);
     bool (*write)(void *context, struct batch *b); /* false: stop at once */
-    bool (*due)(void *context);                    /* is a rest wanted? */
+    bool (*due)(void *context);                    /* is a rest wanted? never during a write */
     bool (*rest)(void *context);                   /* false: stop at once */
 };
 

@@ -361,6 +361,7 @@ int flow_run(const struct job *job, struct tally *tally)
     }
     if (tally)
         *tally = f->tally;
+    write_close(&f->writer);
     read_close(&f->reader);
     pick_close(&f->picker);
     free(f);

@@ -184,7 +184,7 @@ bool write_sync(struct writer *w)
 
 bool write_close(struct writer *w)
 {
-    bool ok = write_flush(w);
+    bool ok = !w->buffer || write_flush(w);
 
     if (w->fd > 1 && close(w->fd) != 0 && ok) {
         w->error = errno;
@@ -192,5 +192,6 @@ bool write_close(struct writer *w)
     }
     free(w->buffer);
     w->buffer = NULL;
+    w->fd = -1;
     return ok;
 }
