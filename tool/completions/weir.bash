@@ -8,7 +8,7 @@ _weir_commands()
 
 _weir_options()
 {
-    "$1" help "$2" 2>/dev/null | sed -n '/^options:/,$ s/^  [-a-z, ]\{4\}\(--[a-z-]*\).*/\1/p'
+    "$1" help "$2" 2>/dev/null | sed -n '/^options:/,$ s/^  [-a-zA-Z, ]\{4\}\(--[a-z-]*\).*/\1/p'
     echo --help
 }
 
