@@ -111,6 +111,7 @@ void batch_reset(struct batch *b)
     b->skipped = 0;
     b->dealt = false;
     b->failed = false;
+    b->name = NULL;
     b->ends[0] = UINT32_MAX;
 }
 

@@ -34,7 +34,7 @@ struct batch {
     uint32_t *ends;   /* ends[0]: just before the first record; ends[i + 1]: of record i */
     uint64_t skipped; /* records too long to be here at all */
 
-    const char *name; /* of the file, which is the so-manieth: */
+    const char *name; /* of the file, NULL if none was open; in the list it is number: */
     uint32_t file;
     uint64_t offset, line;           /* in the file, of the start of data */
     uint64_t next_offset, next_line; /* of the first record after this batch */

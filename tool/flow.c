@@ -33,7 +33,7 @@ struct flow {
     bool failed; /* for a reason that has been told, or will be: */
     char failure[512];
 
-    struct position position; /* behind the last record written */
+    struct position position; /* behind the last record written; where a failed run ends */
     uint64_t unsaved;         /* records since the last checkpoint */
     double next_save;
 
@@ -113,7 +113,8 @@ static void count(struct flow *f, const struct batch *b)
     f->tally.skipped += none + b->skipped;
     f->tally.bytes += b->used;
     f->unsaved += b->n;
-    f->position = (struct position){b->seekable, b->file, b->next_offset, b->next_line};
+    if (b->name)
+        f->position = (struct position){b->seekable, b->file, b->next_offset, b->next_line};
 }
 
 static void draw(struct flow *f)
@@ -167,16 +168,17 @@ static bool is_due(void *context)
            (o->checkpoint_seconds > 0 && now() >= f->next_save);
 }
 
-/* What a state file says of this moment. */
+/* What a state file says of this moment, when nothing is under way. */
 static void describe(struct flow *f, struct state *s)
 {
-    const char *file = f->reader.files[f->position.file];
+    struct position position = f->failed ? f->position : read_position(&f->reader);
+    const char *file = f->reader.files[position.file];
     struct stat st;
 
     memset(s, 0, sizeof *s);
     snprintf(s->config, sizeof s->config, "%s", f->job->shards->config);
     options_describe_records(f->job->options, s->records, sizeof s->records);
-    s->position = f->position;
+    s->position = position;
     if (s->position.known) {
         snprintf(s->input, sizeof s->input, "%s", file);
         state_tail(f->job->shards, file, s->position.offset, s->tail);
@@ -330,9 +332,10 @@ static bool print_count(struct flow *f)
 static int finish(struct flow *f)
 {
     bool save_failed = false;
+    bool nothing = f->tally.records == 0 && (f->failed || f->reader.next == 0);
 
     progress_clear(&f->progress);
-    if (!f->writer.error && pass_header(f) && print_count(f) && f->job->save)
+    if (!f->writer.error && pass_header(f) && print_count(f) && f->job->save && !nothing)
         save_failed = !save(f);
     if (!write_close(&f->writer) || f->writer.error)
         return refuse_output(f);

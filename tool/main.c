@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "commands.h"
 #include "say.h"
@@ -46,14 +47,36 @@ const struct command *command_find(const char *name)
     return NULL;
 }
 
+/* Words of others for what is here. */
+static const char *synonym(const char *name)
+{
+    static const char *const pairs[][2] = {
+        {"uniq", "dedup"},    {"unique", "dedup"},  {"distinct", "dedup"}, {"deduplicate", "dedup"},
+        {"grep", "filter"},   {"join", "filter"},   {"create", "build"},   {"make", "build"},
+        {"query", "ask"},     {"check", "ask"},     {"contains", "ask"},   {"insert", "add"},
+        {"remove", "forget"}, {"delete", "forget"}, {"union", "merge"},    {"generate", "gen"},
+        {"stats", "info"},    {"show", "info"},     {"filters", "list"},   {"algorithms", "list"},
+    };
+
+    for (unsigned i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (strcmp(name, pairs[i][0]) == 0)
+            return pairs[i][1];
+    return NULL;
+}
+
 static int refuse(const char *name)
 {
     const char *names[COMMANDS + 1] = {NULL};
-    const char *near;
+    const char *near = synonym(name);
 
     for (unsigned i = 0; i < COMMANDS; i++)
         names[i] = commands[i].name;
-    near = nearest(name, names);
+    if (!near)
+        near = nearest(name, names);
+    if (access(name, F_OK) == 0)
+        return fail("'%s' is a file, not a command; did you mean 'weir dedup %s'?", name, name);
+    if (*name == '-')
+        return fail("a command comes first, options after it: weir dedup %s ...", name);
     if (near)
         return fail("there is no command '%s'; did you mean '%s'?", name, near);
     return fail("there is no command '%s'; 'weir help' lists them", name);

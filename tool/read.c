@@ -360,6 +360,12 @@ enum read_result read_batch(struct reader *r, struct batch *b)
     return READ_END;
 }
 
+struct position read_position(const struct reader *r)
+{
+    return r->next ? (struct position){r->regular, r->next - 1, r->offset, r->line}
+                   : (struct position){0};
+}
+
 /* ---- going on where an earlier run stopped ---- */
 
 static bool skip_header(struct reader *r, struct batch *b)

@@ -46,6 +46,9 @@ void read_close(struct reader *r);
  * at an end. READ_END: all files are, or a signal came. */
 enum read_result read_batch(struct reader *r, struct batch *b);
 
+/* Where the first record lies that is in no batch yet. */
+struct position read_position(const struct reader *r);
+
 /* Go to where an earlier run stopped, past the header if there is one; on
  * failure the batch, which is used as working space, says why. */
 bool read_seek(struct reader *r, const struct position *p, struct batch *b);

@@ -117,8 +117,8 @@ static bool map_file(const char *path, struct bytes *out)
     }
     if (S_ISDIR(st.st_mode) || st.st_size == 0) {
         close(fd);
-        return fail("%s is %s, not a filter file; 'weir build -o %s KEYS' makes one", path,
-                    st.st_size && S_ISDIR(st.st_mode) ? "a directory" : "empty", path) == 0;
+        return fail("%s is %s, not a filter file; 'weir build -o F KEYS' makes one", path,
+                    S_ISDIR(st.st_mode) ? "a directory" : "empty") == 0;
     }
     data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     close(fd);
@@ -178,14 +178,19 @@ bool store_load(struct stored *s, const char *path)
 {
     struct weir_error error = {.text = "its parts do not belong together"};
     struct bytes file = {0};
-    bool good;
+    bool good, like_ours;
 
     memset(s, 0, sizeof *s);
     if (!map_file(path, &file))
         return false;
     s->shards.w = calloc(SHARDS_MAX, sizeof *s->shards.w);
+    like_ours = file.size >= 4 && memcmp(file.data, "WEIR", 4) == 0;
     good = s->shards.w && take_parts(s, file, &error) && alike(&s->shards);
     munmap((void *)(uintptr_t)file.data, file.size);
+    if (!good && !like_ours)
+        return fail("%s is not a filter file; 'weir build -o F %s' makes one from its lines, "
+                    "'weir filter --keys %s' does so on the fly",
+                    path, path, path) == 0;
     if (!good)
         return fail("%s: %s", path, error.text) == 0;
     if (s->has_state)

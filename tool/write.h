@@ -30,7 +30,7 @@ bool write_header(struct writer *w, const char *header, size_t size);
 bool write_batch(struct writer *w, const struct batch *b);
 bool write_text(struct writer *w, const char *text, size_t size);
 bool write_flush(struct writer *w);
-bool write_sync(struct writer *w); /* flush, and on to the disk */
+bool write_sync(struct writer *w);  /* flush, and on to the disk */
 bool write_close(struct writer *w); /* may be called again */
 
 #endif

@@ -21,6 +21,9 @@ def test_help_works_in_every_spelling():
 WRONG = [
     (["dedpu"], "did you mean 'dedup'"),
     (["frobnicate"], "'weir help' lists them"),
+    (["uniq"], "did you mean 'dedup'"),
+    (["-k", "2"], "a command comes first"),
+    (["/etc/passwd"], "did you mean 'weir dedup /etc/passwd'"),
     (["help", "nothing"], "no command 'nothing'"),
     (["dedup", "--kee", "2"], "did you mean --key"),
     (["dedup", "-y"], "no option -y"),
@@ -79,7 +82,7 @@ def test_a_key_given_to_ask_is_explained(here):
 
 def test_no_filter_file_is_told_apart_from_a_damaged_one(here):
     (here / "text").write_text("hello\n")
-    refused("info", "text", saying=["text", "does not begin with WEIR"])
+    refused("info", "text", saying=["text is not a filter file", "weir build -o F text"])
     (here / "keys").write_text("a\n")
     run("build", "-o", "f", "keys")
     data = (here / "f").read_bytes()

@@ -74,6 +74,36 @@ def test_resume_reads_only_what_is_new(here):
     assert result.lines == ["c"] and '"records": 2' in result.err
 
 
+def test_resume_in_a_file_that_was_empty_or_missing_at_first(here):
+    command = ["dedup", *SMALL, "--state", "s", "--resume", "log"]
+    refused(*command, saying="cannot open log")
+    (here / "log").write_text("")
+    assert run(*command).lines == []
+    (here / "log").write_text("a\n")
+    assert run(*command).lines == ["a"]
+
+
+def test_a_missing_second_file_leaves_the_place_at_the_end_of_the_first(here):
+    (here / "1").write_text("a\nb\n")
+    for threads in "1", "3":
+        command = ["dedup", *SMALL, "--shards", "1", "-j", threads, "--state", "s" + threads,
+                   "--resume", "1", "2"]
+        assert refused(*command, saying="cannot open 2").lines == ["a", "b"]
+        (here / "2").write_text("b\nc\n")
+        assert run(*command).lines == ["c"]
+        (here / "2").unlink()
+
+
+def test_resume_with_an_empty_csv_that_grows(here):
+    (here / "in").write_text("id,k\n")
+    command = ["dedup", *SMALL, "--csv", "-k", "k", "--state", "s", "--resume", "-o", "out", "in"]
+    run(*command)
+    with open("in", "a") as f:
+        f.write("1,a\n2,a\n")
+    run(*command)
+    assert (here / "out").read_text() == "id,k\n1,a\n"
+
+
 def test_resume_keeps_header_and_output(here):
     (here / "in").write_text("id,k\n1,a\n2,b\n")
     command = ["dedup", *SMALL, "--csv", "-k", "k", "--state", "s", "--resume", "-o", "out", "in"]
