@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "crew.h"
+#include "inputs.h"
 #include "pick.h"
 #include "read.h"
 #include "say.h"
@@ -236,7 +237,7 @@ static bool apart(const struct flow *f)
         if ((strcmp(file, "-") ? stat(file, &in) : fstat(0, &in)) == 0 && in.st_dev == out.st_dev &&
             in.st_ino == out.st_ino)
             return fail("%s is input and output at once; write to another file and rename it",
-                        read_name(file)) == 0;
+                        input_name(file)) == 0;
     }
     return true;
 }
@@ -258,7 +259,7 @@ static bool same_input(struct flow *f, const struct state *s)
     if (strcmp(tail, s->tail) != 0)
         return fail("%s is not the file that %s was reading: it differs before byte %llu; leave "
                     "--resume out to read it from the start",
-                    read_name(file), f->job->save, (unsigned long long)s->position.offset) == 0;
+                    input_name(file), f->job->save, (unsigned long long)s->position.offset) == 0;
     return true;
 }
 

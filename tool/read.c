@@ -14,27 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "inputs.h"
 #include "scan.h"
 #include "signals.h"
-
-const char *read_name(const char *file)
-{
-    return strcmp(file, "-") == 0 ? "standard input" : file;
-}
-
-static void sum_sizes(struct reader *r)
-{
-    for (uint32_t i = 0; i < r->count; i++) {
-        struct stat st;
-        int failed = strcmp(r->files[i], "-") == 0 ? fstat(0, &st) : stat(r->files[i], &st);
-
-        if (failed || !S_ISREG(st.st_mode)) {
-            r->total = 0;
-            return;
-        }
-        r->total += (uint64_t)st.st_size;
-    }
-}
 
 void read_open(struct reader *r, const struct options *o, char *const *files, uint32_t count)
 {
@@ -44,7 +26,7 @@ void read_open(struct reader *r, const struct options *o, char *const *files, ui
     r->files = count ? files : standard;
     r->count = count ? count : 1;
     r->delimiter = o->nul ? '\0' : '\n';
-    sum_sizes(r);
+    r->total = inputs_size(r->files, r->count);
 }
 
 static void close_file(struct reader *r)
@@ -170,7 +152,7 @@ static bool refuse_long(struct reader *r, struct batch *b)
     snprintf(b->failure, sizeof b->failure,
              "%.200s, line %llu: the record is longer than %llu bytes; --max-record allows more, "
              "--on-error skip leaves it out",
-             read_name(r->files[r->next - 1]), (unsigned long long)r->line,
+             input_name(r->files[r->next - 1]), (unsigned long long)r->line,
              (unsigned long long)r->options->max_record);
     return false;
 }
@@ -194,7 +176,7 @@ static bool make_room(struct reader *r, struct batch *b, size_t *scanned, size_t
         size_t room = b->room * 2 > most + BLOCK ? most + BLOCK : b->room * 2;
 
         return batch_grow(b, room) ||
-               fail_batch(b, "hold a record of", read_name(r->files[r->next - 1]), ENOMEM);
+               fail_batch(b, "hold a record of", input_name(r->files[r->next - 1]), ENOMEM);
     }
     if (!r->dropping && r->csv.quoted) {
         csv_give_up(&r->csv, b, "a quote is opened and not closed within --max-record bytes");
@@ -248,7 +230,7 @@ static bool gather(struct reader *r, struct batch *b, size_t *filled)
         } else if (n == 0) {
             finish(r, b, &scanned, filled);
         } else {
-            fail_batch(b, "read", read_name(r->files[r->next - 1]), errno);
+            fail_batch(b, "read", input_name(r->files[r->next - 1]), errno);
         }
     }
     while (r->ended && r->csv.quoted && b->n < RECORDS_MAX && !b->failed) {
@@ -272,7 +254,7 @@ static void take_header(struct reader *r, struct batch *b)
         b->failed = true;
         b->n = 0;
         snprintf(b->failure, sizeof b->failure, "%.200s has another header than %.200s",
-                 read_name(r->files[r->next - 1]), read_name(r->files[0]));
+                 input_name(r->files[r->next - 1]), input_name(r->files[0]));
         return;
     }
     remove_first(b);
@@ -323,7 +305,7 @@ static void commit(struct reader *r, struct batch *b, size_t filled)
 /* Say where the bytes of the batch will come from. */
 static void label(const struct reader *r, struct batch *b)
 {
-    b->name = read_name(r->files[r->next - 1]);
+    b->name = input_name(r->files[r->next - 1]);
     b->file = r->next - 1;
     b->offset = r->offset;
     b->line = r->line;
@@ -339,7 +321,7 @@ enum read_result read_batch(struct reader *r, struct batch *b)
         if (r->fd < 0 && !open_file(r, b))
             return READ_BATCH;
         if (!take_rest(r, b)) {
-            fail_batch(b, "read", read_name(r->files[r->next - 1]), ENOMEM);
+            fail_batch(b, "read", input_name(r->files[r->next - 1]), ENOMEM);
             return READ_BATCH;
         }
         label(r, b);
@@ -393,31 +375,17 @@ bool read_seek(struct reader *r, const struct position *p, struct batch *b)
         b->failed = true;
         snprintf(b->failure, sizeof b->failure,
                  "%.300s is not a regular file: it cannot be resumed",
-                 read_name(r->files[p->file]));
+                 input_name(r->files[p->file]));
         return false;
     }
     if (!skip_header(r, b))
         return false;
     if (lseek(r->fd, (off_t)p->offset, SEEK_SET) < 0)
-        return fail_batch(b, "seek in", read_name(r->files[p->file]), errno);
+        return fail_batch(b, "seek in", input_name(r->files[p->file]), errno);
     r->rest_size = 0;
     r->ended = r->heads = r->padded = false;
     r->csv = (struct csv_scan){0};
     r->offset = p->offset;
     r->line = p->line;
     return true;
-}
-
-ssize_t read_before(const char *file, uint64_t offset, char *bytes, size_t size)
-{
-    size_t n = offset < size ? (size_t)offset : size;
-    int fd = strcmp(file, "-") == 0 ? 0 : open(file, O_RDONLY | O_CLOEXEC);
-    ssize_t got;
-
-    if (fd < 0)
-        return -1;
-    got = pread(fd, bytes, n, (off_t)(offset - n));
-    if (fd > 0)
-        close(fd);
-    return got == (ssize_t)n ? got : -1;
 }

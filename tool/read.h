@@ -2,8 +2,6 @@
 #ifndef WEIR_READ_H
 #define WEIR_READ_H
 
-#include <sys/types.h>
-
 #include "batch.h"
 #include "csv.h"
 #include "options.h"
@@ -52,12 +50,5 @@ struct position read_position(const struct reader *r);
 /* Go to where an earlier run stopped, past the header if there is one; on
  * failure the batch, which is used as working space, says why. */
 bool read_seek(struct reader *r, const struct position *p, struct batch *b);
-
-/* Up to size bytes that stand before an offset of a regular file; returns how
- * many, -1 if it cannot be read. */
-ssize_t read_before(const char *file, uint64_t offset, char *bytes, size_t size);
-
-/* The name to use in messages. */
-const char *read_name(const char *file);
 
 #endif

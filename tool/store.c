@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "inputs.h"
 #include "say.h"
 #include "units.h"
 
@@ -86,7 +87,7 @@ static bool state_read(const char *note, struct state *s)
 void state_tail(const struct shards *s, const char *file, uint64_t offset, char tail[40])
 {
     char bytes[TAIL_BYTES];
-    ssize_t n = read_before(file, offset, bytes, sizeof bytes);
+    ssize_t n = input_before(file, offset, bytes, sizeof bytes);
     struct weir_key key;
 
     *tail = '\0';
