@@ -71,12 +71,13 @@ struct batch *batch_open(uint32_t shards)
     b->bad = malloc(RECORDS_MAX);
     b->hash = malloc(RECORDS_MAX * sizeof *b->hash);
     b->origin = malloc(RECORDS_MAX * sizeof *b->origin);
+    b->shard = malloc(RECORDS_MAX * sizeof *b->shard);
     b->first = malloc((shards + 1) * sizeof *b->first);
     b->answer = malloc(RECORDS_MAX);
     b->verdict = malloc(RECORDS_MAX);
     b->raw = shards > 1 ? malloc(RECORDS_MAX * sizeof *b->raw) : b->hash;
-    if (b->raw && b->ends && b->key && b->importance && b->bad && b->hash && b->origin &&
-        b->first && b->answer && b->verdict && batch_grow(b, BLOCK))
+    if (b->raw && b->shard && b->ends && b->key && b->importance && b->bad && b->hash &&
+        b->origin && b->first && b->answer && b->verdict && batch_grow(b, BLOCK))
         return b;
     batch_close(b);
     return NULL;
@@ -96,6 +97,7 @@ void batch_close(struct batch *b)
     free(b->bad);
     free(b->hash);
     free(b->origin);
+    free(b->shard);
     free(b->first);
     free(b->answer);
     free(b->verdict);

@@ -46,6 +46,7 @@ struct batch {
     uint32_t bads;
     struct arena arena; /* for keys that are not a stretch of data */
 
+    uint16_t *shard;       /* of each record; unused if !dealt */
     struct weir_key *raw;  /* record by record; with one shard the same as */
     struct weir_key *hash; /* shard by shard; without bad records */
     uint32_t *origin;      /* record that hash[j] belongs to; unused if !dealt */

@@ -81,6 +81,17 @@ static void look_at_fill(struct flow *f, uint32_t shard)
     f->gauge[shard].next = at + FILL_EVERY;
 }
 
+/* The answers of a shard, to the records they belong to. */
+static void take_back(struct batch *b, uint32_t from, uint32_t to)
+{
+    const uint32_t *restrict origin = b->origin;
+    const uint8_t *restrict answer = b->answer;
+    uint8_t *restrict verdict = b->verdict;
+
+    for (uint32_t j = from; j < to; j++)
+        verdict[origin[j]] = answer[j];
+}
+
 static void do_judge(void *context, struct batch *b, uint32_t shard)
 {
     struct flow *f = context;
@@ -88,8 +99,8 @@ static void do_judge(void *context, struct batch *b, uint32_t shard)
     uint8_t *answers = (b->dealt ? b->answer : b->verdict) + from;
 
     f->job->judge(f->job->shards->w[shard], b->hash + from, to - from, answers);
-    for (uint32_t j = from; b->dealt && j < to; j++)
-        b->verdict[b->origin[j]] = b->answer[j];
+    if (b->dealt)
+        take_back(b, from, to);
     if (f->progress.bar)
         look_at_fill(f, shard);
 }
