@@ -9,20 +9,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fold.h"
 #include "say.h"
 
-/* A slot of the table: where a key lies, and some bits of its hash, so that
- * few keys are compared in vain. offset 0 with size_ and tag 0 is never a key:
- * offsets are stored plus one. */
+/* A slot of the table. */
 struct slot {
-    uint64_t at;
-    uint64_t tag;
+    uint64_t at;  /* where the key lies, plus one; 0: empty */
+    uint64_t tag; /* of its hash, so that few keys are compared in vain */
 };
 
 struct exact {
     char *data;
     size_t size;
-    char end; /* of a key */
+    size_t mapped; /* bytes, if data is the file itself */
+    char end;      /* of a key */
     bool sorted;
     struct slot *table;
     size_t mask;
@@ -123,8 +123,7 @@ bool exact_has(const struct exact *e, struct weir_bytes key)
 
 /* ---- opening ---- */
 
-/* A private copy where letters are folded, as the keys will be. */
-static bool map(struct exact *e, const char *path, bool fold)
+static bool map(struct exact *e, const char *path)
 {
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -137,17 +136,36 @@ static bool map(struct exact *e, const char *path, bool fold)
         return fail("cannot search %s: %s", path,
                     error == ESPIPE ? "it is not a regular file" : strerror(error)) == 0;
     }
-    e->size = (size_t)st.st_size;
-    e->data = e->size ? mmap(NULL, e->size, PROT_READ | (fold ? PROT_WRITE : 0), MAP_PRIVATE, fd, 0)
-                      : NULL;
+    e->size = e->mapped = (size_t)st.st_size;
+    e->data = e->size ? mmap(NULL, e->size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
     close(fd);
-    if (e->data == MAP_FAILED) {
-        e->data = NULL;
-        return fail("cannot read %s: %s", path, strerror(errno)) == 0;
-    }
-    for (size_t i = 0; fold && i < e->size; i++)
-        if (e->data[i] >= 'A' && e->data[i] <= 'Z')
-            e->data[i] = (char)(e->data[i] + 32);
+    if (e->data != MAP_FAILED)
+        return true;
+    e->data = NULL;
+    return fail("cannot read %s: %s", path, strerror(errno)) == 0;
+}
+
+static void unmap(struct exact *e)
+{
+    if (e->mapped && e->data)
+        munmap(e->data, e->mapped);
+    else
+        free(e->data);
+}
+
+/* A copy with letters folded, as those of the keys will be. */
+static bool fold_all(struct exact *e)
+{
+    char *copy = malloc(FOLD_ROOM(e->size));
+
+    if (!copy)
+        return fail("memory is short") == 0;
+    fold_open();
+    size_t size = fold(e->data, e->size, copy);
+    unmap(e);
+    e->data = copy;
+    e->size = size;
+    e->mapped = 0;
     return true;
 }
 
@@ -159,8 +177,8 @@ struct exact *exact_open(const char *path, const struct options *o)
     if (!e)
         return NULL;
     e->end = o->nul ? '\0' : '\n';
-    if (!map(e, path, o->ignore_case)) {
-        free(e);
+    if (!map(e, path) || (o->ignore_case && !fold_all(e))) {
+        exact_close(e);
         return NULL;
     }
     e->sorted = is_sorted(e, &keys);
@@ -175,8 +193,7 @@ void exact_close(struct exact *e)
 {
     if (!e)
         return;
-    if (e->data)
-        munmap(e->data, e->size);
+    unmap(e);
     free(e->table);
     weir_close(e->hasher);
     free(e);

@@ -1,13 +1,11 @@
 /* pick.c - see pick.h. */
 #include "pick.h"
 
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
-#include <wchar.h>
-#include <wctype.h>
 
 #include "fields.h"
+#include "fold.h"
 #include "say.h"
 #include "units.h"
 
@@ -81,7 +79,7 @@ bool pick_open(struct picker *p, const struct options *o)
     *p = (struct picker){.way = way_of(o), .skip = o->skip, .delimiter = o->delimiter};
     p->fold = o->ignore_case;
     if (p->fold)
-        setlocale(LC_CTYPE, "C.UTF-8");
+        fold_open();
     if (o->key && !add_columns(p, o->key, "--key"))
         return false;
     p->keys = p->columns;
@@ -217,40 +215,14 @@ static void pick_fields(const struct picker *p, struct batch *b, uint32_t i)
                     (const char *)field[p->keys].data);
 }
 
-/* ---- letter case ---- */
-
-/* One character that is not ASCII; bytes that are no UTF-8 stay as they are. */
-static size_t fold_wide(const char **at, const char *end, char *to)
-{
-    mbstate_t state = {0};
-    wchar_t wide;
-    size_t n = mbrtowc(&wide, *at, (size_t)(end - *at), &state);
-
-    if (n == 0 || n > 4) {
-        *to = *(*at)++;
-        return 1;
-    }
-    *at += n;
-    state = (mbstate_t){0};
-    return wcrtomb(to, (wchar_t)towlower((wint_t)wide), &state);
-}
-
 static void fold_key(struct batch *b, uint32_t i)
 {
-    const char *at = b->key[i].data, *end = at + b->key[i].size;
-    char *to = arena_take(&b->arena, 2 * b->key[i].size + 8);
-    size_t n = 0;
+    char *to = arena_take(&b->arena, FOLD_ROOM(b->key[i].size));
 
-    if (!to) {
+    if (to)
+        b->key[i] = (struct weir_bytes){to, fold(b->key[i].data, b->key[i].size, to)};
+    else
         batch_fault(b, i, false, "memory is short");
-        return;
-    }
-    while (at < end)
-        if ((signed char)*at < 0)
-            n += fold_wide(&at, end, to + n);
-        else
-            to[n++] = (char)(*at >= 'A' && *at <= 'Z' ? *at + 32 : *at), at++;
-    b->key[i] = (struct weir_bytes){to, n};
 }
 
 void pick_batch(const struct picker *p, struct batch *b)

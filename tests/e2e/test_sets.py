@@ -63,10 +63,10 @@ def test_strict_lets_nothing_false_pass(keys, order):
 
 
 def test_strict_folds_case_as_the_filter_does(here):
-    (here / "keys").write_text("Beta\nALPHA\n")
-    text = "alpha\nBETA\ngamma\n"
+    (here / "keys").write_text("Beta\nÉLAN\nALPHA\n")
+    text = "alpha\nBETA\nélan\ngamma\n"
     assert run("filter", "--keys", "keys", "--strict", "keys", "--ignore-case",
-               input=text).lines == ["alpha", "BETA"]
+               input=text).lines == ["alpha", "BETA", "élan"]
 
 
 def test_strict_with_empty_keys_and_odd_ends(here):
