@@ -13,7 +13,7 @@ typedef uint64_t (*match64)(const char *at, char c);
 
 /* ---- masks ---- */
 
-#ifdef __x86_64__
+#if defined(__x86_64__) && !defined(SCAN_PLAIN)
 #include <immintrin.h>
 
 #define AVX2 __attribute__((target("avx2,bmi,popcnt")))
@@ -95,7 +95,7 @@ INLINE size_t scan(match64 match, const char *data, size_t from, size_t to, cons
 
 /* ---- for the processor at hand ---- */
 
-#ifdef __x86_64__
+#if defined(__x86_64__) && !defined(SCAN_PLAIN)
 static AVX2 size_t one_avx2(const char *data, size_t from, size_t to, char c, uint32_t *out,
                             size_t max)
 {
