@@ -1,0 +1,54 @@
+"""The real binary, run as its users run it. WEIR names it."""
+import os
+import subprocess
+
+import pytest
+
+WEIR = os.environ["WEIR"]
+LONG = os.environ.get("WEIR_LONG") == "1"
+
+# A filter so large for the streams of these tests that its errors do not
+# show: verdicts equal those of an exact set.
+EXACT = ["-a", "bloom", "-m", "4M", "-S", "k=8", "--seed", "1"]
+
+
+class Result:
+    def __init__(self, done):
+        self.status = done.returncode
+        self.out = done.stdout
+        self.err = done.stderr.decode()
+
+    @property
+    def lines(self):
+        return self.out.decode().splitlines()
+
+
+def run(*args, input=b"", cwd=None, ok=True, **more):
+    if isinstance(input, str):
+        input = input.encode()
+    done = subprocess.run([WEIR, *map(str, args)], input=input, cwd=cwd, timeout=120,
+                          stdout=more.pop("stdout", subprocess.PIPE), stderr=subprocess.PIPE, **more)
+    result = Result(done)
+    if ok:
+        assert result.status == 0, result.err
+    return result
+
+
+def refused(*args, saying=(), **more):
+    """One sentence on stderr, exit 2."""
+    result = run(*args, ok=False, **more)
+    assert result.status == 2, (result.status, result.err)
+    assert result.err.startswith("weir: ") and result.err.count("\n") == 1, result.err
+    for word in [saying] if isinstance(saying, str) else saying:
+        assert word in result.err, result.err
+    return result
+
+
+def unique(items):
+    return list(dict.fromkeys(items))
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

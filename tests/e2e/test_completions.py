@@ -1,0 +1,78 @@
+"""Completions offer what there is: bash is asked directly, zsh in a terminal."""
+import os
+import pathlib
+import pty
+import re
+import select
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from conftest import WEIR, run
+from test_man import commands, options
+
+COMPLETIONS = pathlib.Path(os.environ["WEIR_SOURCE"]) / "tool" / "completions"
+ENV = {**os.environ, "PATH": os.path.dirname(WEIR) + ":" + os.environ["PATH"]}
+
+
+def bash(*words):
+    """What bash offers for the last of these words."""
+    script = f"""source '{COMPLETIONS}/weir.bash'
+        COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _weir; printf '%s\\n' "${{COMPREPLY[@]}}" """
+    done = subprocess.run(["bash", "-c", script, "bash", *words], capture_output=True, text=True,
+                          env=ENV, timeout=20)
+    assert done.stderr == "", done.stderr
+    return done.stdout.split()
+
+
+def test_bash_offers_the_commands():
+    assert bash("weir", "") == commands()
+    assert bash("weir", "ded") == ["dedup"]
+    assert bash("weir", "help", "me") == ["merge"]
+
+
+@pytest.mark.parametrize("command", ["dedup", "build", "filter", "info", "gen"])
+def test_bash_offers_the_options_of_a_command(command):
+    assert set(bash("weir", command, "--")) == (options(command) - {"--help"}) | {"--help"}
+
+
+def test_bash_offers_values_filters_and_files(here):
+    (here / "some.log").write_text("")
+    assert bash("weir", "dedup", "--emit", "") == ["unique", "duplicates", "all"]
+    assert bash("weir", "dedup", "--stats", "j") == ["json"]
+    assert bash("weir", "dedup", "-a", "blo") == ["bloom"]
+    assert bash("weir", "dedup", "som") == ["some.log"]
+    assert bash("weir", "gen", "zi") == ["zipf:"]
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="needs zsh")
+@pytest.mark.parametrize("typed,offered", [("weir ded\t", "weir dedup"),
+                                           ("weir dedup --chec\t", "--checkpoint"),
+                                           ("weir dedup -a blo\t", "-a bloom"),
+                                           ("weir filter --inv\t", "--invert")])
+def test_zsh_completes(here, typed, offered):
+    child, fd = pty.fork()
+    if child == 0:
+        os.environ.update(ENV, TERM="dumb", ZDOTDIR=str(here), PS1="> ")
+        os.execvp("zsh", ["zsh", "-f", "-i"])
+    start = f"fpath=('{COMPLETIONS}' $fpath); autoload -Uz compinit; compinit -u -D; echo rea''dy\n"
+    try:
+        os.write(fd, start.encode())
+        assert "ready" in read_until(fd, "ready")
+        os.write(fd, typed.encode())
+        assert offered in read_until(fd, offered)
+    finally:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+        os.close(fd)
+
+
+def read_until(fd, text, seconds=20):
+    seen, deadline = "", time.time() + seconds
+    while time.time() < deadline and text not in seen:
+        if select.select([fd], [], [], 0.1)[0]:
+            seen += os.read(fd, 65536).decode(errors="replace")
+            seen = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]|\r", "", seen)
+    return seen

@@ -1,0 +1,224 @@
+"""Every wrong call gets one helpful sentence, and nothing before it is lost."""
+import os
+import subprocess
+
+import pytest
+
+from conftest import EXACT, WEIR, refused, run
+
+
+def test_weir_alone_shows_the_commands():
+    result = run(ok=False)
+    assert result.status == 2 and b"dedup" in result.out and b"usage: weir" in result.out
+
+
+def test_help_works_in_every_spelling():
+    for args in (["help"], ["--help"], ["-h"], ["help", "dedup"], ["dedup", "--help"]):
+        assert b"usage: weir" in run(*args).out
+    assert run("version").out == run("--version").out
+
+
+WRONG = [
+    (["dedpu"], "did you mean 'dedup'"),
+    (["frobnicate"], "'weir help' lists them"),
+    (["uniq"], "did you mean 'dedup'"),
+    (["-k", "2"], "a command comes first"),
+    (["/etc/passwd"], "did you mean 'weir dedup /etc/passwd'"),
+    (["help", "nothing"], "no command 'nothing'"),
+    (["dedup", "--kee", "2"], "did you mean --key"),
+    (["dedup", "-y"], "no option -y"),
+    (["dedup", "--key"], "needs a value"),
+    (["dedup", "-k"], "-k needs a value"),
+    (["dedup", "--csv=x"], "takes no value"),
+    (["dedup", "--invert"], "has no use for --invert"),
+    (["dedup", "-a", "blom"], "there is no filter 'blom'"),
+    (["dedup", "-m", "lots"], "a size"),
+    (["dedup", "-e", "2"], "a rate"),
+    (["dedup", "-S", "k"], "KNOB=VALUE"),
+    (["dedup", "-S", "foo=1"], "no parameter 'foo'"),
+    (["dedup", "-k", "0"], "numbered from 1"),
+    (["dedup", "-k", ""], "empty field"),
+    (["dedup", "-k", "1,,2"], "empty field"),
+    (["dedup", "--emit", "some"], "unique|duplicates|all"),
+    (["dedup", "--checkpoint", "often"], "30s|1M"),
+    (["dedup", "--resume"], "--resume needs --state"),
+    (["dedup", "--csv", "--jsonl"], "another format"),
+    (["dedup", "--csv", "-z"], "-z does not go with --csv"),
+    (["dedup", "--jsonl", "--header"], "--header does not go"),
+    (["dedup", "-d", "ab"], "does not fit"),
+    (["dedup", "-j", "0"], "does not fit"),
+    (["dedup", "-i", "2"], "has no use for --importance"),
+    (["dedup", "--max-record", "0"], "does not fit"),
+    (["dedup", "nofile"], "cannot open nofile: No such file"),
+    (["dedup", "."], "cannot read .: Is a directory"),
+    (["dedup", "-o", "no/where"], "cannot write no/where"),
+    (["build"], "needs -o FILE"),
+    (["filter"], "needs a filter file"),
+    (["filter", "nofile"], "cannot open nofile"),
+    (["ask"], "needs a filter file"),
+    (["merge", "-o", "f", "a"], "two or more"),
+    (["merge", "a", "b"], "needs -o FILE"),
+    (["info"], "needs one filter"),
+    (["gen"], "uniform:n=1M"),
+    (["gen", "poisson"], "there are uniform and zipf"),
+    (["gen", "uniform:x=1"], "a stream has no 'x'"),
+    (["gen", "uniform:n"], "name=value"),
+    (["gen", "uniform:alpha=2"], "with zipf"),
+    (["gen", "uniform:bias=direct"], "bias= needs zipf"),
+    (["list", "none"], "there is no filter 'none'"),
+]
+
+
+@pytest.mark.parametrize("args,saying", WRONG, ids=[" ".join(a) for a, _ in WRONG])
+def test_wrong_call(args, saying, here):
+    refused(*args, saying=saying, input="a\n")
+
+
+def test_a_key_given_to_ask_is_explained(here):
+    (here / "keys").write_text("a\n")
+    run("build", "-o", "f", "keys")
+    refused("ask", "f", "alice", saying="echo 'alice' | weir ask f")
+
+
+def test_no_filter_file_is_told_apart_from_a_damaged_one(here):
+    (here / "text").write_text("hello\n")
+    refused("info", "text", saying=["text is not a filter file", "weir build -o F text"])
+    (here / "keys").write_text("a\n")
+    run("build", "-o", "f", "keys")
+    data = (here / "f").read_bytes()
+    (here / "cut").write_bytes(data[:-5])
+    refused("info", "cut", saying="cut off")
+    (here / "bent").write_bytes(data[:40] + bytes([data[40] ^ 1]) + data[41:])
+    refused("info", "bent", saying="damaged")
+    (here / "none").write_bytes(b"")
+    refused("info", "none", saying="empty")
+
+
+# ---- malformed records: file, line, and what came before ----
+
+BAD = [
+    ("--csv -k 1", 'a,1\nb,2\nc"d,3\ne,4\n', 3, "a quote inside an unquoted field"),
+    ("--csv -k 1", 'a,1\n"b\nx",2\n"c"d,3\ne,4\n', 4, "text after a closing quote"),
+    ("--csv -k 2", "a,1\nb,2\nc\n", 3, "has 1 field, field 2 is asked for"),
+    ("--csv -k 1", 'a,1\nb,2\n"c,3\ne,4\n', 3, "never closed"),
+    ("--jsonl -k /k", '{"k":1}\n{"k":2}\n{"k":\n{"k":4}\n', 3, "not JSON"),
+    ("--jsonl -k /k", '{"k":1}\n{"k":2}\n{"q":3}\n{"k":4}\n', 3, "has no /k"),
+    ("--jsonl", '{"k":1}\n{"k":2}\nnull null\n{"k":4}\n', 3, "not JSON"),
+    ("--tsv -k 2", "a\t1\nb\t2\nc\nd\t4\n", 3, "field 2 is asked for"),
+    ("-k 2", "a 1\nb 2\nc\nd 4\n", 3, "has 1 field"),
+    ("--max-record 4", "aaaa\nb\nccccc\nd\n", 3, "longer than 4 bytes"),
+    ("-a ibf-mc -S importance=1-9 --tsv -k 1 -i 2", "a\t1\nb\t2\nc\tx\nd\t1\n", 3, "not a number"),
+]
+
+
+@pytest.mark.parametrize("options,text,line,saying", BAD, ids=[b[0] + ": " + b[3] for b in BAD])
+def test_a_malformed_record_is_named_and_those_before_it_pass(options, text, line, saying, here):
+    (here / "in").write_text(text)
+    result = refused("dedup", *options.split(), "in", saying=[f"in, line {line}: ", saying])
+    before = "".join(text.splitlines(True)[:line - 1])
+    assert result.out.decode() == before
+
+
+@pytest.mark.parametrize("options,text,line,saying", BAD, ids=[b[0] + ": " + b[3] for b in BAD])
+def test_a_malformed_record_can_be_skipped(options, text, line, saying, here):
+    (here / "in").write_text(text)
+    result = run("dedup", *options.split(), "--on-error", "skip", "--stats", "text", "in")
+    lines = text.splitlines(True)
+    assert result.out.decode() == "".join(lines[:line - 1] + lines[line:])
+    assert "1 malformed and skipped" in result.err
+
+
+def test_a_record_longer_than_every_buffer(here):
+    (here / "in").write_bytes(b"a\n" + b"x" * 3000000 + b"\nb\n")
+    result = refused("dedup", "--max-record", "1M", "in", saying="in, line 2: the record is longer")
+    assert result.out == b"a\n"
+    result = run("dedup", "--max-record", "1M", "--on-error", "skip", "--stats", "json", "in")
+    assert result.out == b"a\nb\n" and '"skipped": 1' in result.err
+    assert len(run("dedup", "in").out) == 3000005
+
+
+def test_malformed_with_threads_cuts_at_the_same_place(here):
+    rows = [f"{i},x" for i in range(100000)]
+    rows[77777] = '1"2,x'
+    (here / "in").write_text("\n".join(rows) + "\n")
+    for threads in 1, 3:
+        result = refused("dedup", *EXACT, "--csv", "-k", "1", "-j", threads, "--shards", "3", "in",
+                         saying="in, line 77778: ")
+        assert result.lines == rows[:77777]
+
+
+def test_an_unreadable_file_in_the_list(here):
+    (here / "1").write_text("a\n")
+    result = refused("dedup", "1", "2", saying="cannot open 2")
+    assert result.out == b"a\n"
+
+
+def test_files_of_different_header(here):
+    (here / "1").write_text("a,b\n1,2\n")
+    (here / "2").write_text("b,a\n1,2\n")
+    result = refused("dedup", "--csv", "-k", "b", "1", "2", saying="another header")
+    assert result.lines == ["a,b", "1,2"]
+
+
+def test_a_column_that_is_not_there():
+    refused("dedup", "--csv", "-k", "c", input="a,b\n1,2\n", saying=["no column 'c'", "a,b"])
+
+
+# ---- output that fails ----
+
+def test_a_full_disk_is_told(here):
+    lines = run("gen", "uniform:n=100k,distinct=100%").out
+    refused("dedup", "-o", "/dev/full", input=lines, saying=["/dev/full", "No space left"])
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([WEIR, "dedup"], input=lines, stdout=full, stderr=subprocess.PIPE)
+        assert done.returncode == 2 and b"standard output: No space left" in done.stderr
+        for args in (["gen", "uniform:n=10"], ["list"], ["version"]):
+            done = subprocess.run([WEIR, *args], stdout=full, stderr=subprocess.PIPE)
+            assert done.returncode == 2 and done.stderr.count(b"\n") == 1, (args, done.stderr)
+
+
+def test_a_small_disk_keeps_the_old_state(here):
+    disk = here / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", disk],
+                      stderr=subprocess.DEVNULL).returncode:
+        pytest.skip("a tmpfs cannot be mounted here")
+    try:
+        run("dedup", "-m", "64K", "--state", "disk/s", input="a\nb\n")
+        old = (disk / "s").read_bytes()
+        (disk / "filler").write_bytes(bytes(80000))
+        refused("dedup", "--state", "disk/s", input="c\n", saying=["cannot save disk/s", "No space"])
+        assert (disk / "s").read_bytes() == old and not (disk / "s.tmp").exists()
+        refused("dedup", "-o", "disk/out", input=run("gen", "uniform:n=50k").out,
+                saying=["disk/out", "No space"])
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def test_a_failed_output_leaves_the_state_as_it_was(here):
+    run("dedup", "-m", "64K", "--state", "s", input="a\n")
+    old = (here / "s").read_bytes()
+    refused("dedup", "--state", "s", "-o", "/dev/full", input="b\n", saying="/dev/full")
+    assert (here / "s").read_bytes() == old
+    assert run("dedup", "--state", "s", input="a\nb\n").lines == ["b"]
+
+
+def test_output_over_the_input_is_refused(here):
+    (here / "f").write_text("a\na\n")
+    refused("dedup", "-o", "f", "f", saying="input and output at once")
+    with open("f", "ab") as f:
+        refused("dedup", "f", stdout=f, saying="input and output at once")
+    assert (here / "f").read_text() == "a\na\n"
+
+
+def test_a_closed_reader_is_quiet():
+    done = subprocess.run(f"'{WEIR}' gen uniform:n=1M,distinct=100% | '{WEIR}' dedup | head -n 1",
+                          shell=True, capture_output=True, timeout=60)
+    assert done.stderr == b"" and done.stdout.count(b"\n") == 1
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_without_permission(here):
+    (here / "f").write_text("a\n")
+    (here / "f").chmod(0)
+    refused("dedup", "f", saying="cannot open f: Permission denied")

@@ -1,0 +1,155 @@
+"""A process that goes on: answers at once, a bar on a terminal, an end on a signal."""
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+
+import pytest
+
+from conftest import EXACT, WEIR, run
+
+
+def read_within(fd, seconds=20):
+    ready, _, _ = select.select([fd], [], [], seconds)
+    assert ready, "no answer in time"
+    return os.read(fd, 65536)
+
+
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_each_line_is_answered_before_the_next_is_there(threads):
+    process = subprocess.Popen([WEIR, "dedup", *EXACT, "-j", threads], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE)
+    for line in b"a\n", b"b\n", b"c\n":
+        os.write(process.stdin.fileno(), line)
+        assert read_within(process.stdout.fileno()) == line
+    os.write(process.stdin.fileno(), b"a\nb\nd")
+    time.sleep(0.05)
+    os.write(process.stdin.fileno(), b"d\n")
+    assert read_within(process.stdout.fileno()) == b"dd\n"
+    process.stdin.close()
+    assert process.wait(timeout=20) == 0
+
+
+def test_behind_tail_f(here):
+    (here / "log").write_text("a\na\n")
+    tail = subprocess.Popen(["tail", "-n", "+1", "-f", "log"], stdout=subprocess.PIPE)
+    weir = subprocess.Popen([WEIR, "dedup"], stdin=tail.stdout, stdout=subprocess.PIPE)
+    tail.stdout.close()
+    try:
+        assert read_within(weir.stdout.fileno()) == b"a\n"
+        with open("log", "a") as log:
+            log.write("a\nb\n")
+        assert read_within(weir.stdout.fileno()) == b"b\n"
+    finally:
+        tail.kill()
+        tail.wait()
+    assert weir.wait(timeout=20) == 0
+
+
+def test_a_non_blocking_input_is_waited_for():
+    source, sink = os.pipe()
+    os.set_blocking(source, False)
+    process = subprocess.Popen([WEIR, "dedup"], stdin=source, stdout=subprocess.PIPE)
+    time.sleep(0.1)
+    os.write(sink, b"a\na\n")
+    os.close(sink)
+    assert process.communicate(timeout=20)[0] == b"a\n"
+
+
+@pytest.mark.parametrize("threads", ["1", "3"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_an_idle_run(number, threads):
+    process = subprocess.Popen([WEIR, "dedup", "-j", threads], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE)
+    os.write(process.stdin.fileno(), b"a\n")
+    assert read_within(process.stdout.fileno()) == b"a\n"
+    process.send_signal(number)
+    assert process.wait(timeout=20) == -number
+
+
+def test_a_signal_ends_a_busy_run_at_a_record(here):
+    run("gen", "uniform:n=2M,distinct=100%", stdout=open("in", "wb"))
+    for delay in 0.01, 0.03, 0.06:
+        with open("out", "wb") as out:
+            process = subprocess.Popen([WEIR, "dedup", *EXACT, "-k", "1", "in"],
+                                       stdout=out)
+            time.sleep(delay)
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(timeout=20) in (0, -signal.SIGTERM)
+        data = (here / "out").read_bytes()
+        assert len(data) % 20 == 0 and (here / "in").read_bytes().startswith(data[:2000])
+
+
+# ---- a terminal ----
+
+def on_terminal(args, columns=200, feed=None):
+    """What a command writes to standard error when that is a terminal."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen([WEIR, *args], stdin=subprocess.PIPE if feed else subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=theirs)
+    os.close(theirs)
+    if feed:
+        feed(process.stdin)
+    seen = b""
+    while True:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        seen += piece
+    assert process.wait(timeout=60) == 0
+    os.close(ours)
+    return seen.decode()
+
+
+def slow_feed(stdin):
+    for i in range(6):
+        stdin.write(b"".join(b"%d\n" % (j % 700) for j in range(1000)))
+        stdin.flush()
+        time.sleep(0.12)
+    stdin.close()
+
+
+def test_the_bar_shows_what_goes_on():
+    seen = on_terminal(["dedup", *EXACT], feed=slow_feed)
+    assert "\r" in seen and "records" in seen and "/s" in seen
+    assert "% seen" in seen and "filter" in seen and "full" in seen
+    assert "left" not in seen  # the size of a pipe is not known
+
+
+def test_the_bar_knows_how_long_where_the_size_is_known(here):
+    run("gen", "uniform:n=3M,distinct=60%", stdout=open("in", "wb"))
+    seen = on_terminal(["dedup", "-k", "1", "--ignore-case", "in"])
+    assert "[#" in seen and "%" in seen and "left" in seen
+
+
+def test_the_bar_keeps_to_the_width_and_leaves_no_trace():
+    seen = on_terminal(["dedup", *EXACT, "--stats", "none"], columns=40, feed=slow_feed)
+    drawn = [piece.split("\x1b")[0] for piece in seen.split("\r")]
+    assert any(drawn) and max(map(len, drawn)) < 40
+    assert seen.endswith("\r\x1b[K")
+
+
+def test_a_terminal_gets_a_report_and_quiet_gets_none(here):
+    (here / "in").write_text("a\na\n")
+    assert "2 records: 1 new, 1 seen" in on_terminal(["dedup", "in"])
+    assert on_terminal(["dedup", "-q", "in"]) == ""
+
+
+def test_reading_from_a_terminal_is_said():
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([WEIR, "dedup"], stdin=theirs, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE)
+    assert b"reading from the terminal" in read_within(process.stderr.fileno())
+    os.write(ours, b"\x04")
+    assert process.wait(timeout=20) == 0
+    os.close(ours)
+    os.close(theirs)

@@ -1,0 +1,60 @@
+"""The manual: a page for every command, every option told, every example run."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import WEIR, run
+
+MAN = pathlib.Path(os.environ["WEIR_SOURCE"]) / "man"
+PAGES = sorted(MAN.glob("*.scd"))
+
+
+def commands():
+    listing = run("help").out.decode()
+    return re.findall(r"^  (\w+) {2,}[A-Z]", listing, re.M)
+
+
+def options(command):
+    return set(re.findall(r"--[a-z][a-z-]+", run("help", command).out.decode().split("options:")[-1]))
+
+
+def examples(page):
+    """(command, expected output) pairs, in the order of the page."""
+    for block in re.findall(r"^```\n(.*?)^```$", page.read_text(), re.M | re.S):
+        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            command, _, output = part.partition("\n")
+            yield command, output
+
+
+def test_every_command_has_a_page():
+    assert [p.name for p in PAGES] == sorted(
+        ["weir.1.scd"] + [f"weir-{c}.1.scd" for c in commands()])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_the_examples_of_a_page_do_what_they_show(page, here):
+    path = os.path.dirname(WEIR) + ":" + os.environ["PATH"]
+    pairs = list(examples(page))
+    assert pairs
+    for command, output in pairs:
+        done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60,
+                              env={**os.environ, "PATH": path})
+        assert done.stdout == output and done.stderr == "", command
+
+
+@pytest.mark.parametrize("command", commands())
+def test_every_option_is_in_the_manual(command):
+    text = (MAN / "weir.1.scd").read_text() + (MAN / f"weir-{command}.1.scd").read_text()
+    for option in options(command):
+        assert f"*{option}*" in text, option
+
+
+@pytest.mark.skipif(not shutil.which("scdoc"), reason="needs scdoc")
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_the_pages_are_well_formed(page):
+    done = subprocess.run(["scdoc"], input=page.read_bytes(), capture_output=True)
+    assert done.returncode == 0 and done.stderr == b"" and b".TH" in done.stdout

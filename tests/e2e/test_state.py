@@ -1,0 +1,246 @@
+"""State files: remembering between runs, resuming, and what a crash leaves."""
+import os
+import random
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import LONG, WEIR, refused, run, unique
+
+SMALL = ["-a", "bloom", "-m", "64K", "-S", "k=8", "--seed", "1"]
+
+
+def test_a_state_remembers(here):
+    assert run("dedup", *SMALL, "--state", "s", input="a\nb\n").lines == ["a", "b"]
+    assert run("dedup", "--state", "s", input="b\nc\n").lines == ["c"]
+    assert run("dedup", *SMALL, "--state", "s", input="c\nd\n").lines == ["d"]
+
+
+def test_a_state_of_another_filter_is_refused(here):
+    run("dedup", *SMALL, "--state", "s", input="a\n")
+    old = (here / "s").read_bytes()
+    refused("dedup", "-m", "128K", "--state", "s", input="a\n",
+            saying=["memory=65536", "leave the options out", "remove the file"])
+    refused("dedup", *SMALL[:-1], "2", "--state", "s", input="a\n", saying="seed=1")
+    refused("dedup", "--state", "s", "-k", "1", input="a\n", saying=["lines -k 1", "start anew"])
+    refused("dedup", "--state", "s", "--shards", "2", input="a\n", saying="--shards 1")
+    assert (here / "s").read_bytes() == old
+
+
+def test_shards_are_remembered(here):
+    run("dedup", *SMALL, "-j", "3", "--state", "s", input="a\nb\n")
+    assert run("dedup", "-j", "2", "--state", "s", input="b\nc\n").lines == ["c"]
+    refused("dedup", "--shards", "2", "--state", "s", input="a\n", saying="3 shards")
+
+
+def test_a_damaged_state_is_refused_and_kept(here):
+    run("dedup", *SMALL, "--state", "s", input="a\n")
+    data = (here / "s").read_bytes()
+    for cut in 0, 3, 20, 400, len(data) - 1:
+        (here / "s").write_bytes(data[:cut])
+        refused("dedup", "--state", "s", input="a\n", saying="s")
+        assert (here / "s").read_bytes() == data[:cut]
+
+
+def test_a_filter_file_is_no_state(here):
+    run("build", "-o", "f", "-m", "64K", input="a\n")
+    refused("dedup", "--state", "f", input="a\n", saying="not a state file")
+
+
+def test_a_state_file_is_a_filter_file(here):
+    run("dedup", *SMALL, "--shards", "2", "--state", "s", input="a\nb\n")
+    assert run("ask", "s", input="a\nz\n").lines == ["seen\ta", "new\tz"]
+    run("add", "s", input="z\n")
+    assert run("dedup", "--state", "s", input="a\nz\ny\n").lines == ["y"]
+
+
+def test_the_end_of_the_input_saves_even_after_an_error(here):
+    refused("dedup", *SMALL, "--tsv", "-k", "2", "--state", "s", input="x\t1\nx\n", saying="line 2")
+    assert run("dedup", "--tsv", "-k", "2", "--state", "s", input="x\t1\nx\t2\n").lines == ["x\t2"]
+
+
+# ---- resuming ----
+
+def test_resume_reads_only_what_is_new(here):
+    log = here / "log"
+    log.write_text("a\nb\n")
+    command = ["dedup", *SMALL, "--state", "s", "--resume", "--stats", "json", "log"]
+    assert run(*command).lines == ["a", "b"]
+    with log.open("a") as f:
+        f.write("b\nc\n")
+    result = run(*command)
+    assert result.lines == ["c"] and '"records": 2' in result.err
+
+
+def test_resume_in_a_file_that_was_empty_or_missing_at_first(here):
+    command = ["dedup", *SMALL, "--state", "s", "--resume", "log"]
+    refused(*command, saying="cannot open log")
+    (here / "log").write_text("")
+    assert run(*command).lines == []
+    (here / "log").write_text("a\n")
+    assert run(*command).lines == ["a"]
+
+
+def test_a_missing_second_file_leaves_the_place_at_the_end_of_the_first(here):
+    (here / "1").write_text("a\nb\n")
+    for threads in "1", "3":
+        command = ["dedup", *SMALL, "--shards", "1", "-j", threads, "--state", "s" + threads,
+                   "--resume", "1", "2"]
+        assert refused(*command, saying="cannot open 2").lines == ["a", "b"]
+        (here / "2").write_text("b\nc\n")
+        assert run(*command).lines == ["c"]
+        (here / "2").unlink()
+
+
+def test_resume_with_an_empty_csv_that_grows(here):
+    (here / "in").write_text("id,k\n")
+    command = ["dedup", *SMALL, "--csv", "-k", "k", "--state", "s", "--resume", "-o", "out", "in"]
+    run(*command)
+    with open("in", "a") as f:
+        f.write("1,a\n2,a\n")
+    run(*command)
+    assert (here / "out").read_text() == "id,k\n1,a\n"
+
+
+def test_resume_keeps_header_and_output(here):
+    (here / "in").write_text("id,k\n1,a\n2,b\n")
+    command = ["dedup", *SMALL, "--csv", "-k", "k", "--state", "s", "--resume", "-o", "out", "in"]
+    run(*command)
+    with open("in", "a") as f:
+        f.write("3,b\n4,c\n")
+    with open("out", "a") as f:
+        f.write("torn rec")  # what a crash may leave behind the last checkpoint
+    run(*command)
+    assert (here / "out").read_text() == "id,k\n1,a\n2,b\n4,c\n"
+
+
+def test_resume_in_the_second_of_two_files(here):
+    (here / "1").write_text("a\nb\n")
+    (here / "2").write_text("c\nx\n")
+    command = ["dedup", *SMALL, "--state", "s", "--resume", "1", "2"]
+    run(*command)
+    with open("2", "a") as f:
+        f.write("d\n")
+    assert run(*command).lines == ["d"]
+
+
+def test_resume_after_a_malformed_record_begins_with_it(here):
+    (here / "in").write_text("a 1\nb\nc 3\n")
+    command = ["dedup", *SMALL, "-k", "2", "--state", "s", "--resume", "in"]
+    assert refused(*command, saying="line 2").lines == ["a 1"]
+    (here / "in").write_text("a 1\nb 2\nc 3\n")
+    assert run(*command).lines == ["b 2", "c 3"]
+
+
+def test_resume_refuses_other_files(here):
+    (here / "1").write_text("a\nb\n")
+    (here / "2").write_text("c\n")
+    run("dedup", *SMALL, "--state", "s", "1")
+    refused("dedup", "--state", "s", "--resume", "2", saying=["stopped in file 1, 1", "same files"])
+    (here / "1").write_text("A\nB\nC\n")
+    refused("dedup", "--state", "s", "--resume", "1", saying=["not the file", "leave --resume out"])
+    refused("dedup", "--state", "s", "--resume", input="a\n", saying="not that file here")
+    run("dedup", "--state", "s", input="q\n")
+    refused("dedup", "--state", "s", "--resume", "1", saying="no place to resume at")
+
+
+def test_resume_refuses_an_output_that_shrank(here):
+    (here / "in").write_text("a\nb\n")
+    run("dedup", *SMALL, "--state", "s", "-o", "out", "in")
+    (here / "out").write_text("a")
+    refused("dedup", "--state", "s", "--resume", "-o", "out", "in", saying="out has 1 bytes")
+
+
+# ---- signals and crashes ----
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_saves_the_state(here, number):
+    process = subprocess.Popen([WEIR, "dedup", *SMALL, "--state", "s", "--stats", "text"],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+    process.stdin.write(b"a\nb\n")
+    process.stdin.flush()
+    assert process.stdout.readline() == b"a\n" and process.stdout.readline() == b"b\n"
+    process.send_signal(number)
+    assert process.wait(timeout=20) == -number
+    assert b"2 records" in process.stderr.read()
+    assert run("dedup", "--state", "s", input="a\nc\n").lines == ["c"]
+
+
+def test_a_checkpoint_comes_while_the_input_is_idle(here):
+    process = subprocess.Popen([WEIR, "dedup", *SMALL, "--state", "s", "--checkpoint", "0.1s"],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process.stdin.write(b"a\n")
+    process.stdin.flush()
+    deadline = time.time() + 20
+    while not (here / "s").exists() and time.time() < deadline:
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+    assert run("dedup", "--state", "s", input="a\nb\n").lines == ["b"]
+
+
+def killed_at_random(command, rng, patience, **more):
+    """Run it, perhaps not to its end; True if it was killed."""
+    process = subprocess.Popen([WEIR, *command], stderr=subprocess.PIPE, **more)
+    try:
+        process.wait(timeout=rng.random() * patience)
+    except subprocess.TimeoutExpired:
+        process.kill()
+    error = process.communicate()[1]
+    assert process.returncode in (0, -signal.SIGKILL), error
+    return process.returncode != 0
+
+
+def crash_until_done(command, rng, after_each):
+    """Run it again and again, killing it at random moments, until a run comes to
+    its end; returns how often it was killed."""
+    killed, patience = 0, 0.03
+    with open("part", "wb") as part:
+        while killed_at_random(command, rng, patience, stdout=part):
+            killed += 1
+            after_each()
+            if killed > 40:
+                patience *= 1.2  # enough: let it come to an end
+            if os.path.exists("s") and rng.random() < 0.2:
+                run("info", "s")
+            part.seek(0)
+            part.truncate()
+    after_each()
+    return killed
+
+
+ROUNDS = 1000 if LONG else 30
+
+
+def crashing_rounds(here, rounds, *options):
+    """Streams, each processed by a run that crashes until it is done; yields what
+    is to come out and what came out on the pipe. The filter expects 0.000002 false
+    positives per stream: none."""
+    rng = random.Random(len(options))
+    killed, turn = 0, 0
+    while killed < rounds:
+        turn += 1
+        for name in "s", "s.tmp", "out":
+            (here / name).unlink(missing_ok=True)
+        lines = [f"{rng.randrange(100000):x}-{turn}" for _ in range(150000)]
+        (here / "in").write_text("\n".join(lines) + "\n")
+        passed = []
+        killed += crash_until_done(
+            ["dedup", "-a", "bloom", "-m", "1M", "-S", "k=10", "--seed", str(turn), "--state", "s",
+             "--resume", "--checkpoint", "10k", *options, "in"], rng,
+            lambda: passed.extend((here / "part").read_text().splitlines()))
+        yield unique(lines), passed
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_kill_9_loses_nothing_and_doubles_nothing_in_a_file(here, threads):
+    for expected, _ in crashing_rounds(here, ROUNDS * 0.4, "-j", threads, "-o", "out"):
+        assert (here / "out").read_text().splitlines() == expected
+
+
+def test_kill_9_with_a_pipe_behind_passes_every_key_at_least_once(here):
+    for expected, passed in crashing_rounds(here, ROUNDS * 0.2):
+        assert set(expected) <= set(passed)

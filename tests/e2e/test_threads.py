@@ -1,0 +1,60 @@
+"""Shards decide the output, threads do not."""
+import random
+
+import pytest
+
+from conftest import EXACT, run, unique
+
+
+def test_threads_keep_the_order_of_an_exact_set():
+    rng = random.Random(11)
+    lines = [str(rng.randrange(60000)) for _ in range(200000)]
+    text = "\n".join(lines) + "\n"
+    for threads in 2, 3, 8:
+        assert run("dedup", *EXACT, "-j", threads, input=text).lines == unique(lines)
+
+
+@pytest.mark.parametrize("filter", ["bloom", "rlbsbf", "sbf", "apbf"])
+def test_same_shards_and_seed_same_output_whatever_the_threads(filter):
+    """In a filter so small that it errs often, every change would show."""
+    text = run("gen", "zipf:n=300k,universe=50k,alpha=0.9,fresh=20%").out
+    outputs = {run("dedup", "-a", filter, "-m", "8K", "--seed", "3", "--shards", "5", "-j", threads,
+                   input=text).out for threads in (1, 2, 3, 7)}
+    assert len(outputs) == 1
+    other = run("dedup", "-a", filter, "-m", "8K", "--seed", "3", "--shards", "4", input=text).out
+    assert other not in outputs
+
+
+def test_threads_without_shards_give_as_many_shards(here):
+    run("build", "-o", "f", "-j", "3", "-m", "1M", input="a\n")
+    assert "shards      3" in run("info", "f").lines
+
+
+def test_memory_is_divided_among_shards(here):
+    for shards in 1, 4:
+        run("build", "-o", "f", "--shards", shards, "-m", "1M", input="a\n")
+        assert "memory      1.00 MiB" in run("info", "f").lines
+
+
+def test_shards_share_the_keys_evenly_and_keep_the_error(here):
+    """One filter and eight shards of it err alike: nothing is lost by dividing."""
+    text = run("gen", "uniform:n=200k,distinct=100%").out
+    counts = []
+    for shards in 1, 8:
+        counts.append(int(run("dedup", "-a", "bloom", "-m", "128K", "--seed", "1", "--shards",
+                              shards, "--emit", "duplicates", "--count-only", input=text).out))
+    # about 3000 of each, with a standard deviation of some 60
+    assert counts[0] > 1000 and abs(counts[0] - counts[1]) < 0.12 * counts[0], counts
+
+
+@pytest.mark.parametrize("options", [["--csv", "-k", "2"], ["--jsonl", "-k", "/k"], ["-z"],
+                                     ["--emit", "all"], ["--emit", "duplicates"], ["--count-only"]])
+def test_every_kind_of_record_and_output_with_threads(options):
+    rng = random.Random(12)
+    if "--jsonl" in options:
+        rows = ['{"k": %d}' % rng.randrange(5000) for _ in range(20000)]
+    else:
+        rows = ["%d,%d" % (i % 3, rng.randrange(5000)) for i in range(60000)]
+    text = ("\0" if "-z" in options else "\n").join(rows) + ("\0" if "-z" in options else "\n")
+    one = run("dedup", *EXACT, "--shards", "3", *options, input=text).out
+    assert run("dedup", *EXACT, "--shards", "3", "-j", "4", *options, input=text).out == one

@@ -1,0 +1,68 @@
+/* cmd_info.c - weir info: what is in a filter or state file. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "commands.h"
+#include "say.h"
+#include "store.h"
+#include "units.h"
+
+static void print_text(const struct stored *s, const struct weir_stats *f)
+{
+    printf("filter      %s\n", s->shards.config);
+    printf("shards      %u\n", s->shards.count);
+    printf("memory      %s\n", show_bytes((double)f->memory).text);
+    printf("shown       %llu keys: %llu new, %llu seen\n", (unsigned long long)f->shown,
+           (unsigned long long)f->fresh, (unsigned long long)f->seen);
+    printf("fill        %.2f %%\n", f->fill * 100);
+    printf("error       %.3g (chance that a new key is taken for seen)\n", f->error);
+    if (!s->has_state)
+        return;
+    printf("records     %s\n", s->state.records);
+    if (s->state.position.known)
+        printf("input       %s, next record at byte %llu, line %llu\n", s->state.input,
+               (unsigned long long)s->state.position.offset,
+               (unsigned long long)s->state.position.line);
+}
+
+static int print_json(const struct stored *s, const struct weir_stats *f)
+{
+    json_t *all = json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:f,s:f}", "config", s->shards.config,
+                            "shards", (json_int_t)s->shards.count, "memory", (json_int_t)f->memory,
+                            "shown", (json_int_t)f->shown, "new", (json_int_t)f->fresh, "seen",
+                            (json_int_t)f->seen, "fill", f->fill, "error", f->error);
+
+    if (all && s->has_state)
+        json_object_set_new(all, "records", json_string(s->state.records));
+    if (all && s->has_state && s->state.position.known) {
+        json_object_set_new(all, "input", json_string(s->state.input));
+        json_object_set_new(all, "offset", json_integer((json_int_t)s->state.position.offset));
+        json_object_set_new(all, "line", json_integer((json_int_t)s->state.position.line));
+    }
+    char *text = all ? json_dumps(all, JSON_REAL_PRECISION(6)) : NULL;
+    if (text)
+        puts(text);
+    free(text);
+    json_decref(all);
+    return text ? EXIT_FINE : fail("memory is short");
+}
+
+int cmd_info(const struct options *o)
+{
+    static struct stored stored;
+    struct weir_stats stats;
+    int status = EXIT_FINE;
+
+    if (o->operands != 1)
+        return fail("'weir info' needs one filter or state file");
+    if (!store_load(&stored, o->operand[0]))
+        return EXIT_ERROR;
+    stats = shards_stats(&stored.shards);
+    if (o->json)
+        status = print_json(&stored, &stats);
+    else
+        print_text(&stored, &stats);
+    shards_close(&stored.shards);
+    return status;
+}

@@ -1,0 +1,38 @@
+/* cmd_merge.c - weir merge: one filter file from several. */
+#include "commands.h"
+#include "say.h"
+#include "store.h"
+
+static bool merge_file(struct shards *into, const char *path, const char *first)
+{
+    static struct stored other;
+    struct weir_error error;
+    bool ok = store_load(&other, path);
+
+    if (ok && other.shards.count != into->count)
+        ok = fail("%s has %u shards, %s has %u; only filters of one configuration and seed can be "
+                  "merged",
+                  first, into->count, path, other.shards.count) == 0;
+    for (uint32_t i = 0; ok && i < into->count; i++)
+        if (weir_merge(into->w[i], other.shards.w[i], &error) != WEIR_OK)
+            ok = fail("%s and %s: %s", first, path, error.text) == 0;
+    shards_close(&other.shards);
+    return ok;
+}
+
+int cmd_merge(const struct options *o)
+{
+    static struct stored stored;
+    bool ok;
+
+    if (!o->output)
+        return fail("'weir merge' needs -o FILE, the filter file to make");
+    if (o->operands < 2)
+        return fail("'weir merge' needs two or more filter files");
+    ok = store_load(&stored, o->operand[0]);
+    for (int i = 1; ok && i < o->operands; i++)
+        ok = merge_file(&stored.shards, o->operand[i], o->operand[0]);
+    ok = ok && store_save(o->output, "", &stored.shards);
+    shards_close(&stored.shards);
+    return ok ? EXIT_FINE : EXIT_ERROR;
+}

@@ -1,0 +1,46 @@
+/* commands.h - the commands, one file each. */
+#ifndef WEIR_COMMANDS_H
+#define WEIR_COMMANDS_H
+
+#include "options.h"
+
+/* Which options a command takes; see the table in options.c. */
+enum {
+    TAKES_FILTER = 1,   /* what the filter is to be like */
+    TAKES_RECORDS = 2,  /* what records and keys are */
+    TAKES_OUTPUT = 4,   /* where records go */
+    TAKES_STATE = 8,    /* a state file */
+    TAKES_THREADS = 16, /* how many work */
+    TAKES_STATS = 32,   /* a report on standard error */
+    TAKES_KEYS = 64,    /* weir filter's own */
+    TAKES_JSON = 128,   /* weir info's own */
+    TAKES_QUIET = 256,
+    TAKES_FILE = 512 /* a filter file to write */
+};
+
+struct command {
+    const char *name;
+    const char *operands; /* for the usage line */
+    const char *does;     /* one line */
+    unsigned takes;
+    int (*run)(const struct options *o);
+};
+
+/* NULL if there is none of that name. */
+const struct command *command_find(const char *name);
+const struct command *command_at(unsigned i); /* NULL after the last */
+
+int cmd_dedup(const struct options *o);
+int cmd_build(const struct options *o);
+int cmd_filter(const struct options *o);
+int cmd_ask(const struct options *o);
+int cmd_add(const struct options *o);
+int cmd_forget(const struct options *o);
+int cmd_info(const struct options *o);
+int cmd_merge(const struct options *o);
+int cmd_gen(const struct options *o);
+int cmd_list(const struct options *o);
+int cmd_help(const struct options *o);
+int cmd_version(const struct options *o);
+
+#endif

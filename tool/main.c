@@ -1,0 +1,122 @@
+/* main.c - weir(1): find the command, read its options, run it. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "say.h"
+#include "signals.h"
+
+#define PASSES (TAKES_RECORDS | TAKES_OUTPUT | TAKES_THREADS | TAKES_STATS | TAKES_QUIET)
+#define CHANGES (TAKES_RECORDS | TAKES_THREADS | TAKES_STATS | TAKES_QUIET)
+
+static const struct command commands[] = {
+    {"dedup", "[OPTIONS] [FILE...]", "Pass each record the first time its key is seen",
+     TAKES_FILTER | TAKES_STATE | PASSES, cmd_dedup},
+    {"build", "-o F [OPTIONS] [FILE...]", "Make a filter file from keys",
+     TAKES_FILTER | TAKES_FILE | CHANGES, cmd_build},
+    {"filter", "[OPTIONS] F|--keys KEYFILE [FILE...]", "Pass the records whose key is in a filter",
+     TAKES_FILTER | TAKES_KEYS | PASSES, cmd_filter},
+    {"ask", "[OPTIONS] F [FILE...]", "Say for each key whether a filter has seen it", PASSES,
+     cmd_ask},
+    {"add", "[OPTIONS] F [FILE...]", "Add keys to a filter file", CHANGES, cmd_add},
+    {"forget", "[OPTIONS] F [FILE...]", "Take keys out of a filter file that can forget", CHANGES,
+     cmd_forget},
+    {"info", "[--json] F", "Describe a filter or state file", TAKES_JSON, cmd_info},
+    {"merge", "-o F A B...", "Join filter files of one configuration and seed",
+     TAKES_FILE | TAKES_QUIET, cmd_merge},
+    {"gen", "SPEC", "Print a stream to try things on", 0, cmd_gen},
+    {"list", "", "List the filters and their knobs", 0, cmd_list},
+    {"help", "[COMMAND]", "Tell how to use a command", 0, cmd_help},
+    {"version", "", "Print the version", 0, cmd_version},
+};
+
+#define COMMANDS (sizeof commands / sizeof *commands)
+
+const struct command *command_at(unsigned i)
+{
+    return i < COMMANDS ? &commands[i] : NULL;
+}
+
+const struct command *command_find(const char *name)
+{
+    for (unsigned i = 0; i < COMMANDS; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+/* Words of others for what is here. */
+static const char *synonym(const char *name)
+{
+    static const char *const pairs[][2] = {
+        {"uniq", "dedup"},    {"unique", "dedup"},  {"distinct", "dedup"}, {"deduplicate", "dedup"},
+        {"grep", "filter"},   {"join", "filter"},   {"create", "build"},   {"make", "build"},
+        {"query", "ask"},     {"check", "ask"},     {"contains", "ask"},   {"insert", "add"},
+        {"remove", "forget"}, {"delete", "forget"}, {"union", "merge"},    {"generate", "gen"},
+        {"stats", "info"},    {"show", "info"},     {"filters", "list"},   {"algorithms", "list"},
+    };
+
+    for (unsigned i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (strcmp(name, pairs[i][0]) == 0)
+            return pairs[i][1];
+    return NULL;
+}
+
+static int refuse(const char *name)
+{
+    const char *names[COMMANDS + 1] = {NULL};
+    const char *near = synonym(name);
+
+    for (unsigned i = 0; i < COMMANDS; i++)
+        names[i] = commands[i].name;
+    if (!near)
+        near = nearest(name, names);
+    if (access(name, F_OK) == 0)
+        return fail("'%s' is a file, not a command; did you mean 'weir dedup %s'?", name, name);
+    if (*name == '-')
+        return fail("a command comes first, options after it: weir dedup %s ...", name);
+    if (near)
+        return fail("there is no command '%s'; did you mean '%s'?", name, near);
+    return fail("there is no command '%s'; 'weir help' lists them", name);
+}
+
+/* -h, --help and --version work as everywhere. */
+static const char *alias(const char *word)
+{
+    if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
+        return "help";
+    if (strcmp(word, "-V") == 0 || strcmp(word, "--version") == 0)
+        return "version";
+    return word;
+}
+
+static int finish(int status)
+{
+    if (fflush(stdout) != 0 || ferror(stdout))
+        return fail("cannot write standard output: %s", strerror(errno));
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = {.max_record = 64 << 20, .checkpoint_seconds = 30, .threads = 1};
+    bool done = false;
+    int status;
+
+    if (argc < 2) {
+        cmd_help(&o);
+        return finish(EXIT_ERROR);
+    }
+    o.command = alias(argv[1]);
+    if (!command_find(o.command))
+        return refuse(o.command);
+    status = options_read(&o, argc - 1, argv + 1, &done);
+    if (status == 0 && !done)
+        status = command_find(o.command)->run(&o);
+    status = finish(status);
+    if (signals_caught())
+        signals_obey(signals_caught());
+    return status;
+}

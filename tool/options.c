@@ -1,0 +1,356 @@
+/* options.c - see options.h. One table holds every option: how it is spelt,
+ * who takes it, what help says of it, and where its value goes. */
+#include "options.h"
+
+#include <getopt.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "say.h"
+#include "shards.h"
+#include "units.h"
+
+#define RECORD_MOST ((uint64_t)1 << 30)
+
+struct option_row {
+    const char *name;
+    char letter;
+    const char *takes; /* NULL: a switch */
+    unsigned who;      /* TAKES_... of commands.h */
+    const char *help;
+    bool (*read)(struct options *o, const char *value); /* NULL: a text or switch at: */
+    size_t at;
+};
+
+/* ---- readers of values; false: the value does not fit ---- */
+
+static bool read_set(struct options *o, const char *value)
+{
+    if (o->sets == SETS_MAX)
+        return false;
+    o->set[o->sets++] = value;
+    return strchr(value, '=') != NULL;
+}
+
+static bool set_format(struct options *o, enum format format, char delimiter)
+{
+    if (o->format != FORMAT_LINES && o->format != format)
+        return false;
+    o->format = format;
+    if (delimiter && !o->delimiter)
+        o->delimiter = delimiter;
+    return true;
+}
+
+static bool read_csv(struct options *o, const char *value)
+{
+    (void)value;
+    if (o->format == FORMAT_DELIMITED) /* --csv -d ';' in either order */
+        o->format = FORMAT_CSV;
+    return set_format(o, FORMAT_CSV, ',');
+}
+
+static bool read_tsv(struct options *o, const char *value)
+{
+    (void)value;
+    return set_format(o, FORMAT_TSV, '\t');
+}
+
+static bool read_jsonl(struct options *o, const char *value)
+{
+    (void)value;
+    return set_format(o, FORMAT_JSONL, '\0');
+}
+
+static bool read_delimiter(struct options *o, const char *value)
+{
+    char c = strcmp(value, "\\t") == 0 ? '\t' : *value;
+
+    if (!c || (value[1] && c != '\t') || c == '\n' || c == '"')
+        return false;
+    o->delimiter = c;
+    return o->format == FORMAT_CSV || set_format(o, FORMAT_DELIMITED, c);
+}
+
+static bool read_max_record(struct options *o, const char *value)
+{
+    return read_size(value, &o->max_record) && o->max_record > 0 && o->max_record <= RECORD_MOST;
+}
+
+static bool read_on_error(struct options *o, const char *value)
+{
+    o->skip = strcmp(value, "skip") == 0;
+    return o->skip || strcmp(value, "stop") == 0;
+}
+
+static bool one_of(const char *value, const char *const *words, int *index)
+{
+    for (*index = 0; words[*index]; ++*index)
+        if (strcmp(value, words[*index]) == 0)
+            return true;
+    return false;
+}
+
+static bool read_emit(struct options *o, const char *value)
+{
+    static const char *const words[] = {"unique", "duplicates", "all", NULL};
+    int i;
+    bool fits = one_of(value, words, &i);
+
+    o->emit = (enum emit)i;
+    return fits;
+}
+
+static bool read_stats(struct options *o, const char *value)
+{
+    static const char *const words[] = {"", "text", "json", "none", NULL};
+    int i;
+    bool fits = *value && one_of(value, words, &i);
+
+    o->stats = fits ? (enum stats_style)i : STATS_DEFAULT;
+    return fits;
+}
+
+static bool read_checkpoint(struct options *o, const char *value)
+{
+    o->checkpoint_seconds = 0;
+    return (read_seconds(value, &o->checkpoint_seconds) && o->checkpoint_seconds > 0) ||
+           (read_count(value, &o->checkpoint_records) && o->checkpoint_records > 0);
+}
+
+static bool read_number(const char *value, uint32_t *out, uint64_t most)
+{
+    uint64_t n;
+
+    if (!read_whole(value, &n) || n < 1 || n > most)
+        return false;
+    *out = (uint32_t)n;
+    return true;
+}
+
+static bool read_threads(struct options *o, const char *value)
+{
+    return read_number(value, &o->threads, SHARDS_MAX);
+}
+
+static bool read_shards(struct options *o, const char *value)
+{
+    return read_number(value, &o->shards, SHARDS_MAX);
+}
+
+/* ---- the table ---- */
+
+#define AT(member) .at = offsetof(struct options, member)
+
+/* clang-format off */
+static const struct option_row rows[] = {
+    {"algorithm", 'a', "NAME", TAKES_FILTER, "the filter; 'weir list' shows them", NULL, AT(algorithm)},
+    {"memory", 'm', "SIZE", TAKES_FILTER, "memory of the filter: 64M (default), 1G", NULL, AT(memory)},
+    {"fpr", 'e', "RATE", TAKES_FILTER, "ceiling of false positives: 0.01, 1%", NULL, AT(fpr)},
+    {"set", 'S', "KNOB=VALUE", TAKES_FILTER, "any knob of the filter; may be repeated", read_set, 0},
+    {"seed", 0, "NUMBER", TAKES_FILTER, "seed of hashing and chance: same seed, same result", NULL, AT(seed)},
+    {"key", 'k', "FIELD", TAKES_RECORDS, "the key: 2, 1,3, a column's name, /json/pointer (default: whole record)", NULL, AT(key)},
+    {"importance", 'i', "FIELD", TAKES_RECORDS, "how much a record matters: a field, as for --key", NULL, AT(importance)},
+    {"csv", 0, NULL, TAKES_RECORDS, "records are CSV (RFC 4180)", read_csv, 0},
+    {"tsv", 0, NULL, TAKES_RECORDS, "fields are separated by tabs", read_tsv, 0},
+    {"jsonl", 0, NULL, TAKES_RECORDS, "each line is a JSON text", read_jsonl, 0},
+    {"delimiter", 'd', "C", TAKES_RECORDS, "fields are separated by this character", read_delimiter, 0},
+    {"null", 'z', NULL, TAKES_RECORDS, "records end with NUL, not with a line break", NULL, AT(nul)},
+    {"header", 0, NULL, TAKES_RECORDS, "the first record of each file is a header: passed, not counted", NULL, AT(header)},
+    {"ignore-case", 0, NULL, TAKES_RECORDS, "upper and lower case are the same", NULL, AT(ignore_case)},
+    {"max-record", 0, "SIZE", TAKES_RECORDS, "longest record (64M)", read_max_record, 0},
+    {"on-error", 0, "stop|skip", TAKES_RECORDS, "at a malformed record (stop)", read_on_error, 0},
+    {"emit", 0, "unique|duplicates|all", TAKES_STATE, "records to pass; all: each tagged new or seen", read_emit, 0},
+    {"invert", 0, NULL, TAKES_KEYS, "pass the records whose key is not in the filter", NULL, AT(invert)},
+    {"keys", 0, "FILE", TAKES_KEYS, "build the filter from this file of keys, one per line", NULL, AT(keys)},
+    {"strict", 0, "KEYFILE", TAKES_KEYS, "confirm each hit in this file of keys: nothing false passes", NULL, AT(strict)},
+    {"count-only", 0, NULL, TAKES_OUTPUT, "print only how many records would pass", NULL, AT(count_only)},
+    {"output", 'o', "FILE", TAKES_OUTPUT | TAKES_FILE, "write here instead of to standard output", NULL, AT(output)},
+    {"state", 0, "FILE", TAKES_STATE, "remember between runs: load if it is there, save at the end", NULL, AT(state)},
+    {"checkpoint", 0, "30s|1M", TAKES_STATE, "save the state this often too: a time or a count of records (30s)", read_checkpoint, 0},
+    {"resume", 0, NULL, TAKES_STATE, "go on in the input files where the state stopped", NULL, AT(resume)},
+    {"threads", 'j', "N", TAKES_THREADS, "work with N threads, on as many shards", read_threads, 0},
+    {"shards", 0, "N", TAKES_THREADS, "number of shards, apart from the threads", read_shards, 0},
+    {"stats", 0, "text|json|none", TAKES_STATS, "report to standard error (text on a terminal, else none)", read_stats, 0},
+    {"json", 0, NULL, TAKES_JSON, "print JSON", NULL, AT(json)},
+    {"quiet", 'q', NULL, TAKES_QUIET, "no progress bar, no report, no notes", NULL, AT(quiet)},
+};
+/* clang-format on */
+
+#define ROWS ((int)(sizeof rows / sizeof *rows))
+#define HELP 1000
+
+/* ---- reading the command line ---- */
+
+static bool takes(const struct command *c, const struct option_row *row)
+{
+    return (c->takes & row->who) != 0;
+}
+
+static void make_tables(const struct command *c, struct option *longs, char *shorts)
+{
+    *shorts++ = ':';
+    for (int i = 0; i < ROWS; i++) {
+        if (!takes(c, &rows[i]))
+            continue;
+        *longs++ = (struct option){rows[i].name, rows[i].takes ? 1 : 0, NULL, HELP + 1 + i};
+        if (rows[i].letter)
+            *shorts++ = rows[i].letter;
+        if (rows[i].letter && rows[i].takes)
+            *shorts++ = ':';
+    }
+    *longs++ = (struct option){"help", 0, NULL, HELP};
+    *shorts++ = 'h';
+    *shorts = '\0';
+    *longs = (struct option){0};
+}
+
+static const struct option_row *row_of(int code)
+{
+    if (code > HELP)
+        return &rows[code - HELP - 1];
+    for (int i = 0; i < ROWS; i++)
+        if (rows[i].letter == code)
+            return &rows[i];
+    return NULL;
+}
+
+static int set_option(struct options *o, const struct option_row *row, const char *value)
+{
+    char *base = (char *)o;
+
+    if (row->read)
+        return row->read(o, value) ? 0
+               : value ? fail("--%s %s does not fit: it takes %s", row->name, value, row->takes)
+                       : fail("--%s does not go with another format of records", row->name);
+    if (row->takes)
+        *(const char **)(void *)(base + row->at) = value;
+    else
+        *(bool *)(base + row->at) = true;
+    return 0;
+}
+
+static int refuse(const struct command *c, const char *word)
+{
+    const char *names[ROWS + 1];
+    const char *near, *bare = word + strspn(word, "-");
+    int n = 0;
+
+    for (int i = 0; i < ROWS; i++) {
+        if (takes(c, &rows[i]))
+            names[n++] = rows[i].name;
+        else if (word[1] == '-' && strcmp(bare, rows[i].name) == 0)
+            return fail("'weir %s' has no use for --%s; 'weir help %s' lists its options", c->name,
+                        bare, c->name);
+    }
+    names[n] = NULL;
+    near = word[1] == '-' ? nearest(bare, names) : NULL;
+    if (near)
+        return fail("'weir %s' has no option %s; did you mean --%s?", c->name, word, near);
+    return fail("'weir %s' has no option %s; 'weir help %s' lists them", c->name, word, c->name);
+}
+
+static int refuse_code(const struct command *c, int code, char **argv)
+{
+    char letter[3] = {'-', (char)optopt, '\0'};
+    bool by_letter = optopt > 0 && optopt < HELP;
+    const char *word = by_letter ? letter : argv[optind - 1];
+
+    if (code == ':')
+        return fail("%s needs a value: %s", word, row_of(optopt)->takes);
+    if (optopt > HELP)
+        return fail("%s takes no value", word);
+    return refuse(c, word);
+}
+
+/* ---- what goes together ---- */
+
+static bool is_pointer(const char *field)
+{
+    return field && *field == '/';
+}
+
+static bool is_name(const char *fields)
+{
+    return fields && strspn(fields, "0123456789,") != strlen(fields);
+}
+
+/* A key that can only mean one thing says what the records are. */
+static void infer(struct options *o)
+{
+    if (o->format == FORMAT_LINES && (is_pointer(o->key) || is_pointer(o->importance)))
+        o->format = FORMAT_JSONL;
+    if (o->format != FORMAT_JSONL && (is_name(o->key) || is_name(o->importance)))
+        o->header = true;
+}
+
+static int check(const struct options *o)
+{
+    if (o->resume && !o->state)
+        return fail("--resume needs --state FILE, which says where to go on");
+    if (o->nul && o->format == FORMAT_CSV)
+        return fail("-z does not go with --csv: CSV records end with line breaks");
+    if (o->header && o->format == FORMAT_JSONL)
+        return fail("--header does not go with --jsonl: JSON lines have no header");
+    return 0;
+}
+
+int options_read(struct options *o, int argc, char **argv, bool *done)
+{
+    const struct command *c = command_find(o->command);
+    struct option longs[ROWS + 2];
+    char shorts[2 * ROWS + 4];
+    int code, status = 0;
+
+    make_tables(c, longs, shorts);
+    opterr = 0;
+    while (status == 0 && (code = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+        if (code == 'h' || code == HELP) {
+            *done = true;
+            options_print(o->command);
+            return 0;
+        }
+        status = code == '?' || code == ':' ? refuse_code(c, code, argv)
+                                            : set_option(o, row_of(code), optarg);
+    }
+    o->operand = argv + optind;
+    o->operands = argc - optind;
+    infer(o);
+    return status ? status : check(o);
+}
+
+void options_describe_records(const struct options *o, char *buffer, unsigned long size)
+{
+    static const char *const names[] = {"lines", "--csv", "--tsv", "--jsonl", "lines"};
+    char delimiter[8] = "";
+
+    if (o->format == FORMAT_DELIMITED || (o->format == FORMAT_CSV && o->delimiter != ','))
+        snprintf(delimiter, sizeof delimiter, " -d %c", o->delimiter);
+    snprintf(buffer, size, "%s%s%s%s%s%s%s%s%s", names[o->format], o->nul ? " -z" : "", delimiter,
+             o->header ? " --header" : "", o->key ? " -k " : "", o->key ? o->key : "",
+             o->importance ? " -i " : "", o->importance ? o->importance : "",
+             o->ignore_case ? " --ignore-case" : "");
+}
+
+void options_print(const char *command)
+{
+    const struct command *c = command_find(command);
+
+    printf("usage: weir %s%s%s\n\n%s.\n", c->name, *c->operands ? " " : "", c->operands, c->does);
+    if (c->takes)
+        printf("\noptions:\n");
+    for (int i = 0; i < ROWS; i++) {
+        char left[64];
+
+        if (!takes(c, &rows[i]))
+            continue;
+        snprintf(left, sizeof left, "%s%c%s--%s%s%s", rows[i].letter ? "-" : " ",
+                 rows[i].letter ? rows[i].letter : ' ', rows[i].letter ? ", " : "  ", rows[i].name,
+                 rows[i].takes ? " " : "", rows[i].takes ? rows[i].takes : "");
+        printf("  %-32s %s\n", left, rows[i].help);
+    }
+    printf("\n'man weir-%s' tells more.\n", c->name);
+}

@@ -1,0 +1,57 @@
+/* options.h - the command line: what was asked for. */
+#ifndef WEIR_OPTIONS_H
+#define WEIR_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SETS_MAX 16
+
+enum format { FORMAT_LINES, FORMAT_CSV, FORMAT_TSV, FORMAT_JSONL, FORMAT_DELIMITED };
+enum emit { EMIT_UNIQUE, EMIT_DUPLICATES, EMIT_ALL };
+enum stats_style { STATS_DEFAULT, STATS_TEXT, STATS_JSON, STATS_NONE };
+
+struct options {
+    const char *command;
+
+    const char *algorithm, *memory, *fpr, *seed;
+    const char *set[SETS_MAX];
+    int sets;
+
+    enum format format;
+    bool nul;       /* records end with NUL, not with a line break */
+    char delimiter; /* of fields; 0: blanks */
+    bool header;
+    const char *key, *importance;
+    bool ignore_case;
+    uint64_t max_record;
+    bool skip; /* malformed records, instead of stopping */
+
+    enum emit emit;
+    bool count_only, invert, quiet, json;
+    const char *output;
+    enum stats_style stats;
+
+    const char *state;
+    double checkpoint_seconds; /* 0: not by time */
+    uint64_t checkpoint_records;
+    bool resume;
+
+    const char *keys, *strict;
+    uint32_t threads, shards; /* shards: 0 if not given */
+
+    char **operand;
+    int operands;
+};
+
+/* Read the words after the command's name; 0, or the exit status after a
+ * sentence on what was wrong. --help is answered here: *done becomes true. */
+int options_read(struct options *o, int argc, char **argv, bool *done);
+
+/* What the records are, for the state file: equal texts, equal keys. */
+void options_describe_records(const struct options *o, char *buffer, unsigned long size);
+
+/* The options of a command, for its help. */
+void options_print(const char *command);
+
+#endif

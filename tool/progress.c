@@ -1,0 +1,132 @@
+/* progress.c - see progress.h. */
+#include "progress.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "units.h"
+
+#define EVERY 0.1 /* seconds between two drawings */
+#define BAR 20
+
+double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+void progress_open(struct progress *p, const struct options *o, uint64_t total)
+{
+    *p = (struct progress){.started = now(), .total = total};
+    p->bar = !o->quiet && isatty(2);
+    p->drawn = p->started;
+}
+
+bool progress_due(const struct progress *p)
+{
+    return p->bar && now() - p->drawn >= EVERY;
+}
+
+static unsigned columns(void)
+{
+    struct winsize size;
+
+    return ioctl(2, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+/* "[#####     ]  25%  0:03 left" where the size is known, else the time. */
+static void draw_share(const struct progress *p, uint64_t bytes, double seconds, char *out,
+                       size_t size)
+{
+    double done = (double)(p->start + bytes);
+
+    if (p->total == 0 || done <= 0) {
+        snprintf(out, size, "%s", show_time(seconds).text);
+        return;
+    }
+    double share = done < (double)p->total ? done / (double)p->total : 1;
+    double left = bytes ? seconds * ((double)p->total - done) / (double)bytes : 0;
+    int full = (int)(share * BAR);
+    snprintf(out, size, "[%.*s%*s] %3.0f%% %s left", full, "####################", BAR - full, "",
+             share * 100, show_time(left > 0 ? left : 0).text);
+}
+
+void progress_draw(struct progress *p, const struct tally *t, double fill)
+{
+    double at = now(), seconds = at - p->started;
+    char share[96], line[512];
+    int n;
+
+    p->drawn = at;
+    draw_share(p, t->bytes, seconds, share, sizeof share);
+    n = snprintf(line, sizeof line, "%s  %s records  %s/s  %s/s  %.1f%% seen  filter %.1f%% full",
+                 share, show_count((double)t->records).text,
+                 show_count((double)t->records / (seconds + 1e-9)).text,
+                 show_bytes((double)t->bytes / (seconds + 1e-9)).text,
+                 t->records ? 100.0 * (double)t->seen / (double)t->records : 0, fill * 100);
+    if (n >= (int)columns())
+        n = (int)columns() - 1;
+    fprintf(stderr, "\r%.*s\033[K", n, line);
+    p->width = (unsigned)n;
+}
+
+void progress_clear(struct progress *p)
+{
+    if (p->bar && p->width)
+        fputs("\r\033[K", stderr);
+    p->width = 0;
+}
+
+static void report_text(const struct tally *t, const struct shards *s)
+{
+    struct weir_stats f = shards_stats(s);
+    double share = t->records ? 100.0 * (double)t->seen / (double)t->records : 0;
+
+    fprintf(stderr, "weir: %llu records: %llu new, %llu seen (%.2f %%)",
+            (unsigned long long)t->records, (unsigned long long)(t->records - t->seen),
+            (unsigned long long)t->seen, share);
+    if (t->skipped)
+        fprintf(stderr, ", %llu malformed and skipped", (unsigned long long)t->skipped);
+    fprintf(stderr, "; %s in %.2f s: %s records/s, %s/s\n", show_bytes((double)t->bytes).text,
+            t->seconds, show_count((double)t->records / (t->seconds + 1e-9)).text,
+            show_bytes((double)t->bytes / (t->seconds + 1e-9)).text);
+    fprintf(stderr,
+            "weir: filter %s%s, %.1f %% full; a new key is taken for seen with chance %.2g\n",
+            s->config, s->count > 1 ? " in shards" : "", f.fill * 100, f.error);
+}
+
+static void report_json(const struct tally *t, const struct shards *s)
+{
+    struct weir_stats f = shards_stats(s);
+    json_t *all = json_pack(
+        "{s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:{s:s,s:I,s:I,s:f,s:f}}", "records", (json_int_t)t->records,
+        "new", (json_int_t)(t->records - t->seen), "seen", (json_int_t)t->seen, "passed",
+        (json_int_t)t->passed, "skipped", (json_int_t)t->skipped, "bytes", (json_int_t)t->bytes,
+        "seconds", t->seconds, "filter", "config", s->config, "shards", (json_int_t)s->count,
+        "memory", (json_int_t)f.memory, "fill", f.fill, "error", f.error);
+    char *text = all ? json_dumps(all, JSON_REAL_PRECISION(6)) : NULL;
+
+    if (text)
+        fprintf(stderr, "%s\n", text);
+    free(text);
+    json_decref(all);
+}
+
+void report(const struct options *o, const struct tally *t, const struct shards *s)
+{
+    enum stats_style style = o->stats;
+
+    if (style == STATS_DEFAULT)
+        style = isatty(2) && !o->quiet ? STATS_TEXT : STATS_NONE;
+    if (style == STATS_TEXT)
+        report_text(t, s);
+    else if (style == STATS_JSON)
+        report_json(t, s);
+}

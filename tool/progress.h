@@ -1,0 +1,38 @@
+/* progress.h - what a run tells of itself on standard error: a bar while it
+ * works, a report at the end. */
+#ifndef WEIR_PROGRESS_H
+#define WEIR_PROGRESS_H
+
+#include "options.h"
+#include "shards.h"
+
+/* What went by so far. */
+struct tally {
+    uint64_t records; /* judged: seen and new together */
+    uint64_t seen;
+    uint64_t skipped; /* malformed */
+    uint64_t passed;
+    uint64_t bytes; /* read */
+    double seconds;
+};
+
+struct progress {
+    bool bar;
+    double started, drawn;
+    uint64_t start, total; /* bytes already behind at the start, and of all; 0: not known */
+    unsigned width;        /* of what stands on the line now */
+};
+
+double now(void); /* seconds of a clock that never jumps */
+
+void progress_open(struct progress *p, const struct options *o, uint64_t total);
+
+/* Is it time to draw again? */
+bool progress_due(const struct progress *p);
+void progress_draw(struct progress *p, const struct tally *t, double fill);
+void progress_clear(struct progress *p);
+
+/* The report of --stats. */
+void report(const struct options *o, const struct tally *t, const struct shards *s);
+
+#endif

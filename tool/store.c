@@ -1,0 +1,296 @@
+/* store.c - see store.h.
+ *
+ * Replacing: write NAME.tmp, fsync, rename over NAME, fsync the directory. A
+ * crash leaves the old file or the new one, and at worst a NAME.tmp that the
+ * next run overwrites. */
+#include "store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "inputs.h"
+#include "say.h"
+#include "units.h"
+
+/* ---- the note ---- */
+
+#define NOTE_HEAD "weir state 1\n"
+#define TAIL_BYTES 64
+
+void state_write(const struct state *s, char note[NOTE_MAX])
+{
+    snprintf(note, NOTE_MAX,
+             NOTE_HEAD "config=%s\nrecords=%s\nknown=%d\nfile=%u\noffset=%llu\nline=%llu\ntail=%s\n"
+                       "cut=%d\noutput=%llu\ninput=%s",
+             s->config, s->records, s->position.known, s->position.file,
+             (unsigned long long)s->position.offset, (unsigned long long)s->position.line, s->tail,
+             s->cut, (unsigned long long)s->output, s->input);
+}
+
+/* The value behind "name=" up to the end of the line; the last goes to the end
+ * of the note, since file names may hold line breaks. */
+static bool note_text(const char *note, const char *name, char *out, size_t size, bool last)
+{
+    char mark[16];
+    const char *at;
+    size_t n;
+
+    snprintf(mark, sizeof mark, "\n%s=", name);
+    at = strstr(note, mark);
+    if (!at)
+        return false;
+    at += strlen(mark);
+    n = last ? strlen(at) : strcspn(at, "\n");
+    if (n >= size)
+        return false;
+    memcpy(out, at, n);
+    out[n] = '\0';
+    return true;
+}
+
+static bool note_number(const char *note, const char *name, uint64_t *out)
+{
+    char text[24];
+
+    return note_text(note, name, text, sizeof text, false) && read_whole(text, out);
+}
+
+static bool state_read(const char *note, struct state *s)
+{
+    uint64_t known, file, cut;
+    bool whole = strncmp(note, NOTE_HEAD, strlen(NOTE_HEAD)) == 0 &&
+                 note_text(note, "config", s->config, sizeof s->config, false) &&
+                 note_text(note, "records", s->records, sizeof s->records, false) &&
+                 note_number(note, "known", &known) && note_number(note, "file", &file) &&
+                 note_number(note, "offset", &s->position.offset) &&
+                 note_number(note, "line", &s->position.line) &&
+                 note_text(note, "tail", s->tail, sizeof s->tail, false) &&
+                 note_number(note, "cut", &cut) && note_number(note, "output", &s->output) &&
+                 note_text(note, "input", s->input, sizeof s->input, true);
+
+    if (!whole)
+        return false;
+    s->position.known = known;
+    s->position.file = (uint32_t)file;
+    s->cut = cut;
+    return true;
+}
+
+void state_tail(const struct shards *s, const char *file, uint64_t offset, char tail[40])
+{
+    char bytes[TAIL_BYTES];
+    ssize_t n = input_before(file, offset, bytes, sizeof bytes);
+    struct weir_key key;
+
+    *tail = '\0';
+    if (n < 0)
+        return;
+    key = weir_hash(s->w[0], bytes, (size_t)n);
+    snprintf(tail, 40, "%016llx%016llx", (unsigned long long)key.hi, (unsigned long long)key.lo);
+}
+
+/* ---- loading ---- */
+
+struct bytes {
+    const uint8_t *data;
+    size_t size;
+};
+
+static bool map_file(const char *path, struct bytes *out)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    void *data;
+
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        fail("cannot open %s: %s", path, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    if (S_ISDIR(st.st_mode) || st.st_size == 0) {
+        close(fd);
+        return fail("%s is %s, not a filter file; 'weir build -o F KEYS' makes one", path,
+                    S_ISDIR(st.st_mode) ? "a directory" : "empty") == 0;
+    }
+    data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    *out = (struct bytes){data, (size_t)st.st_size};
+    return data != MAP_FAILED || fail("cannot read %s: %s", path, strerror(errno)) == 0;
+}
+
+static bool take_note(struct stored *s, const struct weir_part *part)
+{
+    if (part->body_size >= sizeof s->note)
+        return false;
+    memcpy(s->note, part->body, part->body_size);
+    s->note[part->body_size] = '\0';
+    s->has_state = state_read(s->note, &s->state);
+    return true;
+}
+
+static bool take_filter(struct stored *s, struct bytes at, struct weir_error *error)
+{
+    struct shards *shards = &s->shards;
+
+    if (shards->count == SHARDS_MAX ||
+        weir_load(&shards->w[shards->count], at.data, at.size, NULL, error) != WEIR_OK)
+        return false;
+    shards->count++;
+    return true;
+}
+
+static bool take_parts(struct stored *s, struct bytes at, struct weir_error *error)
+{
+    struct weir_part part;
+
+    for (; at.size > 0; at.data += part.size, at.size -= part.size) {
+        if (weir_part_read(at.data, at.size, &part, error) != WEIR_OK)
+            return false;
+        if (part.kind == WEIR_PART_NOTE ? !take_note(s, &part) : !take_filter(s, at, error))
+            return false;
+    }
+    return s->shards.count > 0;
+}
+
+/* Shards of one filter have one configuration. */
+static bool alike(struct shards *s)
+{
+    char other[CONFIG_MAX];
+
+    weir_config(s->w[0], s->config, sizeof s->config);
+    for (uint32_t i = 1; i < s->count; i++) {
+        weir_config(s->w[i], other, sizeof other);
+        if (strcmp(s->config, other) != 0)
+            return false;
+    }
+    return true;
+}
+
+bool store_load(struct stored *s, const char *path)
+{
+    struct weir_error error = {.text = "its parts do not belong together"};
+    struct bytes file = {0};
+    bool good, like_ours;
+
+    memset(s, 0, sizeof *s);
+    if (!map_file(path, &file))
+        return false;
+    s->shards.w = calloc(SHARDS_MAX, sizeof *s->shards.w);
+    like_ours = file.size >= 4 && memcmp(file.data, "WEIR", 4) == 0;
+    good = s->shards.w && take_parts(s, file, &error) && alike(&s->shards);
+    munmap((void *)(uintptr_t)file.data, file.size);
+    if (!good && !like_ours)
+        return fail("%s is not a filter file; 'weir build -o F %s' makes one from its lines, "
+                    "'weir filter --keys %s' does so on the fly",
+                    path, path, path) == 0;
+    if (!good)
+        return fail("%s: %s", path, error.text) == 0;
+    if (s->has_state)
+        snprintf(s->shards.config, sizeof s->shards.config, "%s", s->state.config);
+    return true;
+}
+
+/* ---- saving ---- */
+
+struct sink {
+    int fd, error;
+    size_t used;
+    uint8_t buffer[65536];
+};
+
+static bool drain(struct sink *s, const uint8_t *data, size_t size)
+{
+    while (size > 0) {
+        ssize_t n = write(s->fd, data, size);
+
+        if (n < 0 && errno != EINTR) {
+            s->error = errno;
+            return false;
+        }
+        data += n > 0 ? n : 0;
+        size -= n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+static bool into_file(void *context, const void *data, size_t size)
+{
+    struct sink *s = context;
+
+    if (s->used + size > sizeof s->buffer) {
+        if (!drain(s, s->buffer, s->used))
+            return false;
+        s->used = 0;
+    }
+    if (size > sizeof s->buffer)
+        return drain(s, data, size);
+    memcpy(s->buffer + s->used, data, size);
+    s->used += size;
+    return true;
+}
+
+static bool write_parts(struct sink *s, const char *note, const struct shards *shards)
+{
+    bool ok =
+        !*note || weir_part_write(WEIR_PART_NOTE, note, strlen(note), into_file, s) == WEIR_OK;
+
+    for (uint32_t i = 0; i < shards->count && ok; i++)
+        ok = weir_write(shards->w[i], into_file, s) == WEIR_OK;
+    if (!ok || !drain(s, s->buffer, s->used))
+        return false;
+    if (fsync(s->fd) != 0 && errno != EINVAL)
+        s->error = errno;
+    return !s->error;
+}
+
+static void sync_directory(const char *path)
+{
+    char copy[PATH_MAX];
+    int fd;
+
+    snprintf(copy, sizeof copy, "%s", path);
+    fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)fsync(fd);
+        close(fd);
+    }
+}
+
+static bool refuse(const char *path, const char *temporary, int error)
+{
+    if (temporary)
+        unlink(temporary);
+    return fail("cannot save %s: %s", path, strerror(error)) == 0;
+}
+
+bool store_save(const char *path, const char *note, const struct shards *shards)
+{
+    static struct sink s; /* one save at a time */
+    char temporary[PATH_MAX];
+
+    if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= (int)sizeof temporary)
+        return refuse(path, NULL, ENAMETOOLONG);
+    s.fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (s.fd < 0)
+        return refuse(path, NULL, errno);
+    s.error = 0;
+    s.used = 0;
+    bool ok = write_parts(&s, note, shards);
+    if (close(s.fd) != 0 && ok)
+        s.error = errno;
+    if (s.error)
+        return refuse(path, temporary, s.error);
+    if (rename(temporary, path) != 0)
+        return refuse(path, temporary, errno);
+    sync_directory(path);
+    return true;
+}
