@@ -3,7 +3,7 @@
  *
  *     weir *w;
  *     struct weir_error error;
- *     if (weir_open(&w, "rlbsbf memory=64M k=2", &error) != WEIR_OK)
+ *     if (weir_open(&w, "weir memory=64M fpr=0.1%", &error) != WEIR_OK)
  *         die(error.text);
  *     if (weir_observe(w, weir_hash(w, line, length)) == WEIR_NEW)
  *         puts(line);
@@ -56,7 +56,7 @@ struct weir_error {
 
 /* ---- open and close ---- */
 
-/* Open a filter: "NAME knob=value ...". The name may be left out (rlbsbf), as
+/* Open a filter: "NAME knob=value ...". The name may be left out (weir), as
  * may every knob; docs/filters.md lists them, weir_about() too. NULL means "".
  * Without seed= the seed is random: filters that are to be merged, or to give
  * the same verdicts twice, need one. On failure *out is NULL. */

@@ -28,7 +28,7 @@ const struct weir_ops *registry_find(struct span name)
 
 const struct weir_ops *registry_default(void)
 {
-    return &weir_filter_rlbsbf;
+    return &weir_filter_weir;
 }
 
 const struct weir_about *weir_about(size_t i)

@@ -76,15 +76,6 @@ static bool open_new(const struct options *o, struct shards *shards)
     return true;
 }
 
-static bool importance_used(const struct options *o, const struct shards *s)
-{
-    if (!o->importance || *config_value(s->config, "importance").text)
-        return true;
-    return fail("%.*s has no use for --importance; 'weir list' shows the filters that have: those "
-                "with a knob importance=",
-                (int)strcspn(s->config, " "), s->config) == 0;
-}
-
 int cmd_dedup(const struct options *o)
 {
     static struct stored stored;
@@ -102,8 +93,7 @@ int cmd_dedup(const struct options *o)
                           .stateful = o->state != NULL,
                           .resume = there && o->resume ? &stored.state : NULL};
 
-        if (importance_used(o, &stored.shards))
-            status = flow_run(&job, NULL);
+        status = flow_run(&job, NULL);
     }
     shards_close(&stored.shards);
     return status;

@@ -18,6 +18,15 @@ static bool add(char *sentence, const char *before, const char *text)
     return (size_t)snprintf(sentence + used, room, "%s%s%s", used ? " " : "", before, text) < room;
 }
 
+/* -i says where importance is, -S importance= how it counts. */
+static bool says_how_important(const struct options *o)
+{
+    for (int i = 0; i < o->sets; i++)
+        if (strncmp(o->set[i], "importance=", strlen("importance=")) == 0)
+            return true;
+    return false;
+}
+
 bool shards_sentence(const struct options *o, const char *name, const char *seed,
                      char sentence[SENTENCE_MAX])
 {
@@ -29,7 +38,8 @@ bool shards_sentence(const struct options *o, const char *name, const char *seed
            add(sentence, "seed=", o->seed ? o->seed : seed);
     for (int i = 0; i < o->sets && fits; i++)
         fits = add(sentence, "", o->set[i]);
-    return fits;
+    return fits && (!o->importance || says_how_important(o) ||
+                    add(sentence, "importance=", "percentile"));
 }
 
 struct value config_value(const char *config, const char *parameter)

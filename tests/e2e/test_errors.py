@@ -47,7 +47,7 @@ WRONG = [
     (["dedup", "--jsonl", "--header"], "--header does not go"),
     (["dedup", "-d", "ab"], "does not fit"),
     (["dedup", "-j", "0"], "does not fit"),
-    (["dedup", "-i", "2"], "has no use for --importance"),
+    (["dedup", "-a", "bloom", "-i", "2"], "bloom has no parameter 'importance'"),
     (["dedup", "--max-record", "0"], "does not fit"),
     (["dedup", "nofile"], "cannot open nofile: No such file"),
     (["dedup", "."], "cannot read .: Is a directory"),
