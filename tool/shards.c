@@ -38,8 +38,8 @@ bool shards_sentence(const struct options *o, const char *name, const char *seed
            add(sentence, "seed=", o->seed ? o->seed : seed);
     for (int i = 0; i < o->sets && fits; i++)
         fits = add(sentence, "", o->set[i]);
-    return fits && (!o->importance || says_how_important(o) ||
-                    add(sentence, "importance=", "percentile"));
+    return fits &&
+           (!o->importance || says_how_important(o) || add(sentence, "importance=", "percentile"));
 }
 
 struct value config_value(const char *config, const char *parameter)
