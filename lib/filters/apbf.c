@@ -26,7 +26,7 @@ static inline uint64_t generation(const struct config *c)
     return (c->window + c->slices - 1) / c->slices;
 }
 
-/* k and l, whichever are left to us. */
+/* k and l, whichever are left to us; false if none keeps the error. */
 static bool choose_slices(struct config *c, double fpr)
 {
     if (config_has(c, KNOB_K) && config_has(c, KNOB_SLICES))
@@ -34,11 +34,14 @@ static bool choose_slices(struct config *c, double fpr)
     if (config_has(c, KNOB_K))
         c->slices = apbf_most_slices(fpr, c->k, SLICES_MAX - K_MAX);
     else if (config_has(c, KNOB_SLICES))
-        for (c->k = 1; c->k <= K_MAX && apbf_most_slices(fpr, c->k, c->slices) < c->slices;)
-            c->k++;
+        c->k = apbf_least_k(fpr, c->slices, K_MAX);
     else
         c->k = apbf_choose(fpr, K_MAX, SLICES_MAX - K_MAX, &c->slices);
-    return c->k >= 1 && c->k <= K_MAX && c->slices > 0;
+    if (c->k && c->slices)
+        return true;
+    c->k = c->k ? c->k : K_MAX;
+    c->slices = c->slices ? c->slices : 1;
+    return false;
 }
 
 static void size_memory(struct config *c)
@@ -52,8 +55,9 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
 {
     double fpr = config_has(c, KNOB_FPR) ? c->fpr : FPR_DEFAULT;
 
-    if (!choose_slices(c, fpr))
-        return config_refuse_fpr(c, 1, "leave k and slices out, or allow more", error);
+    if (!choose_slices(c, fpr) && config_has(c, KNOB_FPR))
+        return config_refuse_fpr(c, apbf_error_half_full(c->k, c->slices),
+                                 "leave k and slices out, or allow more", error);
     if (config_has(c, KNOB_WINDOW) && !config_has(c, KNOB_MEMORY))
         size_memory(c);
     shape_planes(s, c, (uint32_t)(c->k + c->slices), 1);

@@ -63,13 +63,27 @@ double apbf_generation(double slice_bits, uint64_t k)
     return slice_bits * M_LN2 / (double)k;
 }
 
+double apbf_error_half_full(uint64_t k, uint64_t l)
+{
+    return apbf_error((double)k, apbf_generation((double)k, k), k, l);
+}
+
 uint64_t apbf_most_slices(double error, uint64_t k, uint64_t limit)
 {
     uint64_t l = 0;
 
-    while (l < limit && apbf_error((double)k, M_LN2, k, l + 1) <= error)
+    while (l < limit && apbf_error_half_full(k, l + 1) <= error)
         l++;
     return l;
+}
+
+uint64_t apbf_least_k(double error, uint64_t l, uint64_t limit)
+{
+    uint64_t k = 1;
+
+    while (k <= limit && apbf_error_half_full(k, l) > error)
+        k++;
+    return k <= limit ? k : 0;
 }
 
 static double bits_per_key(uint64_t k, uint64_t l)
