@@ -63,8 +63,7 @@ static double error_now(const weir *w)
     double fill[2];
 
     cells_fill_bits(&cells, fill);
-    return 1 -
-           (1 - bloom_error_at(fill[0], w->config.k)) * (1 - bloom_error_at(fill[1], w->config.k));
+    return two_buffer_error_at(fill, w->config.k);
 }
 
 static inline void touch(const weir *w, struct weir_key key)

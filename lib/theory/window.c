@@ -7,17 +7,29 @@
 
 #define SLICES_MOST 128
 
+/* Written as a sum: 1 - (1 - a)(1 - b) would be 0 for what is below 1e-16. */
+static double either(double a, double b)
+{
+    return a + b - a * b;
+}
+
+double two_buffer_error_at(const double fill[2], uint64_t k)
+{
+    return either(bloom_error_at(fill[0], k), bloom_error_at(fill[1], k));
+}
+
 /* Both buffers full: the worst moment, just before the older one is emptied. */
 double two_buffer_error(double cells, double window, uint64_t k)
 {
     double one = bloom_error(cells, window, k);
 
-    return 1 - (1 - one) * (1 - one);
+    return either(one, one);
 }
 
+/* The e at which either(e, e) is the error. */
 static double of_one(double error)
 {
-    return 1 - sqrt(1 - error);
+    return error / (1 + sqrt(1 - error));
 }
 
 double two_buffer_window(double cells, double error, uint64_t k)

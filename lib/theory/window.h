@@ -15,6 +15,8 @@
 #include <stdint.h>
 
 double two_buffer_error(double cells, double window, uint64_t k);
+/* The same with the fill of each buffer. */
+double two_buffer_error_at(const double fill[2], uint64_t k);
 /* Keys that one buffer may take so that both together keep under the error. */
 double two_buffer_window(double cells, double error, uint64_t k);
 uint64_t two_buffer_best_k(double error);
