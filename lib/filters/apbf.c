@@ -48,7 +48,7 @@ static void size_memory(struct config *c)
 {
     double slice = (double)generation(c) / apbf_generation(1, c->k);
 
-    c->memory = ((uint64_t)slice + 8) * (c->k + c->slices);
+    c->memory = config_at_most((slice + 8) * (double)(c->k + c->slices), MEMORY_MAX);
 }
 
 static bool plan(struct config *c, struct shape *s, struct weir_error *error)
@@ -61,12 +61,11 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
     if (config_has(c, KNOB_WINDOW) && !config_has(c, KNOB_MEMORY))
         size_memory(c);
     shape_planes(s, c, (uint32_t)(c->k + c->slices), 1);
-    uint64_t most = (uint64_t)apbf_generation((double)s->cells, c->k);
+    uint64_t most = config_at_most(apbf_generation((double)s->cells, c->k), COUNT_MAX / c->slices);
     if (!config_has(c, KNOB_WINDOW))
         c->window = (most ? most : 1) * c->slices;
-    c->window = generation(c) * c->slices;
     double reached = apbf_error((double)s->cells, (double)generation(c), c->k, c->slices);
-    if (config_has(c, KNOB_FPR) && reached > fpr)
+    if (!config_keeps_fpr(c, reached))
         return config_refuse_fpr(c, reached, "give it more memory or a smaller window", error);
     s->lines = (uint32_t)c->k + 2;
     s->registers = 2;

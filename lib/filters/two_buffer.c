@@ -34,12 +34,15 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
 
     c->k = choose_k(c, fpr);
     if (config_has(c, KNOB_WINDOW) && !config_has(c, KNOB_MEMORY))
-        c->memory = 2 * (256 + (uint64_t)((double)c->window / two_buffer_window(1, fpr, c->k)));
+        c->memory = config_at_most(512 + 2 * (double)c->window / two_buffer_window(1, fpr, c->k),
+                                   MEMORY_MAX);
     shape_planes(s, c, 1, 2);
     if (!config_has(c, KNOB_WINDOW))
-        c->window = 1 + (uint64_t)two_buffer_window((double)s->cells, fpr, c->k);
-    double reached = two_buffer_error((double)s->cells, (double)c->window - 1, c->k);
-    if (config_has(c, KNOB_FPR) && reached > fpr)
+        c->window = config_at_most(two_buffer_window((double)s->cells, fpr, c->k), COUNT_MAX);
+    if (c->window == 0)
+        c->window = 1;
+    double reached = two_buffer_error((double)s->cells, (double)c->window, c->k);
+    if (!config_keeps_fpr(c, reached))
         return config_refuse_fpr(c, reached, "give it more memory or a smaller window", error);
     s->lines = (uint32_t)c->k;
     s->registers = 2;
