@@ -4,13 +4,13 @@
  * Inserts as IBF-MC. Each of the P cells to lower is chosen among those not
  * zero with a chance proportional to 1/value, so that high cells are spared:
  * draw a cell, take it with chance 1/value, else draw again. The draws are
- * capped, or an empty filter would never return.
+ * capped (16 per cell, for all P together), or an empty filter would never
+ * return.
  *
  * Price: the dearest of all, about four random cache lines per lowered cell;
  * and by 000's own figures (and ours) not better than IBF-MC. */
 #include "ibf.h"
 
-#define TRIES 16         /* draws allowed per cell to lower, for all together */
 #define TRIES_EXPECTED 4 /* about what it takes once settled: fetched ahead */
 #define TOUCHES_MOST 64
 
@@ -54,7 +54,7 @@ static inline void admit(weir *w, struct weir_key key, bool seen)
     uint64_t left = w->config.decay;
 
     (void)seen;
-    for (uint64_t tries = left * TRIES; left > 0 && tries > 0; tries--)
+    for (uint64_t tries = left * STABLE_TRIES; left > 0 && tries > 0; tries--)
         left -= try_lower(&cells, &r);
     raise(w, key, level);
 }

@@ -18,6 +18,17 @@ void stable_law(const double *mix, uint32_t top, double k, double decay, double 
     law[0] = 1 - above;
 }
 
+/* The share of P cells that are found in 16 P tries, if each finds one with
+ * chance H: the mean of the lesser of P and a binomial, as if it were normal. */
+static double found(double decay, double chance)
+{
+    double mean = STABLE_TRIES * decay * chance, sigma = sqrt(mean * (1 - chance));
+    double z = (decay - mean) / sigma;
+    double below = erfc(-z * M_SQRT1_2) / 2, density = exp(-z * z / 2) * M_2_SQRTPI * M_SQRT1_2 / 2;
+
+    return 1 - (z * below + density) * sigma / decay;
+}
+
 /* H makes the law implicit: sweep from the top for a guessed H, and bisect on
  * the H that comes out equal to the guess. With x = r / H each level follows
  * from those above: A_i (1 - T_(i+1) - V_i) = V_i x / i. */
@@ -42,7 +53,7 @@ void stable_law_h(const double *mix, uint32_t top, double k, double decay, doubl
     for (int i = 0; i < 100; i++) {
         double guess = (lo + hi) / 2;
 
-        if (sweep_h(mix, top, r / guess, law) > guess)
+        if (sweep_h(mix, top, r * found(decay, guess) / guess, law) > guess)
             lo = guess;
         else
             hi = guess;
