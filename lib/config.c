@@ -21,7 +21,7 @@ static const struct {
 } knobs[KNOBS] = {
 #define AT(member) offsetof(struct config, member)
     [KNOB_MEMORY] = {{"memory", "a size from 64 (bytes) to 16T: 64M, 1G, 1000bit",
-        "memory of the cells"}, A_SIZE, AT(memory), 512, MEMORY_MAX},
+        "memory of the cells"}, A_SIZE, AT(memory), MEMORY_MIN, MEMORY_MAX},
     [KNOB_CAPACITY] = {{"capacity", "a count from 1 to 1T: 100k, 10M",
         "keys it is sized for"}, A_COUNT, AT(capacity), 1, COUNT_MAX},
     [KNOB_FPR] = {{"fpr", "a rate above 0 and below 1: 0.01, 1%, 1e-4",

@@ -33,6 +33,7 @@ enum knob {
 #define SLICES_MAX 128
 #define COUNT_MAX UINT64_C(1000000000000) /* of capacity and window */
 #define DECAY_MAX 65535
+#define MEMORY_MIN 512                      /* bits: 64 bytes */
 #define MEMORY_MAX (UINT64_C(1) << 47)      /* bits: 16 TiB */
 #define MEMORY_DEFAULT (UINT64_C(64) << 23) /* bits: 64 MiB */
 
@@ -73,6 +74,14 @@ bool config_differ(const struct config *a, const struct config *b, char *of_a, c
 static inline uint64_t config_at_most(double number, uint64_t most)
 {
     return number < (double)most ? (uint64_t)number : most;
+}
+
+/* The same for memory: so many bits for each of n things alike. */
+static inline uint64_t config_memory(double bits_each, uint64_t n)
+{
+    uint64_t memory = config_at_most(bits_each, MEMORY_MAX / n) * n;
+
+    return memory < MEMORY_MIN ? MEMORY_MIN : memory;
 }
 
 /* For plan(): is the error under fpr=, if that was given? A millionth is left

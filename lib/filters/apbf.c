@@ -48,7 +48,7 @@ static void size_memory(struct config *c)
 {
     double slice = (double)generation(c) / apbf_generation(1, c->k);
 
-    c->memory = config_at_most((slice + 8) * (double)(c->k + c->slices), MEMORY_MAX);
+    c->memory = config_memory(slice + 8, c->k + c->slices);
 }
 
 static bool plan(struct config *c, struct shape *s, struct weir_error *error)

@@ -30,7 +30,7 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
         c->decay = DECAY_MAX;
     double reached = stable_error(top, c->k, (double)c->decay, cells);
     if (!config_keeps_fpr(c, reached))
-        return config_refuse_fpr(c, reached, "leave decay out, or allow more", error);
+        return config_refuse_fpr(c, reached, "leave k and decay out, or allow more", error);
     s->lines = (uint32_t)(c->k + 1 + c->decay * c->cell / 512);
     return true;
 }

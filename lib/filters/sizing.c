@@ -4,15 +4,12 @@
 #include "theory/bloom.h"
 
 #define K_DEFAULT 4
-#define BITS_LEAST 512
 
 static void choose_memory(struct config *c, uint64_t width)
 {
     double cells = (double)c->capacity / bloom_load(c->fpr, c->k);
 
-    c->memory = config_at_most((cells + 1) * (double)width, MEMORY_MAX);
-    if (c->memory < BITS_LEAST)
-        c->memory = BITS_LEAST;
+    c->memory = config_memory(cells + 1, width);
 }
 
 static uint64_t choose_k(const struct config *c, uint64_t width, bool sized_by_keys)

@@ -34,8 +34,7 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
 
     c->k = choose_k(c, fpr);
     if (config_has(c, KNOB_WINDOW) && !config_has(c, KNOB_MEMORY))
-        c->memory = config_at_most(512 + 2 * (double)c->window / two_buffer_window(1, fpr, c->k),
-                                   MEMORY_MAX);
+        c->memory = config_memory(256 + (double)c->window / two_buffer_window(1, fpr, c->k), 2);
     shape_planes(s, c, 1, 2);
     if (!config_has(c, KNOB_WINDOW))
         c->window = config_at_most(two_buffer_window((double)s->cells, fpr, c->k), COUNT_MAX);
