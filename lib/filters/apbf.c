@@ -4,8 +4,9 @@
  * k youngest, and is seen if k neighbouring slices all have it. After each
  * generation of g keys the oldest slice is emptied and becomes the youngest.
  * So a key slides to the old end as it ages, and falls off it: the last l*g
- * distinct keys, and so the last l*g records, are seen for certain, and a key
- * is gone one generation later.
+ * distinct keys, and so the last l*g records, are seen for certain. After that
+ * the bits it has lost must be there by chance: of older keys half are still
+ * seen, a quarter a generation later, and so on.
  *
  *   young [0][1]...[k-1] | [k] ... [k+l-1] old
  *          set here        slides this way ->
