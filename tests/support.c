@@ -104,6 +104,52 @@ void assert_same_state(const weir *a, const weir *b)
     blob_free(of_b);
 }
 
+void assert_not_loaded(struct blob b, const char *expected)
+{
+    struct weir_error error = {0};
+    weir *w = (weir *)&error; /* must become NULL */
+    size_t used = 4711;
+
+    assert_int_equal(weir_load(&w, b.data, b.size, &used, &error), WEIR_BAD_DATA);
+    assert_null(w);
+    assert_int_equal(used, 4711);
+    assert_int_equal(error.status, WEIR_BAD_DATA);
+    if (expected)
+        assert_string_equal(error.text, expected);
+    else
+        assert_true(*error.text);
+    assert_int_equal(weir_load(&w, b.data, b.size, NULL, NULL), WEIR_BAD_DATA);
+}
+
+bool loads_usable(struct blob b)
+{
+    struct weir_error error = {0};
+    uint8_t verdicts[40];
+    struct weir_key keys[40];
+    weir *w, *again;
+
+    if (weir_load(&w, b.data, b.size, NULL, &error) != WEIR_OK) {
+        assert_true(error.status == WEIR_BAD_DATA && *error.text);
+        return false;
+    }
+    for (uint64_t i = 0; i < 40; i++) {
+        keys[i] = numbered(w, i);
+        keys[i].importance = (uint32_t)(i * 0x9e3779b9u);
+    }
+    weir_observe_many(w, keys, 40, verdicts);
+    weir_ask_many(w, keys, 40, verdicts);
+    struct weir_stats stats = weir_stats(w);
+    assert_true(stats.fill >= 0 && stats.fill <= 1 && stats.error >= 0 && stats.error <= 1.000001);
+    assert_int_equal(stats.shown, stats.seen + stats.fresh);
+    struct blob saved = blob_of(w);
+    assert_int_equal(weir_load(&again, saved.data, saved.size, NULL, NULL), WEIR_OK);
+    assert_same_state(w, again);
+    blob_free(saved);
+    weir_close(w);
+    weir_close(again);
+    return true;
+}
+
 struct weir_key numbered(const weir *w, uint64_t i)
 {
     uint8_t bytes[8];

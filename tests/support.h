@@ -43,6 +43,11 @@ void assert_same_blob(struct blob a, struct blob b);
 /* Two filters in the same state, byte for byte of what they would save. */
 void assert_same_state(const weir *a, const weir *b);
 
+/* Bytes that are refused, with this sentence or, if NULL, any. */
+void assert_not_loaded(struct blob b, const char *expected);
+/* Loaded or refused? If loaded, it can be used, saved and loaded again. */
+bool loads_usable(struct blob b);
+
 /* Key number i of a family: the same for every filter of a seed. */
 struct weir_key numbered(const weir *w, uint64_t i);
 
