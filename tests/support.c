@@ -168,7 +168,8 @@ struct weir_key *stream_of(const weir *w, size_t n, uint64_t seed)
 
         keys[i] = i > 50 && rng_below(&r, 2) ? keys[i - 1 - rng_below(&r, back < i ? back : i)]
                                              : numbered(w, seed << 32 | i);
-        keys[i].importance = (uint32_t)(rng_next(&r) >> (32 + rng_below(&r, 32)));
+        uint64_t draw = rng_next(&r);
+        keys[i].importance = (uint32_t)(draw >> (32 + rng_below(&r, 32)));
     }
     return keys;
 }
