@@ -39,7 +39,11 @@ static const struct {
         "latest keys that are seen for certain"}, A_COUNT, AT(window), 1, COUNT_MAX},
     [KNOB_SLICES] = {{"slices", "a whole number from 1 to 96",
         "generations kept (l)"}, A_COUNT, AT(slices), 1, SLICES_MAX - K_MAX},
-    [KNOB_IMPORTANCE] = {{"importance", "a range such as 1-50, or log, percentile or capped",
+    [KNOB_WIDTH] = {{"width", "8 to 16, 20, 24 or 32",
+        "bits per fingerprint, at least"}, A_COUNT, AT(width), 8, 32},
+    [KNOB_SLOTS] = {{"slots", "a whole number from 1 to 63",
+        "fingerprints per line, at most"}, A_COUNT, AT(slots), 1, 63},
+    [KNOB_IMPORTANCE] = {{"importance", "a range such as 1-50, or log, percentile, capped or none",
         "how importance becomes a class"}, AN_IMPORTANCE, AT(importance), 0, 0},
     [KNOB_HASH] = {{"hash", "xxh3, or sip where strangers choose the keys",
         "hash function"}, A_HASH, AT(hash), 0, 0},
@@ -244,11 +248,11 @@ static void write_value(struct text *t, const struct config *c, enum knob knob)
     }
 }
 
-/* fpr has done its work; capacity is only known where someone named it. */
+/* fpr has done its work; capacity and window may be nobody's wish. */
 static bool is_kept(const struct config *c, enum knob knob)
 {
     return (c->ops->knobs & HAS(knob)) && knob != KNOB_FPR &&
-           (knob != KNOB_CAPACITY || c->capacity);
+           (knob != KNOB_CAPACITY || c->capacity) && (knob != KNOB_WINDOW || c->window);
 }
 
 size_t config_write(const struct config *c, char *buffer, size_t size)

@@ -20,6 +20,8 @@ enum knob {
     KNOB_P_STAR,
     KNOB_WINDOW,
     KNOB_SLICES,
+    KNOB_WIDTH,
+    KNOB_SLOTS,
     KNOB_IMPORTANCE,
     KNOB_HASH,
     KNOB_SEED,
@@ -49,6 +51,8 @@ struct config {
     uint64_t p_star; /* billionths */
     uint64_t window;
     uint64_t slices;
+    uint64_t width; /* bits per fingerprint, at least */
+    uint64_t slots; /* fingerprints per line, at most */
     struct importance importance;
     uint64_t hash; /* 0 fast, 1 keyed */
     uint64_t seed;

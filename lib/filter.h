@@ -50,6 +50,7 @@ struct weir_ops {
     uint32_t knobs; /* HAS(...) | HAS_ALWAYS */
     bool (*plan)(struct config *c, struct shape *s, struct weir_error *error);
     double (*error)(const weir *w); /* chance to take a new key for seen, now */
+    double (*fill)(const weir *w);  /* where that is not the share of cells in use */
 
     /* from loops.h */
     bool (*observe)(weir *w, struct weir_key key);
@@ -87,6 +88,16 @@ static inline uint64_t place(struct weir_key key, uint32_t i, uint64_t n)
 static inline struct rng draws(const weir *w, uint64_t arrival)
 {
     return rng_at(w->config.seed, arrival);
+}
+
+/* The class of a key, 1..classes; the sample learns from every arrival. */
+static inline uint32_t class_of(weir *w, struct weir_key key, uint32_t classes)
+{
+    const struct importance *imp = &w->config.importance;
+
+    if (importance_samples(imp))
+        sample_take(&w->sample, key.importance, w->shown, w->config.seed);
+    return importance_class(imp, &w->sample, key.importance, classes);
 }
 
 #endif

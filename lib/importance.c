@@ -1,5 +1,5 @@
 /* importance.c - classes of importance, and the running sample behind two of
- * the four ways to get them. */
+ * the ways to get them. */
 #include "importance.h"
 
 #include <string.h>
@@ -7,6 +7,7 @@
 #include "base/rng.h"
 
 static const char *const words[] = {
+    [IMPORTANCE_NONE] = "none",
     [IMPORTANCE_LOG] = "log",
     [IMPORTANCE_PERCENTILE] = "percentile",
     [IMPORTANCE_CAPPED] = "capped",
@@ -29,7 +30,7 @@ static bool read_range(struct span a, struct importance *out)
 
 bool importance_read(struct span a, struct importance *out)
 {
-    for (int mode = IMPORTANCE_LOG; mode <= IMPORTANCE_CAPPED; mode++) {
+    for (int mode = IMPORTANCE_NONE; mode <= IMPORTANCE_CAPPED; mode++) {
         if (span_is(a, words[mode])) {
             *out = (struct importance){(enum importance_mode)mode, 0, 0};
             return true;
@@ -115,8 +116,10 @@ uint32_t importance_class(const struct importance *imp, const struct sample *s, 
         return by_cap(s, value, top);
     case IMPORTANCE_LOG:
         return share(bit_length(value), 33, top);
-    default:
+    case IMPORTANCE_RANGE:
         return by_range(imp, value, top);
+    default:
+        return top;
     }
 }
 

@@ -1,11 +1,12 @@
 /* importance.h - how much an arrival matters -> a class from 1 to M.
  *
+ *   none        all alike: of the top class
  *   range       linear over a declared lo-hi; what lies outside is cut off
  *   log         by the number of bits of the value
  *   percentile  by rank among the recent arrivals
  *   capped      linear from 0 to the recent 90th percentile, all above in M
  *
- * The last two look at a running sample: a sorted list of values, in which
+ * Percentile and capped look at a running sample: a sorted list of values, in which
  * from time to time a random one gives way to the newest. It is part of the
  * saved state. */
 #ifndef WEIR_IMPORTANCE_H
@@ -13,7 +14,13 @@
 
 #include "base/text.h"
 
-enum importance_mode { IMPORTANCE_RANGE, IMPORTANCE_LOG, IMPORTANCE_PERCENTILE, IMPORTANCE_CAPPED };
+enum importance_mode {
+    IMPORTANCE_NONE,
+    IMPORTANCE_LOG,
+    IMPORTANCE_PERCENTILE,
+    IMPORTANCE_CAPPED,
+    IMPORTANCE_RANGE
+};
 
 struct importance {
     enum importance_mode mode;

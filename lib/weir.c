@@ -161,22 +161,29 @@ enum weir_status weir_merge(weir *into, const weir *from, struct weir_error *err
     return WEIR_OK;
 }
 
-struct weir_stats weir_stats(const weir *w)
+static double fill_of(const weir *w)
 {
     double fill = 0;
 
+    if (w->ops->fill)
+        return w->ops->fill(w);
     for (uint32_t i = 0; i < w->shape.planes; i++) {
         struct cells cells = plane(w, i);
 
         fill += cells_fill(&cells) / w->shape.planes;
     }
+    return fill;
+}
+
+struct weir_stats weir_stats(const weir *w)
+{
     return (struct weir_stats){
         .memory = cells_size(w->shape.cells * w->shape.planes, w->shape.width),
         .bytes = w->bytes,
         .shown = w->shown,
         .seen = w->seen,
         .fresh = w->shown - w->seen,
-        .fill = fill,
+        .fill = fill_of(w),
         .error = w->ops->error(w),
     };
 }

@@ -246,7 +246,7 @@ static void law_memory_stays_as_planned(const struct variant *v)
 
     assert_true(at_first.memory > 0 && at_first.bytes >= at_first.memory);
     if (v->memory)
-        assert_true(at_first.memory <= v->memory && at_first.memory >= v->memory * 3 / 4);
+        assert_true(at_first.memory <= v->memory && at_first.memory > v->memory - 64);
     for (size_t i = 0; i < r.n; i++) {
         weir_observe(w, r.keys[i]);
         assert_true(i % 100 || weir_saved_size(w) == saved);
@@ -303,7 +303,7 @@ static void law_the_first_keys_shown_are_not_all_seen_already(const struct varia
 
     assert_int_equal(weir_ask(w, numbered(w, 0)), WEIR_NEW);
     assert_int_equal(weir_observe(w, numbered(w, 0)), WEIR_NEW);
-    assert_true(weir_stats(w).fill > 0);
+    assert_true(weir_stats(w).fill > 0 || weir_stats(w).memory > 1000000); /* sampled */
     weir_close(w);
 }
 

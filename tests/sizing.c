@@ -200,6 +200,9 @@ static const char *const windows[] = {
     "two-buffer window=1 memory=1K",
     "two-buffer window=777 fpr=1e-6",
     "two-buffer memory=4K k=1",
+    "weir window=100 memory=64K", /* as long as no line overflows */
+    "weir window=1 memory=64K",
+    "weir window=333 memory=64K",
     "apbf window=100",
     "apbf window=100 memory=64",
     "apbf window=100 slices=7 fpr=1e-4",

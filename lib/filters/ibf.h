@@ -42,14 +42,4 @@ static bool plan_ibf(struct config *c, struct shape *s,
     return true;
 }
 
-/* The class of a key, 1..classes; the sample learns from every arrival. */
-static inline uint32_t class_of(weir *w, struct weir_key key, uint32_t classes)
-{
-    const struct importance *imp = &w->config.importance;
-
-    if (importance_samples(imp))
-        sample_take(&w->sample, key.importance, w->shown, w->config.seed);
-    return importance_class(imp, &w->sample, key.importance, classes);
-}
-
 #endif

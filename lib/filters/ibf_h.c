@@ -4,8 +4,7 @@
  * Inserts as IBF-MC. Each of the P cells to lower is chosen among those not
  * zero with a chance proportional to 1/value, so that high cells are spared:
  * draw a cell, take it with chance 1/value, else draw again. The draws are
- * capped (16 per cell, for all P together), or an empty filter would never
- * return.
+ * limited, or an empty filter would never return.
  *
  * Price: the dearest of all, about four random cache lines per lowered cell;
  * and by 000's own figures (and ours) not better than IBF-MC. */

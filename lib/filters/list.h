@@ -1,4 +1,5 @@
 /* list.h - every filter, in the order in which they are listed to people. */
+FILTER(weir)
 FILTER(bloom)
 FILTER(counting)
 FILTER(sbf)

@@ -18,6 +18,7 @@ static inline size_t keys_ahead(const weir *w, size_t n)
     return ahead < n ? ahead : n;
 }
 
+#ifndef FUSED_OBSERVE /* a filter whose probe and admit are one has its own */
 static bool observe(weir *w, struct weir_key key)
 {
     bool seen = probe(w, key);
@@ -27,6 +28,7 @@ static bool observe(weir *w, struct weir_key key)
     w->seen += seen;
     return seen;
 }
+#endif
 
 static void observe_many(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {

@@ -4,7 +4,8 @@
  * The first s records are inserted. After that one reported new is inserted
  * with probability s/i, and one random bit of each array is cleared with it;
  * once s/i < p*, every one reported new replaces as many bits as it sets. The
- * fill rises to 1 - 1/e, then falls to a half and stays.
+ * fill rises to 1 - 1/e, falls towards BSBF's fixed point (0.618 for k = 2, a
+ * half for many arrays) and stays from there on.
  *
  * Price: 2k cache lines per new key. Between s and s/p* records it knowingly
  * ignores new keys: repeats of those are missed. */

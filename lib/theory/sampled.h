@@ -6,7 +6,8 @@
  *   BSBF    dx = (1-x) - (1-X) x      stable where 1 = x + x^2 + ... + x^k
  *   BSBFSD  dx = (1-x) - (1-X) x/k    not stable: x creeps to 1
  *   RLBSBF  dx = (1-x) - (1-X) x^2    stable where 1 = x^2 + ... + x^(k+1)
- *   RSBF    fills to 1 - 1/e by its s-th key, and empties to 1/2 after
+ *   RSBF    dx = (1-x) up to arrival s, at 1 - 1/e; then BSBF's, times s/i;
+ *           then 0
  *
  * (a zero bit among the k always leads to an insertion, hence the gain 1-x). */
 #ifndef WEIR_THEORY_SAMPLED_H

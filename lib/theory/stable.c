@@ -18,20 +18,28 @@ void stable_law(const double *mix, uint32_t top, double k, double decay, double 
     law[0] = 1 - above;
 }
 
-/* The share of P cells that are found in 16 P tries, if each finds one with
- * chance H: the mean of the lesser of P and a binomial, as if it were normal. */
-static double found(double decay, double chance)
+/* How many of the P cells are found and lowered, on average, when each of so
+ * many draws finds one with this chance: E min(B, P), B binomial. */
+static double lowered(double decay, double chance)
 {
-    double mean = STABLE_TRIES * decay * chance, sigma = sqrt(mean * (1 - chance));
-    double z = (decay - mean) / sigma;
-    double below = erfc(-z * M_SQRT1_2) / 2, density = exp(-z * z / 2) * M_2_SQRTPI * M_SQRT1_2 / 2;
+    double draws = STABLE_TRIES * decay, mean = draws * chance;
 
-    return 1 - (z * below + density) * sigma / decay;
+    if (mean > 200) { /* as good as normal */
+        double sigma = sqrt(mean * (1 - chance)), z = (decay - mean) / sigma;
+
+        return mean - sigma * (exp(-z * z / 2) / sqrt(2 * M_PI) - z * erfc(z / M_SQRT2) / 2);
+    }
+    double exactly = exp(draws * log1p(-chance)), missing = 0;
+    for (double found = 0; found < decay && (found < mean || exactly > 1e-18); found++) {
+        missing += (decay - found) * exactly;
+        exactly *= (draws - found) / (found + 1) * chance / (1 - chance);
+    }
+    return decay - missing;
 }
 
 /* H makes the law implicit: sweep from the top for a guessed H, and bisect on
- * the H that comes out equal to the guess. With x = r / H each level follows
- * from those above: A_i (1 - T_(i+1) - V_i) = V_i x / i. */
+ * the H that comes out equal to the guess. With x = r / H (less where draws run
+ * out) each level follows from those above: A_i (1 - T_(i+1) - V_i) = V_i x / i. */
 static double sweep_h(const double *mix, uint32_t top, double x, double *law)
 {
     double at_least = 0, above = 0, harmonic = 0;
@@ -48,12 +56,12 @@ static double sweep_h(const double *mix, uint32_t top, double x, double *law)
 
 void stable_law_h(const double *mix, uint32_t top, double k, double decay, double *law)
 {
-    double r = decay / k, lo = 1e-12, hi = 1;
+    double lo = 1e-12, hi = 1 - 1e-12;
 
     for (int i = 0; i < 100; i++) {
         double guess = (lo + hi) / 2;
 
-        if (sweep_h(mix, top, r * found(decay, guess) / guess, law) > guess)
+        if (sweep_h(mix, top, lowered(decay, guess) / guess / k, law) > guess)
             lo = guess;
         else
             hi = guess;

@@ -8,15 +8,16 @@
  *
  * (flow up across i: A_i (1 - T_i); flow down: r (T_i - T_(i+1))). SBF is the
  * case A_i = 1. With H, where a cell of value i is lowered with a chance
- * proportional to 1/i, the flow down is r V_i / (i H), H = sum of V_j / j. Where
- * H is so small that STABLE_TRIES draws per cell do not find P of them, r is
- * that much less. */
+ * proportional to 1/i, the flow down is r V_i / (i H), H = sum of V_j / j. H is
+ * also the chance that a draw finds a cell to lower. Draws are limited, so the
+ * flow is less where H is small: at a low fill, with wide cells, or drained by a P
+ * above K times the mean class, where the law without a limit is empty. */
 #ifndef WEIR_THEORY_STABLE_H
 #define WEIR_THEORY_STABLE_H
 
 #include <stdint.h>
 
-#define STABLE_TRIES 16    /* draws that IBF-H allows per cell to lower */
+#define STABLE_TRIES 16    /* draws that H allows per cell to lower, for all together */
 #define STABLE_CLASSES 255 /* the most that cells of 8 bits can tell apart */
 
 /* mix[i] = share of arrivals of class i, for i = 1..top; mix[0] is not read.

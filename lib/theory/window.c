@@ -18,10 +18,39 @@ double two_buffer_error_at(const double fill[2], uint64_t k)
     return either(bloom_error_at(fill[0], k), bloom_error_at(fill[1], k));
 }
 
+/* Fresh keys that a buffer has taken when it is in use to this share, per cell.
+ * Those it takes for seen it does not take, so it sees more than it takes: the
+ * fill x grows by k (1-x) per key shown, of which 1 - x^k are taken. */
+static double taken_at(double fill, uint64_t k)
+{
+    double taken = 0, power = 1;
+
+    for (uint64_t i = 1; i <= k; i++) {
+        power *= fill;
+        taken += power / (double)i;
+    }
+    return taken / (double)k;
+}
+
+static double fill_after(double taken, uint64_t k)
+{
+    double lo = 0, hi = 1;
+
+    for (int step = 0; step < 60; step++) {
+        double fill = (lo + hi) / 2;
+
+        if (taken_at(fill, k) < taken)
+            lo = fill;
+        else
+            hi = fill;
+    }
+    return hi;
+}
+
 /* Both buffers full: the worst moment, just before the older one is emptied. */
 double two_buffer_error(double cells, double window, uint64_t k)
 {
-    double one = bloom_error(cells, window, k);
+    double one = bloom_error_at(fill_after(window / cells, k), k);
 
     return either(one, one);
 }
@@ -34,7 +63,7 @@ static double of_one(double error)
 
 double two_buffer_window(double cells, double error, uint64_t k)
 {
-    return cells * bloom_load(of_one(error), k);
+    return cells * taken_at(pow(of_one(error), 1 / (double)k), k);
 }
 
 uint64_t two_buffer_best_k(double error)

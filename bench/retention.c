@@ -1,0 +1,192 @@
+/* retention.c - how long is a key remembered, for how many bits?
+ *
+ * Each filter is shown an endless stream of new keys at equal memory. Once it
+ * has settled, keys of every age are asked for, at moments spread over as many
+ * arrivals as it remembers (a filter that forgets in bursts is met in all its
+ * phases), and keys never shown, which gives its error.
+ *
+ *   R = sum over ages of (share still seen - error) / (1 - error)
+ *
+ * is the number of keys it remembers. Prints TSV: bits_per_key = bits / R;
+ * limit_ratio = that over log2(1/error), the least any filter without false
+ * negatives needs; ageNN = the age, in keys per MiB, up to which NN % are still
+ * seen. */
+#include <weir.h>
+
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BINS 400
+#define PER_BIN 250
+#define MOMENTS 16
+#define NEVER (UINT64_C(1) << 60) /* keys from here on are never shown */
+#define BATCH 4096
+
+static const char *const filters[] = {"sbf", "two-buffer", "apbf", "bsbf", "rlbsbf", "weir"};
+static const char *const errors[] = {"5%", "1%", "0.1%", "0.01%"};
+
+struct run {
+    weir *w;
+    uint64_t shown, draws;
+    double memory; /* bytes */
+    double span;   /* ages looked at: 0..span-1 */
+    double seen[BINS];
+    double error;
+};
+
+static struct weir_key key_of(const weir *w, uint64_t number)
+{
+    return weir_hash(w, &number, sizeof number);
+}
+
+static void show(struct run *r, uint64_t n)
+{
+    struct weir_key keys[BATCH];
+    uint8_t verdicts[BATCH];
+
+    while (n > 0) {
+        size_t now = n < BATCH ? n : BATCH;
+
+        for (size_t i = 0; i < now; i++)
+            keys[i] = key_of(r->w, r->shown++);
+        weir_observe_many(r->w, keys, now, verdicts);
+        n -= now;
+    }
+}
+
+/* The share of n keys, numbered by `number`, that are said to be seen. */
+static double share_seen(const struct run *r, const uint64_t *number, size_t n)
+{
+    struct weir_key keys[BATCH];
+    uint8_t verdicts[BATCH];
+    size_t seen = 0;
+
+    for (size_t i = 0; i < n; i++)
+        keys[i] = key_of(r->w, number[i]);
+    weir_ask_many(r->w, keys, n, verdicts);
+    for (size_t i = 0; i < n; i++)
+        seen += verdicts[i];
+    return (double)seen / (double)n;
+}
+
+static double measure_bin(struct run *r, int bin)
+{
+    uint64_t number[PER_BIN];
+
+    for (int i = 0; i < PER_BIN; i++) {
+        double age = r->span * (bin + (i + 0.5) / PER_BIN) / BINS;
+
+        number[i] = r->shown - 1 - (uint64_t)age;
+    }
+    return share_seen(r, number, PER_BIN);
+}
+
+static double measure_error(struct run *r)
+{
+    uint64_t number[BATCH];
+    double sum = 0;
+
+    for (int round = 0; round < 64; round++) {
+        for (int i = 0; i < BATCH; i++)
+            number[i] = NEVER + r->draws++;
+        sum += share_seen(r, number, BATCH) / 64;
+    }
+    return sum;
+}
+
+static void measure(struct run *r, double remembered)
+{
+    for (int moment = 0; moment < MOMENTS; moment++) {
+        show(r, (uint64_t)(remembered / MOMENTS) + 1);
+        for (int bin = 0; bin < BINS; bin++)
+            r->seen[bin] += measure_bin(r, bin) / MOMENTS;
+        r->error += measure_error(r) / MOMENTS;
+    }
+}
+
+static double remembered_keys(const struct run *r)
+{
+    double sum = 0;
+
+    for (int bin = 0; bin < BINS; bin++)
+        sum += (r->seen[bin] - r->error) / (1 - r->error) * r->span / BINS;
+    return sum;
+}
+
+/* The age up to which a share is still seen, in keys per MiB. */
+static double age_of(const struct run *r, double share)
+{
+    int bin = 0;
+
+    while (bin < BINS && r->seen[bin] >= share)
+        bin++;
+    return r->span * bin / BINS / (r->memory / 1048576);
+}
+
+static void report(const struct run *r, const char *name)
+{
+    char settings[256];
+    double bits = r->memory * 8 / remembered_keys(r);
+
+    weir_config(r->w, settings, sizeof settings);
+    printf("%s\t%s\t%.3g\t%.2f\t%.2f\t%.0f\t%.0f\t%.0f\t%.0f\n", name, settings + strlen(name) + 1,
+           r->error, bits, bits / log2(1 / r->error), age_of(r, 0.99), age_of(r, 0.90),
+           age_of(r, 0.50), age_of(r, 0.10));
+    fflush(stdout);
+}
+
+static void one(const char *name, const char *knobs, const char *memory)
+{
+    char sentence[128];
+    struct weir_error error;
+    struct run r = {0};
+
+    snprintf(sentence, sizeof sentence, "%s memory=%s %s seed=1", name, memory, knobs);
+    if (weir_open(&r.w, sentence, &error) != WEIR_OK) {
+        fprintf(stderr, "retention: %s\n", error.text);
+        exit(2);
+    }
+    r.memory = (double)weir_stats(r.w).memory;
+    double guess = r.memory * 8 / 10;
+    show(&r, (uint64_t)(guess * 12)); /* long past the first forgetting */
+    r.span = guess * 6;
+    measure(&r, guess);
+    report(&r, name);
+    weir_close(r.w);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option options[] = {{"memory", required_argument, NULL, 'm'},
+                                            {"widths", no_argument, NULL, 'w'},
+                                            {NULL, 0, NULL, 0}};
+    const char *memory = "256K";
+    int option, widths = 0;
+
+    while ((option = getopt_long(argc, argv, "m:w", options, NULL)) != -1) {
+        if (option == 'm')
+            memory = optarg;
+        else if (option == 'w')
+            widths = 1;
+        else
+            return 2;
+    }
+    puts("algorithm\tsettings\tfpr\tbits_per_key\tlimit_ratio\tage99\tage90\tage50\tage10");
+    for (size_t e = 0; !widths && e < sizeof errors / sizeof *errors; e++) {
+        char knobs[32];
+
+        snprintf(knobs, sizeof knobs, "fpr=%s", errors[e]);
+        for (size_t f = 0; f < sizeof filters / sizeof *filters; f++)
+            one(filters[f], knobs, memory);
+    }
+    for (int width = 8; widths && width <= 24; width += width < 16 ? 1 : 4) {
+        char knobs[32];
+
+        snprintf(knobs, sizeof knobs, "width=%d", width);
+        one("weir", knobs, memory);
+    }
+    return 0;
+}

@@ -1,0 +1,319 @@
+/* importance.c - how importance becomes a class (lib/importance.h), against
+ * exact ranks of known distributions.
+ *
+ * The running sample holds 256 values, so a rank is known with one sigma of 3.1
+ * points at most, and at any one time all ranks to within 14 points (Kolmogorov;
+ * it fails once in ten thousand samples): of seven classes, the right one or its
+ * neighbour. Averaged over the stream the classes come out as they should. */
+#include "stream.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "filter.h"
+
+#define TOP 7
+#define FORGOTTEN (SAMPLE_SIZE * SAMPLE_EVERY * 6) /* arrivals that replace all but 1 in 400 */
+
+static uint64_t arrivals(void)
+{
+    return is_quick() ? 200000 : 1000000;
+}
+
+static struct importance mode_of(const char *text)
+{
+    struct importance imp;
+
+    assert_true(importance_read((struct span){text, strlen(text)}, &imp));
+    return imp;
+}
+
+static uint32_t class_at(const char *text, uint32_t value)
+{
+    struct importance imp = mode_of(text);
+    struct sample none = {0};
+
+    return importance_class(&imp, &none, value, TOP);
+}
+
+/* ---- by a declared range, by logarithm ---- */
+
+static void a_range_is_cut_into_equal_parts(void **state)
+{
+    static const uint32_t parts[TOP + 1] = {0, 8, 7, 7, 7, 7, 7, 7};
+    uint32_t count[TOP + 1] = {0}, before = 1;
+
+    (void)state;
+    for (uint32_t value = 1; value <= 50; value++) {
+        uint32_t class = class_at("1-50", value);
+
+        assert_true(class >= before);
+        before = class;
+        count[class]++;
+    }
+    assert_memory_equal(count, parts, sizeof parts);
+}
+
+static void what_lies_outside_a_range_is_in_its_first_or_last_class(void **state)
+{
+    (void)state;
+    assert_int_equal(class_at("10-50", 0), 1);
+    assert_int_equal(class_at("10-50", 9), 1);
+    assert_int_equal(class_at("10-50", 51), TOP);
+    assert_int_equal(class_at("10-50", UINT32_MAX), TOP);
+}
+
+static void a_range_may_be_all_there_is_or_two_values(void **state)
+{
+    (void)state;
+    assert_int_equal(class_at("0-4294967295", 0), 1);
+    assert_int_equal(class_at("0-4294967295", UINT32_MAX / 2), 4);
+    assert_int_equal(class_at("0-4294967295", UINT32_MAX), TOP);
+    assert_int_equal(class_at("3-4", 3), 1);
+    assert_int_equal(class_at("3-4", 4), TOP);
+}
+
+/* 0 to 32 bits, 33 lengths in seven classes. */
+static void logarithm_gives_classes_of_four_or_five_doublings(void **state)
+{
+    uint32_t count[TOP + 1] = {0};
+
+    (void)state;
+    for (uint32_t length = 0; length <= 32; length++) {
+        uint32_t least = length ? 1u << (length - 1) : 0;
+        uint32_t most = (uint32_t)((UINT64_C(1) << length) - 1);
+
+        assert_int_equal(class_at("log", least), class_at("log", most));
+        count[class_at("log", least)]++;
+    }
+    for (int class = 1; class <= TOP; class ++)
+        assert_in_range(count[class], 4, 5);
+    assert_int_equal(class_at("log", 0), 1);
+    assert_int_equal(class_at("log", UINT32_MAX), TOP);
+}
+
+/* ---- by the running sample ---- */
+
+/* A stream of importance, and how its arrivals were classed. */
+struct judge {
+    struct importance imp;
+    struct sample sample;
+    struct source source;
+    uint64_t arrival;
+    double share[TOP + 1];
+};
+
+static struct judge judge_by(const char *text)
+{
+    return (struct judge){.imp = mode_of(text), .source = source_of(7)};
+}
+
+static uint32_t judge_value(struct judge *j, uint32_t value)
+{
+    sample_take(&j->sample, value, j->arrival++, 1);
+    return importance_class(&j->imp, &j->sample, value, TOP);
+}
+
+static double unit(struct judge *j)
+{
+    return (double)source_next(&j->source) / 0x1p64;
+}
+
+/* From 1 to 2^20, as many between 1 and 2 as between 2^19 and 2^20; shifted up
+ * by a factor for a drift. The exact rank of a value is its logarithm. */
+static uint32_t draw_skewed(struct judge *j, double *rank)
+{
+    *rank = unit(j);
+    return (uint32_t)exp2(20 * *rank);
+}
+
+static uint32_t exact_class(double rank)
+{
+    return 1 + (uint32_t)(rank * TOP);
+}
+
+/* Show so many skewed arrivals; how many are more than one class off. Values
+ * below 64 are left out: there many are equal, and share a class. */
+static uint64_t show_skewed(struct judge *j, uint64_t n, uint32_t factor)
+{
+    uint64_t off = 0;
+
+    memset(j->share, 0, sizeof j->share);
+    for (uint64_t i = 0; i < n; i++) {
+        double rank;
+        uint32_t value = draw_skewed(j, &rank), class = judge_value(j, factor * value);
+
+        j->share[class] += 1.0 / (double)n;
+        off += value >= 64 && (class > exact_class(rank) + 1 || class + 1 < exact_class(rank));
+    }
+    return off;
+}
+
+static void percentile_gives_each_class_its_share(void **state)
+{
+    struct judge j = judge_by("percentile");
+
+    (void)state;
+    show_skewed(&j, 1000, 1);
+    show_skewed(&j, arrivals(), 1);
+    for (int class = 4; class <= TOP; class ++)
+        assert_within("share of a class", j.share[class], 1.0 / TOP, 0, 0.015);
+}
+
+static void percentile_is_never_off_by_more_than_a_class(void **state)
+{
+    struct judge j = judge_by("percentile");
+
+    (void)state;
+    show_skewed(&j, 1000, 1);
+    assert_int_equal(show_skewed(&j, arrivals(), 1), 0);
+}
+
+static void percentile_follows_a_drift(void **state)
+{
+    struct judge j = judge_by("percentile");
+
+    (void)state;
+    show_skewed(&j, 20000, 1);
+    show_skewed(&j, 100, 2000);
+    assert_true(j.share[TOP] > 0.4); /* all that is new is above most of the old */
+    show_skewed(&j, FORGOTTEN, 2000);
+    assert_int_equal(show_skewed(&j, arrivals(), 2000), 0);
+    for (int class = 4; class <= TOP; class ++)
+        assert_within("share of a class", j.share[class], 1.0 / TOP, 0, 0.015);
+}
+
+/* Evenly spread values: the 90th percentile is 90000, known to 1.9 points. So
+ * six classes of 90/7 % and one of that and a tenth. */
+static void show_even(struct judge *j, uint64_t n, uint32_t from)
+{
+    memset(j->share, 0, sizeof j->share);
+    for (uint64_t i = 0; i < n; i++) {
+        uint32_t value = from + (uint32_t)source_below(&j->source, 100000);
+
+        j->share[judge_value(j, value)] += 1.0 / (double)n;
+    }
+}
+
+static void capped_is_linear_up_to_the_90th_percentile(void **state)
+{
+    struct judge j = judge_by("capped");
+
+    (void)state;
+    show_even(&j, 1000, 0);
+    show_even(&j, arrivals(), 0);
+    for (int class = 1; class < TOP; class ++)
+        assert_within("share of a class", j.share[class], 0.9 / TOP, 0, 0.005);
+    assert_within("share of the top", j.share[TOP], 0.1 + 0.9 / TOP, 0, 0.015);
+}
+
+/* From 500000 to 600000 the cap is 590000: 590000/7 = 84286 make a class, and
+ * the values lie in the sixth and the seventh. */
+static void capped_follows_a_drift(void **state)
+{
+    struct judge j = judge_by("capped");
+
+    (void)state;
+    show_even(&j, 20000, 0);
+    show_even(&j, 100, 500000);
+    assert_true(j.share[TOP] > 0.95);
+    show_even(&j, FORGOTTEN, 500000);
+    show_even(&j, arrivals(), 500000);
+    assert_within("share of the sixth", j.share[6], 0.05714, 0, 0.015);
+    assert_within("share of the top", j.share[TOP], 1 - 0.05714, 0, 0.015);
+}
+
+static void constant_importance_is_one_class(void **state)
+{
+    struct judge percentile = judge_by("percentile"), capped = judge_by("capped");
+
+    (void)state;
+    for (int i = 0; i < 10000; i++) {
+        assert_int_equal(judge_value(&percentile, 42), 4);
+        assert_int_equal(judge_value(&capped, 42), TOP);
+    }
+}
+
+static void the_highest_values_get_the_top_class(void **state)
+{
+    struct judge percentile = judge_by("percentile"), capped = judge_by("capped");
+
+    (void)state;
+    show_skewed(&percentile, 50000, 1);
+    show_skewed(&capped, 50000, 1);
+    for (int i = 0; i < 100; i++) {
+        assert_int_equal(judge_value(&percentile, (1 << 20) + 1), TOP);
+        assert_int_equal(judge_value(&capped, 1 << 20), TOP);
+        assert_int_equal(judge_value(&percentile, 0), 1);
+        assert_int_equal(judge_value(&capped, 0), 1);
+        show_skewed(&percentile, 2000, 1);
+        show_skewed(&capped, 2000, 1);
+    }
+}
+
+/* ---- in the filter ---- */
+
+static uint32_t lowest_cell(const weir *w, struct weir_key key)
+{
+    struct cells cells = plane(w, 0);
+    uint32_t lowest = cells_top(&cells);
+
+    for (uint32_t i = 0; i < w->config.k; i++) {
+        uint32_t value = cells_get(&cells, place(key, i, cells.n));
+
+        lowest = value < lowest ? value : lowest;
+    }
+    return lowest;
+}
+
+/* The lowest cell of a key just shown is its class: one of its five, at least,
+ * was empty or below before. */
+static void class_in_filter(weir *w, uint64_t number, uint32_t importance, uint32_t class)
+{
+    struct weir_key key = weir_hash(w, &number, sizeof number);
+
+    key.importance = importance;
+    weir_observe(w, key);
+    assert_int_equal(lowest_cell(w, key), class);
+}
+
+static void a_filter_raises_cells_to_the_class_of_the_key(void **state)
+{
+    static const char *const modes[] = {"1-1048576", "percentile", "capped", "log"};
+    uint32_t table[DEALT];
+    struct judge j = judge_by("log");
+    double rank;
+
+    (void)state;
+    for (int i = 0; i < DEALT; i++)
+        table[i] = draw_skewed(&j, &rank);
+    for (int i = 0; i < 4; i++) {
+        weir *w = open_filter("ibf-mc memory=64K importance=%s seed=4", modes[i]);
+        struct fresh f = {1000000, table};
+
+        show_fresh(w, &f, 5000);
+        class_in_filter(w, 1, UINT32_MAX, TOP);
+        class_in_filter(w, 2, 0, 1);
+        weir_close(w);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_range_is_cut_into_equal_parts),
+        cmocka_unit_test(what_lies_outside_a_range_is_in_its_first_or_last_class),
+        cmocka_unit_test(a_range_may_be_all_there_is_or_two_values),
+        cmocka_unit_test(logarithm_gives_classes_of_four_or_five_doublings),
+        cmocka_unit_test(percentile_gives_each_class_its_share),
+        cmocka_unit_test(percentile_is_never_off_by_more_than_a_class),
+        cmocka_unit_test(percentile_follows_a_drift),
+        cmocka_unit_test(capped_is_linear_up_to_the_90th_percentile),
+        cmocka_unit_test(capped_follows_a_drift),
+        cmocka_unit_test(constant_importance_is_one_class),
+        cmocka_unit_test(the_highest_values_get_the_top_class),
+        cmocka_unit_test(a_filter_raises_cells_to_the_class_of_the_key),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

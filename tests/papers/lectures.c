@@ -1,0 +1,115 @@
+/* lectures.c - the worked figures of 001 and 002 on Bloom's filter, as the
+ * theory gives them and as the filter does. */
+#include "stream.h"
+
+#include <math.h>
+
+#include "theory/bloom.h"
+
+/* Show n fresh keys to a filter, and ask it as many others as give 10000 errors
+ * or so: one sigma is 1 %. */
+static double error_after(weir *w, uint64_t n, double expected)
+{
+    struct fresh f = {1, NULL};
+    uint64_t asked = (uint64_t)(10000 / expected);
+
+    show_fresh(w, &f, n);
+    return (double)ask_fresh(w, &f, asked) / (double)asked;
+}
+
+/* 002 prints 0.0493 for k = 2, having rounded on the way: (1 - e^(-1/4))^2 is
+ * 0.0489. */
+static void eight_bits_per_key_err_as_the_lecture_says(void **state)
+{
+    static const struct {
+        int k;
+        double printed, exact;
+    } figures[] = {{1, 0.1175, 0.117503}, {2, 0.0493, 0.048929}, {6, 0.0216, 0.021577}};
+    unsigned long long keys = is_quick() ? 100000 : 1000000;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        double exact = figures[i].exact;
+        weir *w = open_filter("bloom memory=%llubit k=%d seed=1", 8 * keys, figures[i].k);
+
+        assert_within("theory", bloom_error(8, 1, (uint64_t)figures[i].k), exact, 0, 5e-7);
+        assert_within("printed", figures[i].printed, exact, 0.008, 0);
+        assert_within("measured", error_after(w, keys, exact), exact, 0.03, 0);
+        assert_within("from its fill", weir_stats(w).error, exact, 0.015, 0);
+        weir_close(w);
+    }
+}
+
+static void the_best_k_for_eight_bits_per_key_is_six(void **state)
+{
+    (void)state;
+    assert_int_equal(bloom_best_k(8, 1), 6);
+    for (uint64_t k = 1; k <= 32; k++)
+        assert_true(bloom_error(8, 1, k) >= bloom_error(8, 1, 6));
+}
+
+/* 8 bits per word again, now with k = 5: 0.0217. 25000 keys: one sigma of the
+ * fill alone is 0.2 %, of the error 1 %. */
+static void the_spell_checker_accepts_two_wrong_words_in_a_hundred(void **state)
+{
+    weir *w = open_filter("bloom memory=25000 k=5 seed=2");
+
+    (void)state;
+    assert_within("measured", error_after(w, 25000, 0.0217), 0.0217, 0.05, 0);
+    weir_close(w);
+}
+
+/* The words themselves are never refused. */
+static void the_spell_checker_knows_every_word_it_was_taught(void **state)
+{
+    weir *w = open_filter("bloom memory=25000 k=5 seed=2");
+    struct fresh taught = {1, NULL}, again = {1, NULL};
+
+    (void)state;
+    show_fresh(w, &taught, 25000);
+    assert_int_equal(ask_fresh(w, &again, 25000), 25000);
+    weir_close(w);
+}
+
+/* The size is the least that keeps the promise, so the error at capacity is the
+ * promised one, neither more nor much less (cells come in whole numbers). */
+static void a_filter_sized_by_capacity_errs_as_promised_when_full(void **state)
+{
+    static const double promises[] = {0.1, 0.01, 0.001};
+    static const char *const filters[] = {"bloom", "counting"};
+    unsigned long long keys = is_quick() ? 50000 : 500000;
+
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        double promise = promises[i % 3];
+        weir *w = open_filter("%s capacity=%llu fpr=%g seed=3", filters[i / 3], keys, promise);
+
+        assert_within(filters[i / 3], error_after(w, keys, promise), promise, 0.03, 0);
+        weir_close(w);
+    }
+}
+
+/* log2(1/error) / ln 2 bits per key, up to what k being whole costs. */
+static void a_filter_sized_by_capacity_takes_the_memory_of_the_theory(void **state)
+{
+    weir *w = open_filter("bloom capacity=1M fpr=0.01 seed=4");
+    double bits_per_key = (double)weir_stats(w).memory * 8 / 1e6;
+
+    (void)state;
+    assert_within("bits per key", bits_per_key, log2(100) / M_LN2, 0.005, 0);
+    weir_close(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(eight_bits_per_key_err_as_the_lecture_says),
+        cmocka_unit_test(the_best_k_for_eight_bits_per_key_is_six),
+        cmocka_unit_test(the_spell_checker_accepts_two_wrong_words_in_a_hundred),
+        cmocka_unit_test(the_spell_checker_knows_every_word_it_was_taught),
+        cmocka_unit_test(a_filter_sized_by_capacity_errs_as_promised_when_full),
+        cmocka_unit_test(a_filter_sized_by_capacity_takes_the_memory_of_the_theory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
