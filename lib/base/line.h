@@ -142,7 +142,8 @@ static inline uint64_t line_match_any(const uint8_t *line, uint32_t value)
     case i:                                                                                        \
         return line_match(line, i, value);
         CASE(0)
-        CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10)
+        CASE(1)
+        CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10)
 #undef CASE
             default : return line_match(line, 11, value);
     }
@@ -192,7 +193,8 @@ static inline void line_to_front(uint8_t *line, uint32_t from, uint32_t value)
     __m256i high = _mm256_loadu_si256((const __m256i *)line + 1);
     __m256i before_low = _mm256_permute4x64_epi64(low, _MM_SHUFFLE(2, 1, 0, 0));
     __m256i before_high = _mm256_loadu_si256((const __m256i *)(line + 24));
-    __m256i own = _mm256_zextsi128_si256(_mm_cvtsi64_si128((long long)value << (64 - bits)));
+    __m256i own =
+        _mm256_zextsi128_si256(_mm_cvtsi64_si128((long long)((uint64_t)value << (64 - bits))));
     /* value stands where the word before the first would carry from */
     __m256i carry_low = _mm256_srl_epi64(_mm256_blend_epi32(before_low, own, 3), down);
     __m256i carry_high = _mm256_srl_epi64(before_high, down);
