@@ -216,6 +216,14 @@ static void filters_that_differ_are_not_merged(void **state)
                       "the filters differ: importance=1-5 and importance=log" ONLY);
 }
 
+static void weir_filters_with_a_window_are_not_merged(void **state)
+{
+    (void)state;
+    assert_not_merged("weir memory=1K window=20 seed=1", "weir memory=1K window=20 seed=1",
+                      WEIR_UNSUPPORTED,
+                      "weir filters with window= cannot be merged: they count their time apart");
+}
+
 static void filters_that_differ_in_capacity_alone_are_merged(void **state)
 {
     weir *a = open_filter("bloom memory=1K k=4 capacity=500 seed=1");
@@ -345,6 +353,7 @@ int main(void)
         law_test(merging_with_an_empty_one_changes_nothing),
         cmocka_unit_test(merged_parts_of_a_stream_are_the_whole),
         cmocka_unit_test(filters_that_differ_are_not_merged),
+        cmocka_unit_test(weir_filters_with_a_window_are_not_merged),
         cmocka_unit_test(filters_that_differ_in_capacity_alone_are_merged),
         law_test(filters_that_cannot_be_merged_say_so),
         law_test(filters_that_cannot_forget_say_so),

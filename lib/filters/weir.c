@@ -274,6 +274,12 @@ static void merge(weir *into, const weir *from)
         merge_line(into, nth_line(into, i), nth_line(from, i));
 }
 
+static const char *unmergeable(const struct config *c)
+{
+    return c->window ? "weir filters with window= cannot be merged: they count their time apart"
+                     : NULL;
+}
+
 /* Slots without gaps, at a width not below the floor, and zeros behind them:
  * the line that its own list would write. */
 static bool check_line(const weir *w, const uint8_t *line)
@@ -343,5 +349,6 @@ const struct weir_ops weir_filter_weir = {
     .ask = ask,
     .ask_many = ask_many,
     .merge = merge,
+    .unmergeable = unmergeable,
     .check = check,
 };
