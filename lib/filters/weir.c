@@ -290,6 +290,9 @@ static bool check_line(const weir *w, const uint8_t *line)
     if (line_index(line) >= LINE_WIDTHS || line_width[line_index(line)] < w->config.width)
         return false;
     read_list(line, slots_of(w, line), &list);
+    for (uint32_t i = 0; i < list.n; i++)
+        if (list.value[i] >> (line_width[line_index(line)] - 8) == 0)
+            return false; /* it would be nothing once it is cut */
     for (uint32_t i = 0; w->config.window && i < QUARTERS; i++)
         if (line_upto(line, i) > list.n || (i > 0 && line_upto(line, i) < line_upto(line, i - 1)))
             return false;
