@@ -4,8 +4,8 @@
  * measuring are each written once. A filter file owns behaviour only:
  *
  *   plan    complete the configuration, say how many cells of what width
- *   touch   prefetch what probe will read for a key
- *   evict   prefetch what admit will clear at a given arrival (may be nothing)
+ *   touch   work out the places of a key, and prefetch them
+ *   evict   prefetch what admit will clear (may be nothing)
  *   probe   was it seen? Pure.
  *   admit   remember it, make room
  *
@@ -43,6 +43,14 @@ struct weir {
     uint64_t shown, seen;
     uint64_t reg[REGISTERS];
     struct sample sample;
+};
+
+/* A key on its way in: touch() fills in its places some keys before its turn
+ * comes to be probed and admitted. */
+struct arrival {
+    struct weir_key key;
+    uint64_t number; /* of keys shown before it */
+    uint64_t at[K_MAX];
 };
 
 struct weir_ops {
@@ -85,10 +93,10 @@ static inline uint64_t place(struct weir_key key, uint32_t i, uint64_t n)
     return bits_scale(hash_word(key.lo, key.hi, i), n);
 }
 
-/* The random numbers of an arrival; of the one being shown: w->shown. */
-static inline struct rng draws(const weir *w, uint64_t arrival)
+/* The random numbers of an arrival. */
+static inline struct rng draws(const weir *w, const struct arrival *a)
 {
-    return rng_at(w->config.seed, arrival);
+    return rng_at(w->config.seed, a->number);
 }
 
 /* The class of a key, 1..classes; the sample learns from every arrival. */

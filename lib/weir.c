@@ -97,7 +97,7 @@ void weir_clear(weir *w)
     memset(w->cells, 0, w->stride * w->shape.planes);
 }
 
-struct weir_key weir_hash(const weir *w, const void *data, size_t size)
+static inline struct weir_key hash(const weir *w, const void *data, size_t size)
 {
     struct hash128 h = w->config.hash ? hash_keyed(data, size, w->config.seed)
                                       : hash_fast(data, size, w->config.seed);
@@ -105,10 +105,15 @@ struct weir_key weir_hash(const weir *w, const void *data, size_t size)
     return (struct weir_key){h.lo, h.hi, 1};
 }
 
+struct weir_key weir_hash(const weir *w, const void *data, size_t size)
+{
+    return hash(w, data, size);
+}
+
 void weir_hash_many(const weir *w, const struct weir_bytes *bytes, size_t n, struct weir_key *keys)
 {
     for (size_t i = 0; i < n; i++)
-        keys[i] = weir_hash(w, bytes[i].data, bytes[i].size);
+        keys[i] = hash(w, bytes[i].data, bytes[i].size);
 }
 
 enum weir_verdict weir_observe(weir *w, struct weir_key key)

@@ -25,9 +25,14 @@ static inline uint64_t bits_fold(uint64_t a, uint64_t b)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
+static inline uint32_t bits_load16(const uint8_t *p)
+{
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8;
+}
+
 static inline uint32_t bits_load32(const uint8_t *p)
 {
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+    return bits_load16(p) | bits_load16(p + 2) << 16;
 }
 
 static inline uint64_t bits_load64(const uint8_t *p)

@@ -37,56 +37,19 @@ static inline uint32_t cells_top(const struct cells *c)
     return (1u << c->width) - 1;
 }
 
-static inline void cells_touch(const struct cells *c, uint64_t i)
+/* Have a cache line fetched, to be changed soon. The empty asm is there for GCC,
+ * which takes a function that only prefetches for one that does nothing, and
+ * drops the calls to it. */
+static inline void cells_fetch(const uint8_t *p)
 {
-    __builtin_prefetch(c->bytes + ((i * c->width) >> 3), 1);
+    __builtin_prefetch(p, 1);
+    __asm__ volatile("");
 }
 
-static inline uint32_t cells_get(const struct cells *c, uint64_t i)
-{
-    uint64_t bit = i * c->width;
-    const uint8_t *p = c->bytes + (bit >> 3);
-
-    return (((uint32_t)p[0] | (uint32_t)p[1] << 8) >> (bit & 7)) & cells_top(c);
-}
-
-static inline void cells_set(struct cells *c, uint64_t i, uint32_t value)
-{
-    uint64_t bit = i * c->width;
-    uint8_t *p = c->bytes + (bit >> 3);
-    uint32_t both = (uint32_t)p[0] | (uint32_t)p[1] << 8;
-
-    both &= ~(cells_top(c) << (bit & 7));
-    bits_store16(p, both | value << (bit & 7));
-}
-
-/* Lift a cell to at least value. */
-static inline void cells_raise(struct cells *c, uint64_t i, uint32_t value)
-{
-    uint32_t old = cells_get(c, i);
-
-    cells_set(c, i, old < value ? value : old);
-}
-
-/* Lower a cell by one; zero stays zero. */
-static inline void cells_lower(struct cells *c, uint64_t i)
-{
-    uint32_t old = cells_get(c, i);
-
-    cells_set(c, i, old - (old != 0));
-}
-
-/* Lower a run of cells by one each, from start on and round the end: at most n
- * of them. */
-void cells_lower_run(struct cells *c, uint64_t start, uint64_t count);
-
-/* Lift every cell to at least that of another array of the same shape. */
-void cells_raise_all(struct cells *c, const struct cells *other);
-
-/* The same for cells of one bit, where most filters live. */
+/* Cells of one bit, where most filters live. */
 static inline void bit_touch(const struct cells *c, uint64_t i)
 {
-    __builtin_prefetch(c->bytes + (i >> 3), 1);
+    cells_fetch(c->bytes + (i >> 3));
 }
 
 static inline bool bit_get(const struct cells *c, uint64_t i)
@@ -103,6 +66,128 @@ static inline void bit_clear(struct cells *c, uint64_t i)
 {
     c->bytes[i >> 3] &= (uint8_t) ~(1u << (i & 7));
 }
+
+/* Cells of 1, 2, 4 or 8 bits lie in one byte each, others may lie in two. */
+static inline bool cells_in_a_byte(const struct cells *c)
+{
+    return (c->width & (c->width - 1)) == 0;
+}
+
+/* Cells of any width. Those of one bit are not left behind: the compiler takes
+ * the question out of the loops over a key's cells. */
+static inline void cells_touch(const struct cells *c, uint64_t i)
+{
+    const uint8_t *p = c->bytes + (i * c->width >> 3);
+
+    cells_fetch(p);
+    if (!cells_in_a_byte(c))
+        cells_fetch(p + 1);
+}
+
+static inline uint32_t cells_get(const struct cells *c, uint64_t i)
+{
+    if (c->width == 1)
+        return bit_get(c, i);
+    uint64_t bit = i * c->width;
+    const uint8_t *p = c->bytes + (bit >> 3);
+    uint32_t bits = cells_in_a_byte(c) ? p[0] : bits_load16(p);
+
+    return bits >> (bit & 7) & cells_top(c);
+}
+
+static inline void cells_set(struct cells *c, uint64_t i, uint32_t value)
+{
+    uint64_t bit = i * c->width;
+    uint8_t *p = c->bytes + (bit >> 3);
+    uint32_t flip = (cells_get(c, i) ^ value) << (bit & 7);
+
+    if (cells_in_a_byte(c))
+        p[0] ^= (uint8_t)flip;
+    else
+        bits_store16(p, bits_load16(p) ^ flip);
+}
+
+/* Lift a cell to at least value. */
+static inline void cells_raise(struct cells *c, uint64_t i, uint32_t value)
+{
+    if (c->width == 1 && value == 1) {
+        bit_set(c, i);
+        return;
+    }
+    uint32_t old = cells_get(c, i);
+
+    cells_set(c, i, old < value ? value : old);
+}
+
+/* Lower a cell by one; zero stays zero. */
+static inline void cells_lower(struct cells *c, uint64_t i)
+{
+    uint32_t old = cells_get(c, i);
+
+    cells_set(c, i, old - (old != 0));
+}
+
+/* One in the lowest bit of each of as many cells as lie in a word. */
+static inline uint64_t cells_ones(uint32_t width)
+{
+    static const uint64_t ones[] = {
+        0,
+        UINT64_C(0xffffffffffffffff), /* every bit */
+        UINT64_C(0x5555555555555555), /* every second */
+        UINT64_C(0x9249249249249249),
+        UINT64_C(0x1111111111111111),
+        UINT64_C(0x1084210842108421),
+        UINT64_C(0x1041041041041041),
+        UINT64_C(0x8102040810204081),
+        UINT64_C(0x0101010101010101),
+    };
+
+    return ones[width];
+}
+
+/* Lower the cells that lie in `size` bits of a word, from shift on: a cell is one
+ * less where any of its bits is set. */
+static inline void cells_lower_word(uint8_t *p, uint64_t shift, uint64_t size, uint32_t width)
+{
+    uint64_t word = bits_load64(p), any = word >> shift;
+
+    for (uint32_t i = 1; i < width; i++)
+        any |= word >> shift >> i;
+    any &= cells_ones(width) & UINT64_MAX >> (64 - size);
+    bits_store64(p, word - (any << shift));
+}
+
+/* Where to lay a word so that it covers a byte and nothing of the next cache
+ * line. */
+static inline uint64_t cells_word_in_line(uint64_t byte)
+{
+    return (byte & 63) > 56 ? byte & ~UINT64_C(7) : byte;
+}
+
+/* Lower a run of cells by one each, from start on and round the end: at most n
+ * of them. */
+static inline void cells_lower_run(struct cells *c, uint64_t start, uint64_t count)
+{
+    while (count > 0) {
+        uint64_t bit = start * c->width, word = cells_word_in_line(bit >> 3);
+        uint64_t shift = bit - 8 * word;
+        uint64_t now = count < c->n - start ? count : c->n - start;
+
+        if (now * c->width > 64 - shift)
+            now = (64 - shift) / c->width;
+        if (now > 0) {
+            cells_lower_word(c->bytes + word, shift, now * c->width, c->width);
+        } else { /* one that lies across two words */
+            cells_lower(c, start);
+            now = 1;
+        }
+        count -= now;
+        start = start + now == c->n ? 0 : start + now;
+    }
+}
+
+/* Lift every cell to at least that of another array of the same shape. */
+void cells_raise_all(struct cells *c, const struct cells *other);
 
 /* How many cells are not zero, exactly. Reads them all. */
 uint64_t cells_used(const struct cells *c);

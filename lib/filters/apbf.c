@@ -68,7 +68,7 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
     double reached = apbf_error((double)s->cells, (double)generation(c), c->k, c->slices);
     if (!config_keeps_fpr(c, reached))
         return config_refuse_fpr(c, reached, "give it more memory or a smaller window", error);
-    s->lines = (uint32_t)c->k + 2;
+    s->lines = (uint32_t)(c->k + 2 * (c->slices / c->k));
     s->registers = 2;
     return true;
 }
@@ -101,31 +101,42 @@ static double error_now(const weir *w)
     return apbf_error_at(fill, w->config.k, w->config.slices);
 }
 
-/* The slices an insertion sets, and the first that a probe looks at. */
-static inline void touch(const weir *w, struct weir_key key)
+static inline void touch_age(const weir *w, struct weir_key key, uint64_t age)
 {
-    for (uint64_t age = 0; age <= w->config.k; age++) {
-        uint32_t i = slice_of_age(w, age < w->config.k ? age : w->config.slices);
-        struct cells bits = plane(w, i);
+    uint32_t i = slice_of_age(w, age);
+    struct cells bits = plane(w, i);
 
-        bit_touch(&bits, place(key, i, bits.n));
+    bit_touch(&bits, place(key, i, bits.n));
+}
+
+/* The slices an insertion sets; and where a probe begins and jumps to, two each:
+ * half of the bits are set, so it goes on by one on average. */
+static inline void touch(const weir *w, struct arrival *a)
+{
+    uint64_t k = w->config.k;
+
+    for (uint64_t age = 0; age < k; age++)
+        touch_age(w, a->key, age);
+    for (uint64_t age = w->config.slices; age >= k; age -= k) {
+        touch_age(w, a->key, age);
+        touch_age(w, a->key, age + 1 < w->shape.planes ? age + 1 : age);
     }
 }
 
-static inline void evict(const weir *w, uint64_t arrival)
+static inline void evict(const weir *w, const struct arrival *a)
 {
-    (void)w, (void)arrival; /* a whole slice at a time */
+    (void)w, (void)a; /* a whole slice at a time */
 }
 
 /* Look for k neighbours with the bit. Start where the oldest such run would
  * begin and walk up; at the first gap jump k back: a run that crosses the gap
  * cannot be. `above` counts the hits just above the present stretch. */
-static bool probe(const weir *w, struct weir_key key)
+static bool probe(const weir *w, const struct arrival *a)
 {
     uint64_t k = w->config.k, age = w->config.slices, above = 0, here = 0;
 
     for (;;) {
-        if (has_bit(w, key, age)) {
+        if (has_bit(w, a->key, age)) {
             age++;
             here++;
             if (above + here == k)
@@ -148,13 +159,13 @@ static void age_by_one(weir *w)
     memset(bits.bytes, 0, w->stride);
 }
 
-static inline void admit(weir *w, struct weir_key key, bool seen)
+static inline void admit(weir *w, const struct arrival *a, bool seen)
 {
     bool there = true;
 
     (void)seen;
     for (uint32_t age = 0; age < w->config.k; age++)
-        there &= has_bit(w, key, age);
+        there &= has_bit(w, a->key, age);
     if (there)
         return;
     if (w->reg[TAKEN] == generation(&w->config))
@@ -163,7 +174,7 @@ static inline void admit(weir *w, struct weir_key key, bool seen)
         uint32_t i = slice_of_age(w, age);
         struct cells bits = plane(w, i);
 
-        bit_set(&bits, place(key, i, bits.n));
+        bit_set(&bits, place(a->key, i, bits.n));
     }
     w->reg[TAKEN]++;
 }

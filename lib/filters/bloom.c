@@ -25,36 +25,36 @@ static double error_now(const weir *w)
     return bloom_error_at(cells_fill(&bits), w->config.k);
 }
 
-static inline void touch(const weir *w, struct weir_key key)
+static inline void touch(const weir *w, struct arrival *a)
 {
     struct cells bits = plane(w, 0);
 
     for (uint32_t i = 0; i < w->config.k; i++)
-        bit_touch(&bits, place(key, i, bits.n));
+        bit_touch(&bits, a->at[i] = place(a->key, i, bits.n));
 }
 
-static inline void evict(const weir *w, uint64_t arrival)
+static inline void evict(const weir *w, const struct arrival *a)
 {
-    (void)w, (void)arrival; /* never */
+    (void)w, (void)a; /* never */
 }
 
-static bool probe(const weir *w, struct weir_key key)
+static bool probe(const weir *w, const struct arrival *a)
 {
     struct cells bits = plane(w, 0);
     bool seen = true;
 
     for (uint32_t i = 0; i < w->config.k; i++)
-        seen &= bit_get(&bits, place(key, i, bits.n));
+        seen &= bit_get(&bits, a->at[i]);
     return seen;
 }
 
-static inline void admit(weir *w, struct weir_key key, bool seen)
+static inline void admit(weir *w, const struct arrival *a, bool seen)
 {
     struct cells bits = plane(w, 0);
 
     (void)seen;
     for (uint32_t i = 0; i < w->config.k; i++)
-        bit_set(&bits, place(key, i, bits.n));
+        bit_set(&bits, a->at[i]);
 }
 
 static void merge(weir *into, const weir *from)

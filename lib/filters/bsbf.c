@@ -12,9 +12,9 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
     return config_choose_k(c, sampled_error_bsbf, K_DEFAULT, error) && plan_arrays(c, s);
 }
 
-static inline void evict(const weir *w, uint64_t arrival)
+static inline void evict(const weir *w, const struct arrival *a)
 {
-    struct rng r = draws(w, arrival);
+    struct rng r = draws(w, a);
 
     for (uint32_t i = 0; i < w->config.k; i++) {
         struct cells bits = plane(w, i);
@@ -23,9 +23,9 @@ static inline void evict(const weir *w, uint64_t arrival)
     }
 }
 
-static inline void admit(weir *w, struct weir_key key, bool seen)
+static inline void admit(weir *w, const struct arrival *a, bool seen)
 {
-    struct rng r = draws(w, w->shown);
+    struct rng r = draws(w, a);
 
     if (seen)
         return;
@@ -33,7 +33,7 @@ static inline void admit(weir *w, struct weir_key key, bool seen)
         struct cells bits = plane(w, i);
 
         bit_clear(&bits, rng_below(&r, bits.n));
-        bit_set(&bits, place(key, i, bits.n));
+        bit_set(&bits, a->at[i]);
     }
 }
 

@@ -17,35 +17,35 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
     return true;
 }
 
-/* The one bit that gives way at an arrival. */
-static inline uint64_t victim(const weir *w, uint64_t arrival, struct cells *array)
+/* The one bit that gives way to an arrival. */
+static inline uint64_t victim(const weir *w, const struct arrival *a, struct cells *array)
 {
-    struct rng r = draws(w, arrival);
+    struct rng r = draws(w, a);
 
     *array = plane(w, rng_below(&r, w->config.k));
     return rng_below(&r, array->n);
 }
 
-static inline void evict(const weir *w, uint64_t arrival)
+static inline void evict(const weir *w, const struct arrival *a)
 {
     struct cells array;
-    uint64_t bit = victim(w, arrival, &array);
+    uint64_t bit = victim(w, a, &array);
 
     bit_touch(&array, bit);
 }
 
-static inline void admit(weir *w, struct weir_key key, bool seen)
+static inline void admit(weir *w, const struct arrival *a, bool seen)
 {
     struct cells array;
 
     if (seen)
         return;
-    uint64_t bit = victim(w, w->shown, &array);
+    uint64_t bit = victim(w, a, &array);
     bit_clear(&array, bit);
     for (uint32_t i = 0; i < w->config.k; i++) {
         struct cells bits = plane(w, i);
 
-        bit_set(&bits, place(key, i, bits.n));
+        bit_set(&bits, a->at[i]);
     }
 }
 

@@ -32,26 +32,26 @@ static double error_now(const weir *w)
     return bloom_error_at(cells_fill(&cells), w->config.k);
 }
 
-static inline void touch(const weir *w, struct weir_key key)
+static inline void touch(const weir *w, struct arrival *a)
 {
     struct cells cells = plane(w, 0);
 
     for (uint32_t i = 0; i < w->config.k; i++)
-        cells_touch(&cells, place(key, i, cells.n));
+        cells_touch(&cells, a->at[i] = place(a->key, i, cells.n));
 }
 
-static inline void evict(const weir *w, uint64_t arrival)
+static inline void evict(const weir *w, const struct arrival *a)
 {
-    (void)w, (void)arrival; /* never */
+    (void)w, (void)a; /* never */
 }
 
-static bool probe(const weir *w, struct weir_key key)
+static bool probe(const weir *w, const struct arrival *a)
 {
     struct cells cells = plane(w, 0);
     bool seen = true;
 
     for (uint32_t i = 0; i < w->config.k; i++)
-        seen &= cells_get(&cells, place(key, i, cells.n)) != 0;
+        seen &= cells_get(&cells, a->at[i]) != 0;
     return seen;
 }
 
@@ -64,27 +64,27 @@ static inline void step(struct cells *cells, uint64_t i, uint32_t by)
         cells_set(cells, i, old + by);
 }
 
-static inline void admit(weir *w, struct weir_key key, bool seen)
+static inline void admit(weir *w, const struct arrival *a, bool seen)
 {
     struct cells cells = plane(w, 0);
 
     (void)seen; /* repeats count too */
     for (uint32_t i = 0; i < w->config.k; i++)
-        step(&cells, place(key, i, cells.n), 1);
+        step(&cells, a->at[i], 1);
 }
 
 static bool forget(weir *w, struct weir_key key)
 {
     struct cells cells = plane(w, 0);
+    struct arrival a;
 
-    if (!probe(w, key))
+    a.key = key;
+    touch(w, &a);
+    if (!probe(w, &a))
         return false;
-    for (uint32_t i = 0; i < w->config.k; i++) {
-        uint64_t at = place(key, i, cells.n);
-
-        if (cells_get(&cells, at))
-            step(&cells, at, (uint32_t)-1);
-    }
+    for (uint32_t i = 0; i < w->config.k; i++)
+        if (cells_get(&cells, a.at[i]))
+            step(&cells, a.at[i], (uint32_t)-1);
     return true;
 }
 

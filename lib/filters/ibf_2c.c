@@ -6,14 +6,14 @@
  * Price: K + P cache lines per key, 15 with the settings of 000. */
 #include "random_decay.h"
 
-static inline void admit(weir *w, struct weir_key key, bool seen)
+static inline void admit(weir *w, const struct arrival *a, bool seen)
 {
     uint32_t top = (1u << w->config.cell) - 1;
-    bool important = class_of(w, key, 2) == 2;
+    bool important = class_of(w, a->key, 2) == 2;
 
     (void)seen;
-    decay(w);
-    raise(w, key, important ? top : (top + 1) / 2);
+    decay(w, a);
+    raise(w, a, important ? top : (top + 1) / 2);
 }
 
 #include "loops.h"

@@ -8,13 +8,13 @@
  * keys are forgotten almost at once. */
 #include "random_decay.h"
 
-static inline void admit(weir *w, struct weir_key key, bool seen)
+static inline void admit(weir *w, const struct arrival *a, bool seen)
 {
-    uint32_t level = class_of(w, key, (1u << w->config.cell) - 1);
+    uint32_t level = class_of(w, a->key, (1u << w->config.cell) - 1);
 
     (void)seen;
-    decay(w);
-    raise(w, key, level);
+    decay(w, a);
+    raise(w, a, level);
 }
 
 #include "loops.h"

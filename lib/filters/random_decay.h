@@ -9,19 +9,19 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
     return plan_ibf(c, s, stable_error, error);
 }
 
-static inline void evict(const weir *w, uint64_t arrival)
+static inline void evict(const weir *w, const struct arrival *a)
 {
     struct cells cells = plane(w, 0);
-    struct rng r = draws(w, arrival);
+    struct rng r = draws(w, a);
 
     for (uint32_t i = 0; i < w->config.decay; i++)
         cells_touch(&cells, rng_below(&r, cells.n));
 }
 
-static inline void decay(weir *w)
+static inline void decay(weir *w, const struct arrival *a)
 {
     struct cells cells = plane(w, 0);
-    struct rng r = draws(w, w->shown);
+    struct rng r = draws(w, a);
 
     for (uint32_t i = 0; i < w->config.decay; i++)
         cells_lower(&cells, rng_below(&r, cells.n));

@@ -19,9 +19,9 @@ static bool plan_reservoir(struct config *c, struct shape *s, double (*error_of)
     return config_choose_k(c, error_of, K_DEFAULT, error) && plan_arrays(c, s);
 }
 
-static inline void evict(const weir *w, uint64_t arrival)
+static inline void evict(const weir *w, const struct arrival *a)
 {
-    struct rng r = draws(w, arrival);
+    struct rng r = draws(w, a);
 
     rng_next(&r); /* the coin */
     for (uint32_t i = 0; i < w->config.k; i++) {
@@ -37,12 +37,12 @@ static inline bool is_late(const weir *w, uint64_t i)
     return (bits_u128)w->shape.cells * 1000000000 < (bits_u128)w->config.p_star * i;
 }
 
-static inline void insert(weir *w, struct weir_key key)
+static inline void insert(weir *w, const struct arrival *a)
 {
     for (uint32_t i = 0; i < w->config.k; i++) {
         struct cells bits = plane(w, i);
 
-        bit_set(&bits, place(key, i, bits.n));
+        bit_set(&bits, a->at[i]);
     }
 }
 
@@ -68,11 +68,11 @@ static inline void clear_a_set_one(struct cells *bits, struct rng *r)
 }
 
 /* Insert, and clear a set bit for each bit set: the fill stays as it is. */
-static inline void replace(weir *w, struct weir_key key, struct rng *r)
+static inline void replace(weir *w, const struct arrival *a, struct rng *r)
 {
     for (uint32_t i = 0; i < w->config.k; i++) {
         struct cells bits = plane(w, i);
-        uint64_t own = place(key, i, bits.n);
+        uint64_t own = a->at[i];
 
         if (bit_get(&bits, own))
             continue;

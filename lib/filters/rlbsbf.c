@@ -16,9 +16,9 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
     return plan_arrays(c, s);
 }
 
-static inline void evict(const weir *w, uint64_t arrival)
+static inline void evict(const weir *w, const struct arrival *a)
 {
-    struct rng r = draws(w, arrival);
+    struct rng r = draws(w, a);
 
     for (uint32_t i = 0; i < w->config.k; i++) {
         struct cells bits = plane(w, i);
@@ -28,16 +28,16 @@ static inline void evict(const weir *w, uint64_t arrival)
     }
 }
 
-static inline void admit(weir *w, struct weir_key key, bool seen)
+static inline void admit(weir *w, const struct arrival *a, bool seen)
 {
-    struct rng r = draws(w, w->shown);
+    struct rng r = draws(w, a);
 
     if (seen)
         return;
     for (uint32_t i = 0; i < w->config.k; i++) {
         struct cells bits = plane(w, i);
         uint64_t *load = &w->reg[i];
-        uint64_t victim = rng_below(&r, bits.n), own = place(key, i, bits.n);
+        uint64_t victim = rng_below(&r, bits.n), own = a->at[i];
 
         if (rng_chance(&r, *load, bits.n)) {
             *load -= bit_get(&bits, victim);

@@ -13,18 +13,18 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
     return plan_reservoir(c, s, sampled_error_rsbf_tables, error);
 }
 
-static inline void admit(weir *w, struct weir_key key, bool seen)
+static inline void admit(weir *w, const struct arrival *a, bool seen)
 {
-    struct rng r = draws(w, w->shown);
+    struct rng r = draws(w, a);
     uint64_t s = w->shape.cells, i = w->shown + 1;
     bool chosen = rng_chance(&r, s, i);
 
     if (is_late(w, i)) {
         if (!seen)
-            replace(w, key, &r);
+            replace(w, a, &r);
     } else if (chosen) {
         clear_one_each(w, &r);
-        insert(w, key);
+        insert(w, a);
     }
 }
 

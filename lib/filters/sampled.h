@@ -29,23 +29,23 @@ static double error_now(const weir *w)
     return all;
 }
 
-static inline void touch(const weir *w, struct weir_key key)
+static inline void touch(const weir *w, struct arrival *a)
 {
     for (uint32_t i = 0; i < w->config.k; i++) {
         struct cells bits = plane(w, i);
 
-        bit_touch(&bits, place(key, i, bits.n));
+        bit_touch(&bits, a->at[i] = place(a->key, i, bits.n));
     }
 }
 
-static bool probe(const weir *w, struct weir_key key)
+static bool probe(const weir *w, const struct arrival *a)
 {
     bool seen = true;
 
     for (uint32_t i = 0; i < w->config.k; i++) {
         struct cells bits = plane(w, i);
 
-        seen &= bit_get(&bits, place(key, i, bits.n));
+        seen &= bit_get(&bits, a->at[i]);
     }
     return seen;
 }

@@ -35,27 +35,27 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
     return true;
 }
 
-static inline uint64_t start_of_run(const weir *w, uint64_t arrival, uint64_t n)
+static inline uint64_t start_of_run(const weir *w, const struct arrival *a, uint64_t n)
 {
-    struct rng r = draws(w, arrival);
+    struct rng r = draws(w, a);
 
     return rng_below(&r, n);
 }
 
-static inline void evict(const weir *w, uint64_t arrival)
+static inline void evict(const weir *w, const struct arrival *a)
 {
     struct cells cells = plane(w, 0);
 
-    cells_touch(&cells, start_of_run(w, arrival, cells.n));
+    cells_touch(&cells, start_of_run(w, a, cells.n));
 }
 
-static inline void admit(weir *w, struct weir_key key, bool seen)
+static inline void admit(weir *w, const struct arrival *a, bool seen)
 {
     struct cells cells = plane(w, 0);
 
     (void)seen; /* what is shown again is refreshed */
-    cells_lower_run(&cells, start_of_run(w, w->shown, cells.n), w->config.decay);
-    raise(w, key, cells_top(&cells));
+    cells_lower_run(&cells, start_of_run(w, a, cells.n), w->config.decay);
+    raise(w, a, cells_top(&cells));
 }
 
 #include "loops.h"

@@ -14,30 +14,30 @@ static double error_now(const weir *w)
     return stable_error_at(cells_fill(&cells), w->config.k);
 }
 
-static inline void touch(const weir *w, struct weir_key key)
+static inline void touch(const weir *w, struct arrival *a)
 {
     struct cells cells = plane(w, 0);
 
     for (uint32_t i = 0; i < w->config.k; i++)
-        cells_touch(&cells, place(key, i, cells.n));
+        cells_touch(&cells, a->at[i] = place(a->key, i, cells.n));
 }
 
-static bool probe(const weir *w, struct weir_key key)
+static bool probe(const weir *w, const struct arrival *a)
 {
     struct cells cells = plane(w, 0);
     bool seen = true;
 
     for (uint32_t i = 0; i < w->config.k; i++)
-        seen &= cells_get(&cells, place(key, i, cells.n)) != 0;
+        seen &= cells_get(&cells, a->at[i]) != 0;
     return seen;
 }
 
-static inline void raise(weir *w, struct weir_key key, uint32_t level)
+static inline void raise(weir *w, const struct arrival *a, uint32_t level)
 {
     struct cells cells = plane(w, 0);
 
     for (uint32_t i = 0; i < w->config.k; i++)
-        cells_raise(&cells, place(key, i, cells.n), level);
+        cells_raise(&cells, a->at[i], level);
 }
 
 /* Two proxies' summaries become one: a cell is as alive as in the livelier. */

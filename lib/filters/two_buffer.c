@@ -49,13 +49,13 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
 }
 
 /* Which of a key's buffers hold it: bit 0 and bit 1. */
-static inline uint32_t buffers_with(const weir *w, struct weir_key key)
+static inline uint32_t buffers_with(const weir *w, const struct arrival *a)
 {
     struct cells cells = plane(w, 0);
     uint32_t both = 3;
 
     for (uint32_t i = 0; i < w->config.k; i++)
-        both &= cells_get(&cells, place(key, i, cells.n));
+        both &= cells_get(&cells, a->at[i]);
     return both;
 }
 
@@ -68,22 +68,22 @@ static double error_now(const weir *w)
     return two_buffer_error_at(fill, w->config.k);
 }
 
-static inline void touch(const weir *w, struct weir_key key)
+static inline void touch(const weir *w, struct arrival *a)
 {
     struct cells cells = plane(w, 0);
 
     for (uint32_t i = 0; i < w->config.k; i++)
-        cells_touch(&cells, place(key, i, cells.n));
+        cells_touch(&cells, a->at[i] = place(a->key, i, cells.n));
 }
 
-static inline void evict(const weir *w, uint64_t arrival)
+static inline void evict(const weir *w, const struct arrival *a)
 {
-    (void)w, (void)arrival; /* a whole buffer at a time */
+    (void)w, (void)a; /* a whole buffer at a time */
 }
 
-static bool probe(const weir *w, struct weir_key key)
+static bool probe(const weir *w, const struct arrival *a)
 {
-    return buffers_with(w, key) != 0;
+    return buffers_with(w, a) != 0;
 }
 
 static void take_turns(weir *w)
@@ -96,19 +96,16 @@ static void take_turns(weir *w)
     w->reg[TAKEN] = 0;
 }
 
-static inline void admit(weir *w, struct weir_key key, bool seen)
+static inline void admit(weir *w, const struct arrival *a, bool seen)
 {
     struct cells cells = plane(w, 0);
 
-    if (seen && buffers_with(w, key) >> w->reg[ACTIVE] & 1)
+    if (seen && buffers_with(w, a) >> w->reg[ACTIVE] & 1)
         return;
     if (w->reg[TAKEN] == w->config.window)
         take_turns(w);
-    for (uint32_t i = 0; i < w->config.k; i++) {
-        uint64_t at = place(key, i, cells.n);
-
-        cells_set(&cells, at, cells_get(&cells, at) | 1u << w->reg[ACTIVE]);
-    }
+    for (uint32_t i = 0; i < w->config.k; i++)
+        cells_set(&cells, a->at[i], cells_get(&cells, a->at[i]) | 1u << w->reg[ACTIVE]);
     w->reg[TAKEN]++;
 }
 

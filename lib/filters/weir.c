@@ -47,7 +47,8 @@ static void choose_width(struct config *c)
 
     c->slots = 0;
     for (uint32_t i = 0; i < LINE_WIDTHS; i++) {
-        uint32_t width = line_width[i], n = slots_most(c->fpr, width, room_of(c, width));
+        uint32_t width = line_width[i];
+        uint32_t n = slots_most(c->fpr, width, line_rooms[c->window != 0][i]);
 
         if (n > c->slots && (!given || width == given)) {
             c->slots = n;
@@ -78,7 +79,7 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
                 "allow more, or leave width out", error);
     } else {
         c->width = config_has(c, KNOB_WIDTH) ? c->width : WIDTH_DEFAULT;
-        c->slots = room_of(c, (uint32_t)c->width);
+        c->slots = (c->window ? LINE_ROOM_WINDOW : LINE_ROOM) / c->width;
     }
     c->slots = c->slots < most ? c->slots : most;
     shape_planes(s, c, 1, 8);

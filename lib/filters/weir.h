@@ -24,15 +24,18 @@ extern const struct weir_paths weir_paths_plain, weir_paths_avx2;
 
 #define LINE_ROOM_WINDOW 464 /* with a window: five bytes less */
 
-static inline uint32_t room_of(const struct config *c, uint32_t width)
-{
-    return (c->window ? LINE_ROOM_WINDOW : LINE_ROOM) / width;
-}
+/* How many slots of each width fit into a line, and into one with a window. */
+#define ROOMS(bits)                                                                                \
+    {                                                                                              \
+        (bits) / 32, (bits) / 24, (bits) / 20, (bits) / 16, (bits) / 15, (bits) / 14, (bits) / 13, \
+            (bits) / 12, (bits) / 11, (bits) / 10, (bits) / 9, (bits) / 8                          \
+    }
+static const uint8_t line_rooms[2][LINE_WIDTHS] = {ROOMS(LINE_ROOM), ROOMS(LINE_ROOM_WINDOW)};
 
 /* The slots that a line may use at one of the widths, and at its present one. */
 static inline uint32_t slots_at(const struct config *c, uint32_t index)
 {
-    uint32_t room = room_of(c, line_width[index]);
+    uint32_t room = line_rooms[c->window != 0][index];
 
     return room < c->slots ? room : (uint32_t)c->slots;
 }

@@ -2,9 +2,13 @@
  * and weir_avx2.c, which name the result WEIR_PATHS. */
 #include "weir.h"
 
-static inline uint8_t *line_of(const weir *w, struct weir_key key)
+/* What touch() works out: which line, and the fingerprint. */
+#define LINE 0
+#define PRINT 1
+
+static inline uint8_t *line_of(const weir *w, const struct arrival *a)
 {
-    return w->cells + place(key, 0, w->shape.cells / LINE_BYTES) * LINE_BYTES;
+    return w->cells + a->at[LINE];
 }
 
 /* 32 bits, of which the first byte is never zero, nor then any prefix. */
@@ -21,24 +25,26 @@ static inline uint32_t cut_to(const uint8_t *line, uint32_t print)
     return print >> (32 - line_width[line_index(line)]);
 }
 
-static inline void touch(const weir *w, struct weir_key key)
+static inline void touch(const weir *w, struct arrival *a)
 {
-    __builtin_prefetch(line_of(w, key), 1);
+    a->at[LINE] = place(a->key, 0, w->shape.cells / LINE_BYTES) * LINE_BYTES;
+    a->at[PRINT] = fingerprint(a->key);
+    cells_fetch(line_of(w, a));
 }
 
-static inline void evict(const weir *w, uint64_t arrival)
+static inline void evict(const weir *w, struct arrival *a)
 {
-    (void)w, (void)arrival; /* the same line */
+    (void)w, (void)a; /* the same line */
 }
 
-static bool probe(const weir *w, struct weir_key key)
+static inline bool probe(const weir *w, const struct arrival *a)
 {
-    const uint8_t *line = line_of(w, key);
+    const uint8_t *line = line_of(w, a);
     uint32_t slots = slots_of(w, line);
 
     if (w->config.window)
         slots = live_slots(w, line, slots);
-    return line_find(line, slots, cut_to(line, fingerprint(key))) != LINE_NONE;
+    return line_match(line, slots, cut_to(line, (uint32_t)a->at[PRINT])) != 0;
 }
 
 /* How deep a key enters: the top class at the front, the lowest at the end. */
@@ -73,19 +79,18 @@ static inline void make_room(weir *w, uint8_t *line)
         weir_cut(w, line);
 }
 
-/* Without importance or window a hit and a miss are one movement: a slot, the
- * one found or the last, to the front. */
-static inline bool observe_recent(weir *w, uint8_t *line, uint32_t print)
+/* Without importance or window a hit and a miss are one movement, without a
+ * branch between them: a slot, the one found or the last, goes to the front. */
+static __attribute__((noinline)) bool observe_recent(weir *w, uint8_t *line, uint32_t print)
 {
-    uint32_t slots = slots_of(w, line);
-    int at = line_find(line, slots, cut_to(line, print));
+    uint64_t found = line_match(line, slots_of(w, line), cut_to(line, print));
 
-    if (line_width[line_index(line)] != w->config.width && at == LINE_NONE) {
+    if (!found)
         make_room(w, line);
-        slots = slots_of(w, line);
-    }
-    line_to_front(line, at == LINE_NONE ? slots - 1 : (uint32_t)at, cut_to(line, print));
-    return at != LINE_NONE;
+    line_to_front(line, line_width[line_index(line)],
+                  (uint32_t)__builtin_ctzll(found | UINT64_C(1) << (slots_of(w, line) - 1)),
+                  cut_to(line, print));
+    return found != 0;
 }
 
 static inline void insert(weir *w, uint8_t *line, uint32_t print, uint32_t depth)
@@ -98,38 +103,42 @@ static inline void insert(weir *w, uint8_t *line, uint32_t print, uint32_t depth
     }
     depth = depth < slots ? depth : slots - 1;
     if (depth > 0 && line_get(line, line_width[line_index(line)], depth - 1) == 0)
-        depth = (uint32_t)line_find(line, slots, 0); /* no gaps: behind the last one */
+        depth = (uint32_t)__builtin_ctzll(line_match(line, slots, 0)); /* behind the last one */
     line_move(line, slots - 1, depth, cut_to(line, print));
 }
 
-static __attribute__((noinline)) bool observe_ranked(weir *w, struct weir_key key, uint8_t *line,
-                                                     uint32_t print)
+static __attribute__((noinline)) bool observe_ranked(weir *w, const struct arrival *a)
 {
-    uint32_t depth = depth_of(w, key);
+    uint8_t *line = line_of(w, a);
+    uint32_t print = (uint32_t)a->at[PRINT], depth = depth_of(w, a->key);
 
     if (w->config.window)
         weir_age(w, line);
-    int at = line_find(line, slots_of(w, line), cut_to(line, print));
-    if (at == LINE_NONE) {
+    uint64_t found = line_match(line, slots_of(w, line), cut_to(line, print));
+    uint32_t at = found ? (uint32_t)__builtin_ctzll(found) : 0;
+    if (!found) {
         insert(w, line, print, depth);
     } else {
         if (w->config.window) /* one that was in front already is of this quarter too now */
-            mark_moved(w, line, (uint32_t)at);
-        if ((uint32_t)at > depth / 2)
-            line_move(line, (uint32_t)at, depth / 2, cut_to(line, print));
+            mark_moved(w, line, at);
+        if (at > depth / 2)
+            line_move(line, at, depth / 2, cut_to(line, print));
     }
     if (w->config.window && ++w->reg[ARRIVED] == (w->config.window + QUARTERS - 1) / QUARTERS)
         weir_turn(w);
-    return at != LINE_NONE;
+    return found != 0;
 }
 
-#define FUSED_OBSERVE
-static inline __attribute__((always_inline)) bool observe(weir *w, struct weir_key key)
+static inline bool is_ranked(const weir *w)
 {
-    uint8_t *line = line_of(w, key);
-    bool ranked = w->config.window || w->config.importance.mode != IMPORTANCE_NONE;
-    bool seen = ranked ? observe_ranked(w, key, line, fingerprint(key))
-                       : observe_recent(w, line, fingerprint(key));
+    return w->config.window || w->config.importance.mode != IMPORTANCE_NONE;
+}
+
+#define FUSED_SHOW
+static inline bool show(weir *w, const struct arrival *a)
+{
+    bool seen = is_ranked(w) ? observe_ranked(w, a)
+                             : observe_recent(w, line_of(w, a), (uint32_t)a->at[PRINT]);
 
     w->shown++;
     w->seen += seen;
@@ -138,4 +147,87 @@ static inline __attribute__((always_inline)) bool observe(weir *w, struct weir_k
 
 #include "loops.h"
 
-const struct weir_paths WEIR_PATHS = {observe, observe_many, probe, ask_many};
+/* ---- the common case in a batch ---- */
+
+/* One line per key is so little work that the loop around it counts. Where the
+ * order is by recency alone, and a line has come down to the floor, the width is
+ * a constant here; other lines take the long way. Asking changes nothing. */
+static inline __attribute__((always_inline)) void walk(weir *w, const struct weir_key *keys,
+                                                       size_t n, uint8_t *verdicts,
+                                                       const uint32_t index, const bool asking)
+{
+    const uint32_t width = line_width[index], slots = (uint32_t)w->config.slots;
+    struct {
+        uint8_t *line;
+        uint32_t print;
+    } ring[KEYS_AHEAD], *r;
+    uint8_t *const cells = w->cells;
+    const uint64_t lines = w->shape.cells / LINE_BYTES;
+    uint64_t seen = 0;
+
+    for (size_t i = 0; i < n + KEYS_AHEAD; i++) {
+        r = &ring[i % KEYS_AHEAD];
+        if (i >= KEYS_AHEAD) {
+            uint64_t found;
+
+            if (line_index(r->line) == index) {
+                found = line_match_in(r->line, index, slots, r->print >> (32 - width));
+                if (!asking)
+                    line_to_front(r->line, width,
+                                  (uint32_t)__builtin_ctzll(found | UINT64_C(1) << (slots - 1)),
+                                  r->print >> (32 - width));
+            } else if (asking) {
+                found = line_match(r->line, slots_of(w, r->line), cut_to(r->line, r->print));
+            } else {
+                found = observe_recent(w, r->line, r->print);
+            }
+            verdicts[i - KEYS_AHEAD] = found != 0;
+            seen += found != 0;
+        }
+        if (i < n) {
+            r->line = cells + place(keys[i], 0, lines) * LINE_BYTES;
+            r->print = fingerprint(keys[i]);
+            cells_fetch(r->line);
+        }
+    }
+    w->shown += asking ? 0 : n;
+    w->seen += asking ? 0 : seen;
+}
+
+static void walk_at(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts, bool asking)
+{
+    uint32_t floor = 0;
+
+    while (line_width[floor] != w->config.width)
+        floor++;
+    switch (floor) {
+#define CASE(i)                                                                                    \
+    case i:                                                                                        \
+        if (asking)                                                                                \
+            walk(w, keys, n, verdicts, i, true);                                                   \
+        else                                                                                       \
+            walk(w, keys, n, verdicts, i, false);                                                  \
+        break;
+        CASE(0)
+        CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10) CASE(11)
+#undef CASE
+    }
+}
+
+static void observe_batch(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+{
+    if (is_ranked(w))
+        observe_many(w, keys, n, verdicts);
+    else
+        walk_at(w, keys, n, verdicts, false);
+}
+
+static void ask_batch(const weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+{
+    if (w->config.window)
+        ask_many(w, keys, n, verdicts);
+    else
+        walk_at((weir *)(uintptr_t)w, keys, n, verdicts, true);
+}
+
+const struct weir_paths WEIR_PATHS = {observe, observe_batch, ask, ask_batch};

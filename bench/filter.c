@@ -1,0 +1,156 @@
+/* filter.c - one filter, measured in its working state.
+ *
+ * An empty filter behaves unlike a used one, and showing half a gigabyte its
+ * keys takes minutes. But error rates depend on ratios only: so a small filter
+ * of the same settings is shown keys until it has settled, and its cells are
+ * laid side by side until the large one is full. */
+#include "speed.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "filter.h"
+
+#define SMALL "16K"
+#define KEYS_PER_CELL 40 /* settles every filter; rsbf comes to rest at 34 */
+
+static weir *open_filter(const char *name, const char *memory)
+{
+    char sentence[128];
+    struct weir_error error;
+    weir *w;
+
+    snprintf(sentence, sizeof sentence, "%s memory=%s seed=%d", name, memory, SEED);
+    if (weir_open(&w, sentence, &error) != WEIR_OK)
+        die("%s", error.text);
+    return w;
+}
+
+/* What never forgets is filled by half, the load that its k is best for. */
+static void settle(weir *w)
+{
+    double keys = (double)w->shape.cells * KEYS_PER_CELL;
+
+    if (w->ops->knobs & HAS(KNOB_CAPACITY))
+        keys = (double)w->shape.cells * log(2) / (double)w->config.k;
+    for (uint64_t i = 0; i < (uint64_t)keys; i++) {
+        struct record record = {{~i, i * RNG_STEP}};
+        struct weir_key key = weir_hash(w, &record, sizeof record);
+
+        key.importance = importance_of(&record);
+        weir_observe(w, key);
+    }
+}
+
+/* Eight cells are a whole number of bytes: those are copied, the rest is set. */
+static void tile_plane(struct cells to, struct cells from)
+{
+    uint64_t tile = from.n / 8 * from.width, all = to.n / 8 * to.width;
+
+    for (uint64_t at = 0; at < all; at += tile)
+        memcpy(to.bytes + at, from.bytes, all - at < tile ? all - at : tile);
+    for (uint64_t i = to.n / 8 * 8; i < to.n; i++)
+        cells_set(&to, i, cells_get(&from, i % from.n));
+}
+
+/* Registers that count grow with the filter; small ones are the numbers of
+ * planes. */
+static void tile(weir *to, const weir *from)
+{
+    double factor = (double)to->shape.cells / (double)from->shape.cells;
+
+    for (uint32_t i = 0; i < from->shape.planes; i++)
+        tile_plane(plane(to, i), plane(from, i));
+    for (uint32_t i = 0; i < from->shape.registers; i++)
+        to->reg[i] =
+            from->reg[i] < SLICES_MAX ? from->reg[i] : (uint64_t)((double)from->reg[i] * factor);
+    to->shown = (uint64_t)((double)from->shown * factor);
+    to->seen = (uint64_t)((double)from->seen * factor);
+    to->sample = from->sample;
+}
+
+static void observe_some(weir *w, const struct stream *s, size_t from, size_t to,
+                         const struct row *how)
+{
+    static struct weir_key keys[BATCH];
+
+    for (size_t i = from; i < to; i += BATCH) {
+        size_t n = to - i < BATCH ? to - i : BATCH;
+
+        if (how->hashing && how->batch) {
+            weir_hash_many(w, s->bytes + i, n, keys);
+            for (size_t j = 0; j < n; j++)
+                keys[j].importance = importance_of(s->bytes[i + j].data);
+        }
+        if (how->batch) {
+            weir_observe_many(w, how->hashing ? keys : s->keys + i, n, s->verdicts + i);
+            continue;
+        }
+        for (size_t j = i; j < i + n; j++) {
+            struct weir_key key = s->keys[j];
+
+            if (how->hashing) {
+                key = weir_hash(w, s->bytes[j].data, s->bytes[j].size);
+                key.importance = importance_of(s->bytes[j].data);
+            }
+            s->verdicts[j] = weir_observe(w, key);
+        }
+    }
+}
+
+static double time_of(weir *w, const struct stream *s, const struct row *how)
+{
+    size_t lead = s->n / LEAD_IN;
+
+    observe_some(w, s, 0, lead, how);
+    double start = now_ns();
+    observe_some(w, s, lead, s->n, how);
+    return (now_ns() - start) / (double)(s->n - lead);
+}
+
+/* "k=2 p-star=0.03": what is neither the name, the memory nor the seed. */
+static void describe(const weir *w, struct row *row)
+{
+    char sentence[256];
+    char *rest = sentence, *word;
+
+    weir_config(w, sentence, sizeof sentence);
+    row->settings[0] = 0;
+    strsep(&rest, " ");
+    while ((word = strsep(&rest, " "))) {
+        if (!strncmp(word, "memory=", 7) || !strncmp(word, "hash=", 5) ||
+            !strncmp(word, "seed=", 5))
+            continue;
+        if (row->settings[0])
+            strcat(row->settings, " ");
+        strcat(row->settings, word);
+    }
+}
+
+void filter_run(struct table *t, const char *name, double memory_mib, const struct stream *s)
+{
+    struct row row = {.memory_mib = memory_mib, .algorithm = name};
+    char memory[32];
+    uint64_t seen = 0;
+
+    snprintf(memory, sizeof memory, "%.0f", memory_mib * 1048576);
+    weir *w = open_filter(name, memory), *small = open_filter(name, SMALL);
+    if (w->config.k != small->config.k || w->config.decay != small->config.decay)
+        die("%s: its settings at %s differ from those at %s", name, SMALL, memory);
+    settle(small);
+    describe(w, &row);
+    row.lines = w->shape.lines;
+    for (int mode = 0; mode < 4; mode++) {
+        row.batch = mode & 1;
+        row.hashing = mode & 2;
+        tile(w, small);
+        uint64_t before = w->seen;
+        table_note(t, &row, time_of(w, s, &row));
+        if (mode > 0 && w->seen - before != seen)
+            die("%s: one by one and batched differ", name);
+        seen = w->seen - before;
+    }
+    weir_close(small);
+    weir_close(w);
+}

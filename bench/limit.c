@@ -1,0 +1,127 @@
+/* limit.c - the machine's own limit: how fast random cache lines can be read,
+ * changed and written back, when nothing else is to be done.
+ *
+ * Memory of the same size from the same allocator (so huge pages are asked for
+ * likewise), one 64-bit increment per line, places from random words that lie
+ * ready in an array. An operation is `lines` of them. The lines of the
+ * operation `ahead` are fetched while the present ones are changed, their
+ * addresses kept in a ring; ahead = 0 leaves it all to the processor. Several
+ * distances are tried, and the best one counts. */
+#include "speed.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/rng.h"
+
+#define LINE 64
+#define LINES_AT_MOST 16
+#define RING 128 /* lines */
+
+static const uint32_t lines_measured[] = {1, 2, 4, 8, LINES_AT_MOST};
+static const uint32_t lines_ahead[] = {0, 16, 32, 64, 128};
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+struct field {
+    uint8_t *memory;
+    uint64_t lines;
+    const uint64_t *words;
+};
+
+static inline uint64_t *line_at(const struct field *f, uint64_t word)
+{
+    return (uint64_t *)(void *)(f->memory + bits_scale(word, f->lines) * LINE);
+}
+
+/* Compiled once per number of lines. */
+__attribute__((always_inline)) static inline void
+touch_lines(const struct field *given, uint32_t operations, uint32_t lines, uint32_t ahead)
+{
+    struct field f = *given;
+    uint64_t *ring[RING];
+    uint32_t fetched = 0;
+
+    for (; fetched < ahead * lines; fetched++) {
+        ring[fetched % RING] = line_at(&f, f.words[fetched]);
+        __builtin_prefetch(ring[fetched % RING], 1);
+    }
+    for (uint32_t i = 0; i < operations * lines; i += lines) {
+        uint64_t *now[LINES_AT_MOST];
+
+        for (uint32_t j = 0; j < lines; j++) {
+            uint64_t *next = line_at(&f, f.words[fetched + j]);
+
+            now[j] = ahead ? ring[(i + j) % RING] : next;
+            ring[(fetched + j) % RING] = next;
+            if (ahead)
+                __builtin_prefetch(next, 1);
+        }
+        fetched += lines;
+        for (uint32_t j = 0; j < lines; j++)
+            ++*now[j];
+    }
+}
+
+static void touch_as_many(const struct field *f, uint32_t operations, uint32_t lines,
+                          uint32_t ahead)
+{
+    if (lines == 1)
+        touch_lines(f, operations, 1, ahead);
+    else if (lines == 2)
+        touch_lines(f, operations, 2, ahead);
+    else if (lines == 4)
+        touch_lines(f, operations, 4, ahead);
+    else if (lines == 8)
+        touch_lines(f, operations, 8, ahead);
+    else
+        touch_lines(f, operations, LINES_AT_MOST, ahead);
+}
+
+static double time_of(const struct field *f, uint32_t operations, uint32_t lines, uint32_t ahead)
+{
+    uint32_t lead = operations / LEAD_IN;
+    struct field rest = {f->memory, f->lines, f->words + lead * lines};
+
+    touch_as_many(f, lead, lines, ahead);
+    double start = now_ns();
+    touch_as_many(&rest, operations - lead, lines, ahead);
+    return (now_ns() - start) / (double)(operations - lead);
+}
+
+static uint64_t *random_words(size_t n)
+{
+    uint64_t *words = must_allocate(n * sizeof *words);
+    struct rng r = rng_at(SEED, 0);
+
+    for (size_t i = 0; i < n; i++)
+        words[i] = rng_next(&r);
+    return words;
+}
+
+void limit_run(struct table *t, double memory_mib, uint32_t lines_per_run)
+{
+    struct row row = {.memory_mib = memory_mib, .algorithm = "limit", .batch = true};
+    uint64_t bytes = (uint64_t)(memory_mib * 1048576), *words;
+    struct field f = {.lines = bytes / LINE};
+    void *allocation;
+
+    f.memory = memory_open(bytes, &allocation);
+    if (!f.memory)
+        die("the system does not give %.0f MiB", memory_mib);
+    memset(f.memory, 0x55, bytes);
+    f.words = words = random_words(lines_per_run + RING);
+    for (size_t i = 0; i < COUNT(lines_measured); i++) {
+        row.lines = lines_measured[i];
+        for (size_t j = 0; j < COUNT(lines_ahead); j++) {
+            uint32_t ahead = lines_ahead[j] / row.lines;
+
+            snprintf(row.settings, sizeof row.settings, "ahead=%u", ahead);
+            table_note(t, &row, time_of(&f, lines_per_run / row.lines, row.lines, ahead));
+        }
+    }
+    free(words);
+    memory_close(allocation);
+}

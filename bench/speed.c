@@ -1,0 +1,157 @@
+/* speed.c - how fast every filter is, next to what the machine can do at all.
+ *
+ * For each size of memory: repetitions, in each of which everything runs once,
+ * in turn, so that what disturbs the machine disturbs all alike; then the
+ * medians, as tab-separated values. bench/README.md says how to read them. */
+#include "speed.h"
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEYS (UINT32_C(1) << 19)
+#define KEYS_QUICK (UINT32_C(1) << 16)
+#define REPEAT 5
+#define REPEAT_QUICK 3
+#define MEMORY_MOST 65536 /* MiB */
+#define SIZES_MOST 16
+
+static const char usage[] = "usage: speed [--memory LIST] [--only NAME] [--repeat N] [--quick]\n"
+                            "  --memory LIST  MiB, separated by commas (1,64,512)\n"
+                            "  --only NAME    one algorithm (and the limit)\n"
+                            "  --repeat N     repetitions to take the median of (5)\n"
+                            "  --quick        fewer keys, 3 repetitions: to see that it runs\n";
+
+struct options {
+    long memory_mib[SIZES_MOST];
+    size_t sizes;
+    const char *only;
+    int repeat;
+    bool quick;
+};
+
+void die(const char *why, ...)
+{
+    va_list args;
+
+    va_start(args, why);
+    fputs("speed: ", stderr);
+    vfprintf(stderr, why, args);
+    fputc('\n', stderr);
+    va_end(args);
+    exit(1);
+}
+
+void *must_allocate(size_t bytes)
+{
+    void *p = malloc(bytes);
+
+    if (!p)
+        die("the system does not give %zu bytes", bytes);
+    return p;
+}
+
+static bool is_filter(const char *name)
+{
+    for (size_t i = 0; weir_about(i); i++)
+        if (!strcmp(weir_about(i)->name, name))
+            return true;
+    return false;
+}
+
+static long whole_number(const char *option, const char *text, long least, long most)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+
+    if (end == text || *end || n < least || n > most)
+        die("%s %s: give a whole number from %ld to %ld", option, text, least, most);
+    return n;
+}
+
+static void read_sizes(struct options *o, char *list)
+{
+    char *size;
+
+    o->sizes = 0;
+    while ((size = strsep(&list, ","))) {
+        if (o->sizes == SIZES_MOST)
+            die("--memory: give at most %d sizes", SIZES_MOST);
+        o->memory_mib[o->sizes++] = whole_number("--memory", size, 1, MEMORY_MOST);
+    }
+}
+
+static struct options read_options(int argc, char **argv)
+{
+    static const struct option known[] = {
+        {"memory", required_argument, NULL, 'm'}, {"only", required_argument, NULL, 'o'},
+        {"repeat", required_argument, NULL, 'r'}, {"quick", no_argument, NULL, 'q'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
+    struct options o = {.memory_mib = {1, 64, 512}, .sizes = 3};
+    int c;
+
+    opterr = 0;
+    while ((c = getopt_long(argc, argv, ":", known, NULL)) != -1) {
+        if (c == 'm')
+            read_sizes(&o, optarg);
+        else if (c == 'o')
+            o.only = optarg;
+        else if (c == 'r')
+            o.repeat = (int)whole_number("--repeat", optarg, 1, REPEAT_MAX);
+        else if (c == 'q')
+            o.quick = true;
+        else if (c == 'h')
+            exit(fputs(usage, stdout) == EOF);
+        else
+            die("%s %s; --help lists the options", argv[optind - 1],
+                c == ':' ? "needs a value" : "is not an option");
+    }
+    if (optind < argc)
+        die("%s is not an option; --help lists them", argv[optind]);
+    if (o.only && !is_filter(o.only) && strcmp(o.only, "libbloom"))
+        die("--only %s: give the name of a filter, such as rlbsbf, or libbloom", o.only);
+    if (!o.repeat)
+        o.repeat = o.quick ? REPEAT_QUICK : REPEAT;
+    return o;
+}
+
+static bool wanted(const struct options *o, const char *name)
+{
+    return !o->only || !strcmp(o->only, name);
+}
+
+/* The limit is measured before every filter, for all are held against it. */
+static void repetition(struct table *t, const struct options *o, double memory_mib,
+                       const struct stream *s)
+{
+    for (size_t i = 0; weir_about(i); i++) {
+        if (!wanted(o, weir_about(i)->name))
+            continue;
+        limit_run(t, memory_mib, 2 * (uint32_t)s->n);
+        filter_run(t, weir_about(i)->name, memory_mib, s);
+    }
+    if (wanted(o, "libbloom") || wanted(o, "bloom"))
+        peer_run(t, memory_mib, s);
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = read_options(argc, argv);
+    struct stream s = stream_open(o.quick ? KEYS_QUICK : KEYS);
+
+    if (!peer_there())
+        fputs("speed: built without libbloom (libbloom-dev); it is left out\n", stderr);
+    table_print_header();
+    for (size_t i = 0; i < o.sizes; i++) {
+        static struct table t;
+
+        t.n = 0;
+        for (int j = 0; j < o.repeat; j++)
+            repetition(&t, &o, (double)o.memory_mib[i], &s);
+        table_print(&t);
+    }
+    stream_close(&s);
+    return 0;
+}

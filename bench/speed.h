@@ -1,0 +1,95 @@
+/* speed.h - what the parts of bench/speed share: the keys, the table, a clock. */
+#ifndef WEIR_BENCH_SPEED_H
+#define WEIR_BENCH_SPEED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include <weir.h>
+
+#define BATCH 512 /* keys per weir_observe_many() */
+#define LEAD_IN 4 /* the first 1/4 of every run is not timed: the caches settle */
+#define SEED 1    /* of every filter, so that all are shown the same hashes */
+
+/* ---- the stream ---- */
+
+struct record {
+    uint64_t word[2];
+};
+
+/* The same keys as a caller has them and as a filter takes them. */
+struct stream {
+    size_t n;
+    struct record *records;
+    struct weir_bytes *bytes;
+    struct weir_key *keys;
+    uint8_t *verdicts; /* room for the answers */
+};
+
+struct stream stream_open(size_t n);
+void stream_close(struct stream *s);
+
+static inline uint32_t importance_of(const void *record)
+{
+    return 1 + (uint32_t)(((const struct record *)record)->word[1] & 63);
+}
+
+/* ---- the table ---- */
+
+#define REPEAT_MAX 99
+#define RUNS_MAX (32 * REPEAT_MAX) /* the limit runs before every filter */
+
+struct row {
+    double memory_mib;
+    const char *algorithm;
+    char settings[256];
+    bool batch, hashing;
+    uint32_t lines;
+    double ns[RUNS_MAX];
+    int runs;
+};
+
+struct table {
+    struct row rows[128];
+    size_t n;
+};
+
+/* Note one run. Rows are told apart by all of their columns but ns. */
+void table_note(struct table *t, const struct row *columns, double ns);
+
+double row_median(const struct row *r);
+void table_print_header(void);
+void table_print(const struct table *t);
+
+/* ---- what is measured: one run each, noted in the table ---- */
+
+void filter_run(struct table *t, const char *name, double memory_mib, const struct stream *s);
+void limit_run(struct table *t, double memory_mib, uint32_t lines_per_run);
+void peer_run(struct table *t, double memory_mib, const struct stream *s);
+
+/* The limit for a number of lines, from those measured; and libbloom's time,
+ * or 0 if it was not measured. */
+double limit_for(const struct table *t, uint32_t lines);
+double peer_time(const struct table *t);
+
+bool peer_there(void);
+
+/* ---- small things ---- */
+
+/* Of this thread alone: others on the same core do not count. */
+static inline double now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* Say why in one sentence and leave. */
+__attribute__((noreturn, format(printf, 1, 2))) void die(const char *why, ...);
+
+void *must_allocate(size_t bytes);
+
+#endif
