@@ -33,6 +33,10 @@ enum knob {
 
 #define K_MAX 32
 #define SLICES_MAX 128
+#define COUNT_MAX UINT64_C(1000000000000) /* of capacity and window */
+#define DECAY_MAX 65535
+#define MEMORY_MIN 512                      /* bits: 64 bytes */
+#define MEMORY_MAX (UINT64_C(1) << 47)      /* bits: 16 TiB */
 #define MEMORY_DEFAULT (UINT64_C(64) << 23) /* bits: 64 MiB */
 
 struct config {
@@ -68,6 +72,28 @@ size_t config_write(const struct config *c, char *buffer, size_t size);
 /* The first knob in which two configurations differ, as "seed=1"; NULL if none
  * does. Buffers of 64 bytes. */
 bool config_differ(const struct config *a, const struct config *b, char *of_a, char *of_b);
+
+/* For plan(): a number that theory asks for, whole and no more than a knob may
+ * be: what is planned can be written, read and planned again. */
+static inline uint64_t config_at_most(double number, uint64_t most)
+{
+    return number < (double)most ? (uint64_t)number : most;
+}
+
+/* The same for memory: so many bits for each of n things alike. */
+static inline uint64_t config_memory(double bits_each, uint64_t n)
+{
+    uint64_t memory = config_at_most(bits_each, MEMORY_MAX / n) * n;
+
+    return memory < MEMORY_MIN ? MEMORY_MIN : memory;
+}
+
+/* For plan(): is the error under fpr=, if that was given? A millionth is left
+ * to the rounding of formulas that are each other's inverse. */
+static inline bool config_keeps_fpr(const struct config *c, double error)
+{
+    return !config_has(c, KNOB_FPR) || error <= c->fpr * 1.000001;
+}
 
 /* For plan(): k is the smallest one whose error keeps under fpr=, or what was
  * given, or the fallback; false if fpr= cannot be kept. */

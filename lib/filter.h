@@ -69,7 +69,8 @@ struct weir_ops {
     /* where it has a meaning, or NULL */
     bool (*forget)(weir *w, struct weir_key key);
     void (*merge)(weir *into, const weir *from);
-    bool (*check)(const weir *w); /* can this loaded state be? */
+    const char *(*unmergeable)(const struct config *c); /* why, or NULL if it is not */
+    bool (*check)(const weir *w);                       /* can this loaded state be? */
 };
 
 /* Memory shared out evenly over planes of cells. */

@@ -230,10 +230,14 @@ static void get_state(struct reader *in, weir *w, uint32_t room)
     }
 }
 
+/* Arrivals have numbers: from this one on, the next would have none. */
+#define SHOWN_MOST (UINT64_C(1) << 62)
+
 static bool state_valid(const weir *w)
 {
-    return w->seen <= w->shown && w->sample.n <= sample_room(&w->config) &&
-           sample_valid(&w->sample) && (!w->ops->check || w->ops->check(w));
+    return w->seen <= w->shown && w->shown <= SHOWN_MOST &&
+           w->sample.n <= sample_room(&w->config) && sample_valid(&w->sample) &&
+           (!w->ops->check || w->ops->check(w));
 }
 
 /* A saved configuration is complete: the seed is there, and planning it again

@@ -151,7 +151,10 @@ enum weir_status weir_forget(weir *w, struct weir_key key, bool *was_there,
 enum weir_status weir_merge(weir *into, const weir *from, struct weir_error *error)
 {
     char a[64], b[64];
+    const char *why = into->ops->unmergeable ? into->ops->unmergeable(&into->config) : NULL;
 
+    if (why)
+        return error_say(error, WEIR_UNSUPPORTED, why, NULL);
     if (!into->ops->merge)
         return error_say(error, WEIR_UNSUPPORTED, into->ops->about.name,
                          " filters cannot be merged: what one forgot depends on all it saw;"

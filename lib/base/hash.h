@@ -6,7 +6,7 @@
  * hash_word(h, i) gives as many 64-bit words as a filter needs from one hash.
  * The first two are the hash itself. Those after mix both halves anew by a
  * folded product, so that two keys that share places i and j share no others
- * (as they would with the usual h1 + i*h2 at small k; tests/base.c measures
+ * (as they would with the usual h1 + i*h2 at small k; tests/chance.c measures
  * it). */
 #ifndef WEIR_BASE_HASH_H
 #define WEIR_BASE_HASH_H

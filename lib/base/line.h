@@ -142,7 +142,8 @@ static inline uint64_t line_match(const uint8_t *line, uint32_t slots, uint32_t 
     case i:                                                                                        \
         return line_match_in(line, i, slots, value);
         CASE(0)
-        CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10)
+        CASE(1)
+        CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10)
 #undef CASE
             default : return line_match_in(line, 11, slots, value);
     }
@@ -185,7 +186,7 @@ static inline __attribute__((always_inline)) void line_to_front(uint8_t *line, u
     __m256i low = _mm256_loadu_si256((const __m256i *)line);
     __m256i high = _mm256_loadu_si256((const __m256i *)line + 1);
     /* The word before the first is value, where it carries into slot 0. */
-    __m256i own = _mm256_zextsi128_si256(_mm_cvtsi64_si128((long long)value << down));
+    __m256i own = _mm256_zextsi128_si256(_mm_cvtsi64_si128((long long)((uint64_t)value << down)));
     __m256i before_low =
         _mm256_blend_epi32(_mm256_permute4x64_epi64(low, _MM_SHUFFLE(2, 1, 0, 0)), own, 3);
     __m256i before_high = _mm256_loadu_si256((const __m256i *)(line + 24));

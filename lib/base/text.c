@@ -61,7 +61,7 @@ void text_add_double(struct text *t, double rate)
     uint32_t exponent = 0;
     uint64_t unit = 1; /* billionths in the third digit */
 
-    if (rate >= 1e-6) {
+    if (rate >= 1e-6 || rate <= 0) {
         uint64_t billionths = (uint64_t)(rate * 1e9);
 
         while (billionths / unit >= 1000)
@@ -69,9 +69,14 @@ void text_add_double(struct text *t, double rate)
         text_add_rate(t, (billionths + unit - 1) / unit * unit);
         return;
     }
-    for (; rate > 0 && rate < 1 && exponent < 400; exponent++)
+    for (; rate < 1; exponent++)
         rate *= 10;
-    text_add_rate(t, (uint64_t)(rate * 100 + 0.999) * 10000000);
+    uint64_t hundredths = (uint64_t)(rate * 100 + 0.999);
+    if (hundredths >= 1000) { /* 9.999 has become 10 */
+        hundredths = 100;
+        exponent--;
+    }
+    text_add_rate(t, hundredths * 10000000);
     text_add(t, "e-");
     text_add_u64(t, exponent);
 }

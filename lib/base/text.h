@@ -20,7 +20,7 @@ void text_add_span(struct text *t, const char *s, size_t n);
 void text_add_u64(struct text *t, uint64_t n);
 /* A number of billionths as a decimal fraction: 30000000 -> 0.03 */
 void text_add_rate(struct text *t, uint64_t billionths);
-/* A rate to three digits, rounded up: 0.0101, 2.3e-07 */
+/* A rate to three digits, rounded up: 0.0101, 2.3e-7 */
 void text_add_double(struct text *t, double rate);
 
 /* A stretch of someone else's text. */

@@ -4,8 +4,9 @@
  * k youngest, and is seen if k neighbouring slices all have it. After each
  * generation of g keys the oldest slice is emptied and becomes the youngest.
  * So a key slides to the old end as it ages, and falls off it: the last l*g
- * distinct keys, and so the last l*g records, are seen for certain, and a key
- * is gone one generation later.
+ * distinct keys, and so the last l*g records, are seen for certain. After that
+ * the bits it has lost must be there by chance: of older keys half are still
+ * seen, a quarter a generation later, and so on.
  *
  *   young [0][1]...[k-1] | [k] ... [k+l-1] old
  *          set here        slides this way ->
@@ -26,7 +27,7 @@ static inline uint64_t generation(const struct config *c)
     return (c->window + c->slices - 1) / c->slices;
 }
 
-/* k and l, whichever are left to us. */
+/* k and l, whichever are left to us; false if none keeps the error. */
 static bool choose_slices(struct config *c, double fpr)
 {
     if (config_has(c, KNOB_K) && config_has(c, KNOB_SLICES))
@@ -34,35 +35,38 @@ static bool choose_slices(struct config *c, double fpr)
     if (config_has(c, KNOB_K))
         c->slices = apbf_most_slices(fpr, c->k, SLICES_MAX - K_MAX);
     else if (config_has(c, KNOB_SLICES))
-        for (c->k = 1; c->k <= K_MAX && apbf_most_slices(fpr, c->k, c->slices) < c->slices;)
-            c->k++;
+        c->k = apbf_least_k(fpr, c->slices, K_MAX);
     else
         c->k = apbf_choose(fpr, K_MAX, SLICES_MAX - K_MAX, &c->slices);
-    return c->k >= 1 && c->k <= K_MAX && c->slices > 0;
+    if (c->k && c->slices)
+        return true;
+    c->k = c->k ? c->k : K_MAX;
+    c->slices = c->slices ? c->slices : 1;
+    return false;
 }
 
 static void size_memory(struct config *c)
 {
     double slice = (double)generation(c) / apbf_generation(1, c->k);
 
-    c->memory = ((uint64_t)slice + 8) * (c->k + c->slices);
+    c->memory = config_memory(slice + 8, c->k + c->slices);
 }
 
 static bool plan(struct config *c, struct shape *s, struct weir_error *error)
 {
     double fpr = config_has(c, KNOB_FPR) ? c->fpr : FPR_DEFAULT;
 
-    if (!choose_slices(c, fpr))
-        return config_refuse_fpr(c, 1, "leave k and slices out, or allow more", error);
+    if (!choose_slices(c, fpr) && config_has(c, KNOB_FPR))
+        return config_refuse_fpr(c, apbf_error_half_full(c->k, c->slices),
+                                 "leave k and slices out, or allow more", error);
     if (config_has(c, KNOB_WINDOW) && !config_has(c, KNOB_MEMORY))
         size_memory(c);
     shape_planes(s, c, (uint32_t)(c->k + c->slices), 1);
-    uint64_t most = (uint64_t)apbf_generation((double)s->cells, c->k);
+    uint64_t most = config_at_most(apbf_generation((double)s->cells, c->k), COUNT_MAX / c->slices);
     if (!config_has(c, KNOB_WINDOW))
         c->window = (most ? most : 1) * c->slices;
-    c->window = generation(c) * c->slices;
     double reached = apbf_error((double)s->cells, (double)generation(c), c->k, c->slices);
-    if (config_has(c, KNOB_FPR) && reached > fpr)
+    if (!config_keeps_fpr(c, reached))
         return config_refuse_fpr(c, reached, "give it more memory or a smaller window", error);
     s->lines = (uint32_t)(c->k + 2 * (c->slices / c->k));
     s->registers = 2;

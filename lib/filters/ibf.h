@@ -34,9 +34,9 @@ static bool plan_ibf(struct config *c, struct shape *s,
     if (!config_has(c, KNOB_DECAY))
         c->decay = DECAY_DEFAULT;
     if (config_has(c, KNOB_FPR) && !config_has(c, KNOB_DECAY))
-        c->decay = stable_least_decay(c->fpr, top, c->k, (double)s->cells, error_of);
+        c->decay = stable_least_decay(c->fpr, top, c->k, (double)s->cells, DECAY_MAX, error_of);
     double reached = error_of(top, c->k, (double)c->decay, (double)s->cells);
-    if (config_has(c, KNOB_FPR) && reached > c->fpr)
+    if (!config_keeps_fpr(c, reached))
         return config_refuse_fpr(c, reached, "leave decay out, or allow more", error);
     s->lines = (uint32_t)(c->k + c->decay);
     return true;

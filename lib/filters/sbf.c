@@ -26,9 +26,11 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
         c->decay = stable_decay(fpr, top, c->k, cells);
     if (c->decay > s->cells / 2)
         c->decay = s->cells / 2;
+    if (c->decay > DECAY_MAX)
+        c->decay = DECAY_MAX;
     double reached = stable_error(top, c->k, (double)c->decay, cells);
-    if (config_has(c, KNOB_FPR) && reached > fpr)
-        return config_refuse_fpr(c, reached, "leave decay out, or allow more", error);
+    if (!config_keeps_fpr(c, reached))
+        return config_refuse_fpr(c, reached, "leave k and decay out, or allow more", error);
     s->lines = (uint32_t)(c->k + 1 + c->decay * c->cell / 512);
     return true;
 }

@@ -4,15 +4,12 @@
 #include "theory/bloom.h"
 
 #define K_DEFAULT 4
-#define BITS_LEAST 512
 
 static void choose_memory(struct config *c, uint64_t width)
 {
     double cells = (double)c->capacity / bloom_load(c->fpr, c->k);
 
-    c->memory = ((uint64_t)cells + 1) * width;
-    if (c->memory < BITS_LEAST)
-        c->memory = BITS_LEAST;
+    c->memory = config_memory(cells + 1, width);
 }
 
 static uint64_t choose_k(const struct config *c, uint64_t width, bool sized_by_keys)
@@ -36,8 +33,10 @@ bool size_by_capacity(struct config *c, uint64_t width, struct weir_error *error
         return true;
     double cells = (double)(c->memory / width);
     if (!keys)
-        c->capacity = (uint64_t)(cells * bloom_load(c->fpr, c->k));
+        c->capacity = config_at_most(cells * bloom_load(c->fpr, c->k), COUNT_MAX);
+    if (c->capacity == 0)
+        c->capacity = 1; /* which the next line will refuse */
     double reached = bloom_error(cells, (double)c->capacity, c->k);
-    return reached <= c->fpr * 1.000001 ||
+    return config_keeps_fpr(c, reached) ||
            config_refuse_fpr(c, reached, "give it more memory or less capacity", error);
 }

@@ -34,12 +34,14 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
 
     c->k = choose_k(c, fpr);
     if (config_has(c, KNOB_WINDOW) && !config_has(c, KNOB_MEMORY))
-        c->memory = 2 * (256 + (uint64_t)((double)c->window / two_buffer_window(1, fpr, c->k)));
+        c->memory = config_memory(256 + (double)c->window / two_buffer_window(1, fpr, c->k), 2);
     shape_planes(s, c, 1, 2);
     if (!config_has(c, KNOB_WINDOW))
-        c->window = 1 + (uint64_t)two_buffer_window((double)s->cells, fpr, c->k);
-    double reached = two_buffer_error((double)s->cells, (double)c->window - 1, c->k);
-    if (config_has(c, KNOB_FPR) && reached > fpr)
+        c->window = config_at_most(two_buffer_window((double)s->cells, fpr, c->k), COUNT_MAX);
+    if (c->window == 0)
+        c->window = 1;
+    double reached = two_buffer_error((double)s->cells, (double)c->window, c->k);
+    if (!config_keeps_fpr(c, reached))
         return config_refuse_fpr(c, reached, "give it more memory or a smaller window", error);
     s->lines = (uint32_t)c->k;
     s->registers = 2;
@@ -63,8 +65,7 @@ static double error_now(const weir *w)
     double fill[2];
 
     cells_fill_bits(&cells, fill);
-    return 1 -
-           (1 - bloom_error_at(fill[0], w->config.k)) * (1 - bloom_error_at(fill[1], w->config.k));
+    return two_buffer_error_at(fill, w->config.k);
 }
 
 static inline void touch(const weir *w, struct arrival *a)

@@ -275,6 +275,12 @@ static void merge(weir *into, const weir *from)
         merge_line(into, nth_line(into, i), nth_line(from, i));
 }
 
+static const char *unmergeable(const struct config *c)
+{
+    return c->window ? "weir filters with window= cannot be merged: they count their time apart"
+                     : NULL;
+}
+
 /* Slots without gaps, at a width not below the floor, and zeros behind them:
  * the line that its own list would write. */
 static bool check_line(const weir *w, const uint8_t *line)
@@ -285,6 +291,9 @@ static bool check_line(const weir *w, const uint8_t *line)
     if (line_index(line) >= LINE_WIDTHS || line_width[line_index(line)] < w->config.width)
         return false;
     read_list(line, slots_of(w, line), &list);
+    for (uint32_t i = 0; i < list.n; i++)
+        if (list.value[i] >> (line_width[line_index(line)] - 8) == 0)
+            return false; /* it would be nothing once it is cut */
     for (uint32_t i = 0; w->config.window && i < QUARTERS; i++)
         if (line_upto(line, i) > list.n || (i > 0 && line_upto(line, i) < line_upto(line, i - 1)))
             return false;
@@ -344,5 +353,6 @@ const struct weir_ops weir_filter_weir = {
     .ask = ask,
     .ask_many = ask_many,
     .merge = merge,
+    .unmergeable = unmergeable,
     .check = check,
 };

@@ -118,10 +118,11 @@ static __attribute__((noinline)) bool observe_ranked(weir *w, const struct arriv
     uint32_t at = found ? (uint32_t)__builtin_ctzll(found) : 0;
     if (!found) {
         insert(w, line, print, depth);
-    } else if (at > depth / 2) {
-        if (w->config.window)
+    } else {
+        if (w->config.window) /* one that was in front already is of this quarter too now */
             mark_moved(w, line, at);
-        line_move(line, at, depth / 2, cut_to(line, print));
+        if (at > depth / 2)
+            line_move(line, at, depth / 2, cut_to(line, print));
     }
     if (w->config.window && ++w->reg[ARRIVED] == (w->config.window + QUARTERS - 1) / QUARTERS)
         weir_turn(w);

@@ -27,7 +27,9 @@ uint64_t bloom_best_k(double cells, double keys)
 
 double bloom_load(double error, uint64_t k)
 {
-    return -log1p(-pow(error, 1 / (double)k)) / (double)k;
+    double root = log(error) / (double)k; /* of error^(1/k); of which near 1 nothing may be lost */
+
+    return -(root < -M_LN2 ? log1p(-exp(root)) : log(-expm1(root))) / (double)k;
 }
 
 uint64_t bloom_best_k_for(double error)

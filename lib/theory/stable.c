@@ -4,7 +4,6 @@
 #include <math.h>
 
 #define K_MOST 32
-#define DECAY_MOST 100000
 
 void stable_law(const double *mix, uint32_t top, double k, double decay, double *law)
 {
@@ -94,10 +93,10 @@ double stable_error_h(uint32_t top, uint64_t k, double decay, double cells)
     return stable_error_at(1 - law[0], k);
 }
 
-uint64_t stable_least_decay(double error, uint32_t top, uint64_t k, double cells,
+uint64_t stable_least_decay(double error, uint32_t top, uint64_t k, double cells, uint64_t limit,
                             double (*error_of)(uint32_t, uint64_t, double, double))
 {
-    uint64_t lo = 0, hi = DECAY_MOST;
+    uint64_t lo = 0, hi = limit;
 
     while (hi - lo > 1) {
         uint64_t mid = (lo + hi) / 2;

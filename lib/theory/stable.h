@@ -40,9 +40,9 @@ double stable_error_at(double fill, uint64_t k);
  * formula, rounded up). */
 uint64_t stable_decay(double error, uint32_t top, uint64_t k, double cells);
 
-/* The smallest P that keeps an error of the above kind at or under a bound; a
- * hundred thousand if none does. */
-uint64_t stable_least_decay(double error, uint32_t top, uint64_t k, double cells,
+/* The smallest P that keeps an error of the above kind at or under a bound; the
+ * limit if none below it does. */
+uint64_t stable_least_decay(double error, uint32_t top, uint64_t k, double cells, uint64_t limit,
                             double (*error_of)(uint32_t, uint64_t, double, double));
 
 /* The K that forgets slowest at this error: the least K times P. */

@@ -7,6 +7,17 @@
 
 #define SLICES_MOST 128
 
+/* Written as a sum: 1 - (1 - a)(1 - b) would be 0 for what is below 1e-16. */
+static double either(double a, double b)
+{
+    return a + b - a * b;
+}
+
+double two_buffer_error_at(const double fill[2], uint64_t k)
+{
+    return either(bloom_error_at(fill[0], k), bloom_error_at(fill[1], k));
+}
+
 /* Fresh keys that a buffer has taken when it is in use to this share, per cell.
  * Those it takes for seen it does not take, so it sees more than it takes: the
  * fill x grows by k (1-x) per key shown, of which 1 - x^k are taken. */
@@ -41,12 +52,13 @@ double two_buffer_error(double cells, double window, uint64_t k)
 {
     double one = bloom_error_at(fill_after(window / cells, k), k);
 
-    return 1 - (1 - one) * (1 - one);
+    return either(one, one);
 }
 
+/* The e at which either(e, e) is the error. */
 static double of_one(double error)
 {
-    return 1 - sqrt(1 - error);
+    return error / (1 + sqrt(1 - error));
 }
 
 double two_buffer_window(double cells, double error, uint64_t k)
@@ -92,13 +104,27 @@ double apbf_generation(double slice_bits, uint64_t k)
     return slice_bits * M_LN2 / (double)k;
 }
 
+double apbf_error_half_full(uint64_t k, uint64_t l)
+{
+    return apbf_error((double)k, apbf_generation((double)k, k), k, l);
+}
+
 uint64_t apbf_most_slices(double error, uint64_t k, uint64_t limit)
 {
     uint64_t l = 0;
 
-    while (l < limit && apbf_error((double)k, M_LN2, k, l + 1) <= error)
+    while (l < limit && apbf_error_half_full(k, l + 1) <= error)
         l++;
     return l;
+}
+
+uint64_t apbf_least_k(double error, uint64_t l, uint64_t limit)
+{
+    uint64_t k = 1;
+
+    while (k <= limit && apbf_error_half_full(k, l) > error)
+        k++;
+    return k <= limit ? k : 0;
 }
 
 static double bits_per_key(uint64_t k, uint64_t l)

@@ -15,6 +15,8 @@
 #include <stdint.h>
 
 double two_buffer_error(double cells, double window, uint64_t k);
+/* The same with the fill of each buffer. */
+double two_buffer_error_at(const double fill[2], uint64_t k);
 /* Keys that one buffer may take so that both together keep under the error. */
 double two_buffer_window(double cells, double error, uint64_t k);
 uint64_t two_buffer_best_k(double error);
@@ -23,9 +25,12 @@ uint64_t two_buffer_best_k(double error);
 double apbf_error_at(const double *fill, uint64_t k, uint64_t l);
 /* The same at the end of a generation of g keys in slices of this many bits. */
 double apbf_error(double slice_bits, double generation, uint64_t k, uint64_t l);
+/* The same with slices that are half full by then. */
+double apbf_error_half_full(uint64_t k, uint64_t l);
 /* The most generations that k functions keep under the error with slices half
- * full; 0 if none. */
+ * full, and the fewest functions that l generations need; 0 if none. */
 uint64_t apbf_most_slices(double error, uint64_t k, uint64_t limit);
+uint64_t apbf_least_k(double error, uint64_t l, uint64_t limit);
 /* The k and l for an error: the fewest bits per key of the window within a
  * twentieth, at the lowest k that gives it. 0 if none reaches the error. */
 uint64_t apbf_choose(double error, uint64_t k_limit, uint64_t l_limit, uint64_t *l);

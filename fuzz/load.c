@@ -1,0 +1,103 @@
+/* load.c - any bytes given to weir_load() end in a usable filter or an error.
+ *
+ * Each input is tried twice: as a file, which must get past the checksum, and
+ * as the body of a part whose head and checksum are right. What loads is used
+ * in every way, and what it then saves must load again. */
+#include <weir.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct bytes {
+    uint8_t *data;
+    size_t size;
+};
+
+static bool append(void *context, const void *data, size_t size)
+{
+    struct bytes *b = context;
+
+    b->data = realloc(b->data, b->size + size);
+    memcpy(b->data + b->size, data, size);
+    b->size += size;
+    return true;
+}
+
+static void require(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+static void show_keys(weir *w)
+{
+    struct weir_key keys[12];
+    uint8_t verdicts[12];
+
+    for (size_t i = 0; i < 12; i++) {
+        keys[i] = weir_hash(w, &i, sizeof i);
+        keys[i].importance = (uint32_t)(i * 0x2345678u);
+    }
+    for (size_t i = 0; i < 6; i++)
+        weir_observe(w, keys[i]);
+    weir_observe_many(w, keys, 12, verdicts);
+    weir_ask_many(w, keys, 12, verdicts);
+    for (size_t i = 0; i < 12; i++)
+        require(verdicts[i] == (uint8_t)weir_ask(w, keys[i]));
+    weir_forget(w, keys[0], NULL, NULL);
+}
+
+static void save_and_load(const weir *w)
+{
+    struct bytes b = {NULL, 0};
+    weir *again;
+
+    require(weir_write(w, append, &b) == WEIR_OK && b.size == weir_saved_size(w));
+    require(weir_load(&again, b.data, b.size, NULL, NULL) == WEIR_OK);
+    weir_close(again);
+    free(b.data);
+}
+
+static void use(weir *w)
+{
+    struct weir_stats stats = weir_stats(w);
+    weir *twin = weir_clone(w);
+    char config[512];
+
+    require(stats.fill >= 0 && stats.fill <= 1.000001);
+    require(stats.error >= 0 && stats.error <= 1.000001);
+    require(weir_config(w, config, sizeof config) < sizeof config);
+    show_keys(w);
+    if (twin)
+        weir_merge(w, twin, NULL);
+    if (stats.shown < UINT64_C(1) << 60) /* what comes after 2^62 arrivals nobody will know */
+        save_and_load(w);
+    weir_clear(w);
+    save_and_load(w);
+    weir_close(twin);
+}
+
+static void try_file(const uint8_t *data, size_t size)
+{
+    struct weir_error error;
+    weir *w;
+
+    if (weir_load(&w, data, size, NULL, &error) == WEIR_OK)
+        use(w);
+    else
+        require(w == NULL && error.text[0]);
+    weir_close(w);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct bytes part = {NULL, 0};
+
+    try_file(data, size);
+    weir_part_write(WEIR_PART_FILTER, data, size, append, &part);
+    try_file(part.data, part.size);
+    free(part.data);
+    return 0;
+}

@@ -1,0 +1,26 @@
+/* golden.h - how the files in tests/golden/ are made.
+ *
+ * One per filter: the filter after a fixed stream, and a note with what it then
+ * says of itself and of a hundred keys. They pin the format, the hashing, the
+ * generator and every algorithm: a change that alters one of them breaks saved
+ * filters of users, and needs a new format version.
+ *
+ * A new filter gets its file by
+ *
+ *     build/tests/make-golden tests/golden NAME
+ *
+ * and without NAME all are made anew, which is for new format versions only. */
+#ifndef WEIR_TESTS_GOLDEN_H
+#define WEIR_TESTS_GOLDEN_H
+
+#include "support.h"
+
+#define GOLDEN_NOTE 512
+
+/* A filter of this name after the stream. */
+weir *golden_filter(const char *name);
+
+/* What it says then. */
+void golden_note(const weir *w, char note[GOLDEN_NOTE]);
+
+#endif
