@@ -25,10 +25,12 @@ static void everything_may_be_left_out(void **state)
     char config[SENTENCE], other[SENTENCE];
 
     (void)state;
-    assert_completed("seed=7", "rlbsbf memory=67108864 k=2 hash=xxh3 seed=7");
+    assert_completed("seed=7",
+                     "weir memory=67108864 width=16 slots=31 importance=none hash=xxh3 seed=7");
     weir_config(w, config, sizeof config);
     weir_config(v, other, sizeof other);
-    assert_memory_equal(config, "rlbsbf memory=67108864 k=2 hash=xxh3 seed=", 42);
+    assert_memory_equal(
+        config, "weir memory=67108864 width=16 slots=31 importance=none hash=xxh3 seed=", 70);
     assert_string_not_equal(config, other); /* two random seeds */
     weir_close(w);
     weir_close(v);
@@ -37,6 +39,7 @@ static void everything_may_be_left_out(void **state)
 static void every_filter_has_its_defaults(void **state)
 {
     static const char *const filters[][2] = {
+        {"weir", "width=16 slots=31 importance=none"},
         {"bloom", "k=4"},
         {"counting", "k=4 cell=4"},
         {"sbf", "k=3 cell=1 decay=11"},
@@ -66,7 +69,8 @@ static void every_filter_has_its_defaults(void **state)
 static void knobs_come_in_any_order_and_unit(void **state)
 {
     (void)state;
-    assert_completed("  seed=1   k=3\tmemory=1KiB\n", "rlbsbf memory=1024 k=3 hash=xxh3 seed=1");
+    assert_completed("  seed=1   width=12\tmemory=1KiB\n",
+                     "weir memory=1024 width=12 slots=42 importance=none hash=xxh3 seed=1");
     assert_completed("bloom hash=sip seed=1 capacity=0.1k memory=1000bit",
                      "bloom memory=125 capacity=100 k=7 hash=sip seed=1");
     assert_completed("bloom memory=1001bit seed=1", "bloom memory=1001bit k=4 hash=xxh3 seed=1");
@@ -186,7 +190,8 @@ static void unknown_knobs_get_the_list(void **state)
                                       "fpr, k, hash, seed");
     assert_refused("bsbfsd fpr=0.1",
                    "bsbfsd has no parameter 'fpr'; it takes memory, k, hash, seed");
-    assert_refused("=5", "rlbsbf has no parameter ''; it takes memory, fpr, k, hash, seed");
+    assert_refused("=5", "weir has no parameter ''; it takes memory, fpr, window, width, slots, "
+                         "importance, hash, seed");
     assert_refused("apbf cell=2", "apbf has no parameter 'cell'; it takes memory, fpr, k, window, "
                                   "slices, hash, seed");
     assert_refused("ibf-h p-star=1", "ibf-h has no parameter 'p-star'; it takes memory, fpr, k, "
