@@ -15,13 +15,13 @@
 #define SMALL "16K"
 #define KEYS_PER_CELL 40 /* settles every filter; rsbf comes to rest at 34 */
 
-static weir *open_filter(const char *name, const char *memory)
+static weir *open_filter(const char *name, const char *knobs, const char *memory)
 {
     char sentence[128];
     struct weir_error error;
     weir *w;
 
-    snprintf(sentence, sizeof sentence, "%s memory=%s seed=%d", name, memory, SEED);
+    snprintf(sentence, sizeof sentence, "%s memory=%s seed=%d %s", name, memory, SEED, knobs);
     if (weir_open(&w, sentence, &error) != WEIR_OK)
         die("%s", error.text);
     return w;
@@ -70,8 +70,8 @@ static void tile(weir *to, const weir *from)
     to->sample = from->sample;
 }
 
-static void observe_some(weir *w, const struct stream *s, size_t from, size_t to,
-                         const struct row *how)
+static void show_some(weir *w, const struct stream *s, size_t from, size_t to,
+                      const struct row *how)
 {
     static struct weir_key keys[BATCH];
 
@@ -82,6 +82,10 @@ static void observe_some(weir *w, const struct stream *s, size_t from, size_t to
             weir_hash_many(w, s->bytes + i, n, keys);
             for (size_t j = 0; j < n; j++)
                 keys[j].importance = importance_of(s->bytes[i + j].data);
+        }
+        if (how->asking) {
+            weir_ask_many(w, s->keys + i, n, s->verdicts + i);
+            continue;
         }
         if (how->batch) {
             weir_observe_many(w, how->hashing ? keys : s->keys + i, n, s->verdicts + i);
@@ -103,9 +107,9 @@ static double time_of(weir *w, const struct stream *s, const struct row *how)
 {
     size_t lead = s->n / LEAD_IN;
 
-    observe_some(w, s, 0, lead, how);
+    show_some(w, s, 0, lead, how);
     double start = now_ns();
-    observe_some(w, s, lead, s->n, how);
+    show_some(w, s, lead, s->n, how);
     return (now_ns() - start) / (double)(s->n - lead);
 }
 
@@ -128,14 +132,15 @@ static void describe(const weir *w, struct row *row)
     }
 }
 
-void filter_run(struct table *t, const char *name, double memory_mib, const struct stream *s)
+void filter_run(struct table *t, const char *name, const char *knobs, double memory_mib,
+                const struct stream *s)
 {
     struct row row = {.memory_mib = memory_mib, .algorithm = name};
     char memory[32];
     uint64_t seen = 0;
 
     snprintf(memory, sizeof memory, "%.0f", memory_mib * 1048576);
-    weir *w = open_filter(name, memory), *small = open_filter(name, SMALL);
+    weir *w = open_filter(name, knobs, memory), *small = open_filter(name, knobs, SMALL);
     if (w->config.k != small->config.k || w->config.decay != small->config.decay)
         die("%s: its settings at %s differ from those at %s", name, SMALL, memory);
     settle(small);
@@ -151,6 +156,9 @@ void filter_run(struct table *t, const char *name, double memory_mib, const stru
             die("%s: one by one and batched differ", name);
         seen = w->seen - before;
     }
+    row.asking = row.batch = true;
+    row.hashing = false;
+    table_note(t, &row, time_of(w, s, &row));
     weir_close(small);
     weir_close(w);
 }

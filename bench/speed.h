@@ -45,6 +45,7 @@ struct row {
     double memory_mib;
     const char *algorithm;
     char settings[256];
+    bool asking; /* weir_ask_many(), else observing */
     bool batch, hashing;
     uint32_t lines;
     double ns[RUNS_MAX];
@@ -65,7 +66,8 @@ void table_print(const struct table *t);
 
 /* ---- what is measured: one run each, noted in the table ---- */
 
-void filter_run(struct table *t, const char *name, double memory_mib, const struct stream *s);
+void filter_run(struct table *t, const char *name, const char *knobs, double memory_mib,
+                const struct stream *s);
 void limit_run(struct table *t, double memory_mib, uint32_t lines_per_run);
 void peer_run(struct table *t, double memory_mib, const struct stream *s);
 

@@ -8,8 +8,8 @@
 static bool same_row(const struct row *a, const struct row *b)
 {
     return !strcmp(a->algorithm, b->algorithm) && !strcmp(a->settings, b->settings) &&
-           a->memory_mib == b->memory_mib && a->batch == b->batch && a->hashing == b->hashing &&
-           a->lines == b->lines;
+           a->memory_mib == b->memory_mib && a->batch == b->batch && a->asking == b->asking &&
+           a->hashing == b->hashing && a->lines == b->lines;
 }
 
 void table_note(struct table *t, const struct row *columns, double ns)
@@ -108,7 +108,10 @@ static void print_row(const struct table *t, const struct row *r)
         r->hashing && (!strcmp(r->algorithm, "bloom") || !strcmp(r->algorithm, "libbloom"));
 
     printf("%g\t%s\t%s\t%s\t%s\t%.2f\t%u\t", r->memory_mib, r->algorithm,
-           r->settings[0] ? r->settings : "-", r->batch ? "batch" : "single",
+           r->settings[0] ? r->settings : "-",
+           r->asking  ? "ask"
+           : r->batch ? "batch"
+                      : "single",
            r->hashing ? "with" : "without", ns, r->lines);
     print_ratio(limit, 1, "\t");
     print_ratio(ns, limit, "\t");

@@ -194,24 +194,33 @@ static inline __attribute__((always_inline)) void walk(weir *w, const struct wei
     w->seen += asking ? 0 : seen;
 }
 
-static void walk_at(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts, bool asking)
-{
-    uint32_t floor = 0;
+/* One pair of loops for each floor. */
+typedef void (*walker)(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
 
-    while (line_width[floor] != w->config.width)
-        floor++;
-    switch (floor) {
-#define CASE(i)                                                                                    \
-    case i:                                                                                        \
-        if (asking)                                                                                \
-            walk(w, keys, n, verdicts, i, true);                                                   \
-        else                                                                                       \
-            walk(w, keys, n, verdicts, i, false);                                                  \
-        break;
-        CASE(0)
-        CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10) CASE(11)
-#undef CASE
+#define FOR_EACH_WIDTH(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
+#define WALKERS(i)                                                                                 \
+    static void observe_at_##i(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)  \
+    {                                                                                              \
+        walk(w, keys, n, verdicts, i, false);                                                      \
+    }                                                                                              \
+    static void ask_at_##i(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)      \
+    {                                                                                              \
+        walk(w, keys, n, verdicts, i, true);                                                       \
     }
+FOR_EACH_WIDTH(WALKERS)
+
+#define OBSERVE_AT(i) observe_at_##i,
+#define ASK_AT(i) ask_at_##i,
+static const walker observe_at[] = {FOR_EACH_WIDTH(OBSERVE_AT)};
+static const walker ask_at[] = {FOR_EACH_WIDTH(ASK_AT)};
+
+static uint32_t floor_of(const weir *w)
+{
+    uint32_t index = 0;
+
+    while (line_width[index] != w->config.width)
+        index++;
+    return index;
 }
 
 static void observe_batch(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
@@ -219,7 +228,7 @@ static void observe_batch(weir *w, const struct weir_key *keys, size_t n, uint8_
     if (is_ranked(w))
         observe_many(w, keys, n, verdicts);
     else
-        walk_at(w, keys, n, verdicts, false);
+        observe_at[floor_of(w)](w, keys, n, verdicts);
 }
 
 static void ask_batch(const weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
@@ -227,7 +236,7 @@ static void ask_batch(const weir *w, const struct weir_key *keys, size_t n, uint
     if (w->config.window)
         ask_many(w, keys, n, verdicts);
     else
-        walk_at((weir *)(uintptr_t)w, keys, n, verdicts, true);
+        ask_at[floor_of(w)]((weir *)(uintptr_t)w, keys, n, verdicts);
 }
 
 const struct weir_paths WEIR_PATHS = {observe, observe_batch, ask, ask_batch};
