@@ -117,6 +117,12 @@ WEIR_API void weir_ask_many(const weir *w, const struct weir_key *keys, size_t n
 WEIR_API enum weir_status weir_forget(weir *w, struct weir_key key, bool *was_there,
                                       struct weir_error *error);
 
+/* Tell a filter opened with span= what time it is, in milliseconds of one clock
+ * (say, since 1970). The first call sets the beginning; a time before the
+ * latest told changes nothing. Between calls no time passes. Filters without
+ * span= take no notice. */
+WEIR_API void weir_advance(weir *w, uint64_t now);
+
 /* Add to a filter all that another of the same configuration and seed has
  * seen. WEIR_MISMATCH or WEIR_UNSUPPORTED leave it as it was. */
 WEIR_API enum weir_status weir_merge(weir *into, const weir *from, struct weir_error *error);

@@ -10,7 +10,7 @@
 #include "filter.h"
 #include "registry.h"
 
-enum kind { A_SIZE, A_COUNT, A_RATE, A_SHARE, AN_IMPORTANCE, A_HASH };
+enum kind { A_SIZE, A_COUNT, A_TIME, A_RATE, A_SHARE, AN_IMPORTANCE, A_HASH };
 
 /* clang-format off */
 static const struct {
@@ -37,6 +37,8 @@ static const struct {
         A_SHARE, AT(p_star), 0, 1000000000},
     [KNOB_WINDOW] = {{"window", "a count from 1 to 1T: 100k, 10M",
         "latest keys that are seen for certain"}, A_COUNT, AT(window), 1, COUNT_MAX},
+    [KNOB_SPAN] = {{"span", "a time from 4ms to 36500d: 500ms, 10s, 5m, 2h, 1d",
+        "keys of so long a time are seen for certain"}, A_TIME, AT(span), 4, UINT64_C(3153600000000)},
     [KNOB_SLICES] = {{"slices", "a whole number from 1 to 96",
         "generations kept (l)"}, A_COUNT, AT(slices), 1, SLICES_MAX - K_MAX},
     [KNOB_WIDTH] = {{"width", "8 to 16, 20, 24 or 32",
@@ -85,6 +87,7 @@ static bool read_number(enum knob knob, struct span text, struct config *c)
 
     if (knobs[knob].kind == A_SIZE    ? !span_size(text, out)
         : knobs[knob].kind == A_SHARE ? !read_share(text, out)
+        : knobs[knob].kind == A_TIME  ? !span_time(text, out)
                                       : !span_count(text, out))
         return false;
     return *out >= knobs[knob].min && *out <= knobs[knob].max;
@@ -237,6 +240,10 @@ static void write_value(struct text *t, const struct config *c, enum knob knob)
     case A_SHARE:
         text_add_rate(t, value);
         break;
+    case A_TIME:
+        text_add_u64(t, value);
+        text_add(t, "ms");
+        break;
     case AN_IMPORTANCE:
         importance_write(t, &c->importance);
         break;
@@ -248,11 +255,12 @@ static void write_value(struct text *t, const struct config *c, enum knob knob)
     }
 }
 
-/* fpr has done its work; capacity and window may be nobody's wish. */
+/* fpr has done its work; capacity, window and span may be nobody's wish. */
 static bool is_kept(const struct config *c, enum knob knob)
 {
     return (c->ops->knobs & HAS(knob)) && knob != KNOB_FPR &&
-           (knob != KNOB_CAPACITY || c->capacity) && (knob != KNOB_WINDOW || c->window);
+           (knob != KNOB_CAPACITY || c->capacity) && (knob != KNOB_WINDOW || c->window) &&
+           (knob != KNOB_SPAN || c->span);
 }
 
 size_t config_write(const struct config *c, char *buffer, size_t size)

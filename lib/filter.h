@@ -68,6 +68,7 @@ struct weir_ops {
 
     /* where it has a meaning, or NULL */
     bool (*forget)(weir *w, struct weir_key key);
+    void (*advance)(weir *w, uint64_t now);
     void (*merge)(weir *into, const weir *from);
     const char *(*unmergeable)(const struct config *c); /* why, or NULL if it is not */
     bool (*check)(const weir *w);                       /* can this loaded state be? */

@@ -148,6 +148,12 @@ enum weir_status weir_forget(weir *w, struct weir_key key, bool *was_there,
     return WEIR_OK;
 }
 
+void weir_advance(weir *w, uint64_t now)
+{
+    if (w->ops->advance)
+        w->ops->advance(w, now);
+}
+
 enum weir_status weir_merge(weir *into, const weir *from, struct weir_error *error)
 {
     char a[64], b[64];

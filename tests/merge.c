@@ -219,9 +219,9 @@ static void filters_that_differ_are_not_merged(void **state)
 static void weir_filters_with_a_window_are_not_merged(void **state)
 {
     (void)state;
-    assert_not_merged("weir memory=1K window=20 seed=1", "weir memory=1K window=20 seed=1",
-                      WEIR_UNSUPPORTED,
-                      "weir filters with window= cannot be merged: they count their time apart");
+    assert_not_merged(
+        "weir memory=1K window=20 seed=1", "weir memory=1K window=20 seed=1", WEIR_UNSUPPORTED,
+        "weir filters with window= or span= cannot be merged: they count their time apart");
 }
 
 static void filters_that_differ_in_capacity_alone_are_merged(void **state)

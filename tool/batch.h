@@ -25,7 +25,8 @@ struct arena {
 };
 
 struct batch {
-    uint64_t number; /* in the order of reading */
+    uint64_t number;  /* in the order of reading */
+    uint64_t read_at; /* when: milliseconds since 1970 */
 
     char *data;
     size_t room;      /* bytes that data can hold, MARGIN apart */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "crew.h"
@@ -46,11 +47,21 @@ struct flow {
 
 /* ---- the stages, as the crew calls them ---- */
 
+/* The time that filters with span= go by: that of reading. */
+static uint64_t milliseconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
 static enum read_result do_read(void *context, struct batch *b)
 {
     struct flow *f = context;
     enum read_result result = read_batch(&f->reader, b);
 
+    b->read_at = milliseconds();
     if (!f->picked && f->reader.header) {
         f->picked = true;
         if (!pick_header(&f->picker, f->reader.header, f->reader.header_size)) {
@@ -98,6 +109,7 @@ static void do_judge(void *context, struct batch *b, uint32_t shard)
     uint32_t from = b->first[shard], to = b->first[shard + 1];
     uint8_t *answers = (b->dealt ? b->answer : b->verdict) + from;
 
+    weir_advance(f->job->shards->w[shard], b->read_at);
     f->job->judge(f->job->shards->w[shard], b->hash + from, to - from, answers);
     if (b->dealt)
         take_back(b, from, to);

@@ -219,3 +219,19 @@ bool span_rate(struct span a, double *out)
         *out /= 10;
     return true;
 }
+
+bool span_time(struct span a, uint64_t *milliseconds)
+{
+    static const struct {
+        const char *name;
+        uint64_t unit;
+    } units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}};
+    struct decimal d;
+
+    if (!read_decimal(a, &d))
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (span_is(d.rest, units[i].name))
+            return scale(&d, units[i].unit, milliseconds);
+    return false;
+}

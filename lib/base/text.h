@@ -39,5 +39,7 @@ bool span_whole(struct span a, uint64_t *out);
 bool span_size(struct span a, uint64_t *bits);
 bool span_count(struct span a, uint64_t *out);
 bool span_rate(struct span a, double *out);
+/* A time with ms, s, m, h or d, in milliseconds. */
+bool span_time(struct span a, uint64_t *milliseconds);
 
 #endif

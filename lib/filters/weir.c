@@ -48,7 +48,7 @@ static void choose_width(struct config *c)
     c->slots = 0;
     for (uint32_t i = 0; i < LINE_WIDTHS; i++) {
         uint32_t width = line_width[i];
-        uint32_t n = slots_most(c->fpr, width, line_rooms[c->window != 0][i]);
+        uint32_t n = slots_most(c->fpr, width, line_rooms[has_window(c)][i]);
 
         if (n > c->slots && (!given || width == given)) {
             c->slots = n;
@@ -67,7 +67,10 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
 {
     if (config_has(c, KNOB_WIDTH) && !is_a_width(c->width))
         return refuse(error, "width= does not fit: it takes 8 to 16, 20, 24 or 32");
-    if (c->window && c->importance.mode != IMPORTANCE_NONE)
+    if (c->window && c->span)
+        return refuse(error, "window= and span= do not go together: a window is of records or of "
+                             "time");
+    if (has_window(c) && c->importance.mode != IMPORTANCE_NONE)
         return refuse(error, "window= and importance= do not go together: the order within a line "
                              "is either by time or by importance");
     uint64_t most = config_has(c, KNOB_SLOTS) ? c->slots : LINE_SLOTS_MOST;
@@ -79,12 +82,12 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
                 "allow more, or leave width out", error);
     } else {
         c->width = config_has(c, KNOB_WIDTH) ? c->width : WIDTH_DEFAULT;
-        c->slots = (c->window ? LINE_ROOM_WINDOW : LINE_ROOM) / c->width;
+        c->slots = (has_window(c) ? LINE_ROOM_WINDOW : LINE_ROOM) / c->width;
     }
     c->slots = c->slots < most ? c->slots : most;
     shape_planes(s, c, 1, 8);
     s->cells = s->cells / LINE_BYTES * LINE_BYTES;
-    s->registers = c->window ? 3 : 0;
+    s->registers = c->span ? 4 : c->window ? 3 : 0;
     s->lines = 1;
     return true;
 }
@@ -105,7 +108,7 @@ static uint32_t used_slots(const weir *w, const uint8_t *line)
 {
     uint32_t slots = slots_of(w, line), used = 0;
 
-    if (w->config.window)
+    if (has_window(&w->config))
         slots = live_slots(w, line, slots);
     while (used < slots && line_get(line, line_width[line_index(line)], used) != 0)
         used++;
@@ -165,7 +168,7 @@ static void read_list(const uint8_t *line, uint32_t slots, struct list *list)
 /* Replace the slots of a line, leaving its marks. */
 static void write_list(const weir *w, uint8_t *line, uint32_t index, const struct list *list)
 {
-    memset(line, 0, (w->config.window ? LINE_ROOM_WINDOW : LINE_ROOM) / 8);
+    memset(line, 0, (has_window(&w->config) ? LINE_ROOM_WINDOW : LINE_ROOM) / 8);
     line[LINE_BYTES - 1] = (uint8_t)index;
     for (uint32_t i = 0; i < list->n; i++)
         line_put(line, line_width[index], i, list->value[i]);
@@ -198,11 +201,11 @@ void weir_cut(const weir *w, uint8_t *line)
     struct list list;
 
     read_list(line, slots_of(w, line), &list);
-    for (uint32_t i = 0; w->config.window && i < QUARTERS; i++)
+    for (uint32_t i = 0; has_window(&w->config) && i < QUARTERS; i++)
         upto[i] = line_upto(line, i);
     shorten(&list, (uint32_t)line_width[index] - line_width[index + 1], upto);
     write_list(w, line, index + 1, &list);
-    if (w->config.window)
+    if (has_window(&w->config))
         line_mark(line, upto, w->reg[EPOCH]);
 }
 
@@ -225,13 +228,42 @@ void weir_age(const weir *w, uint8_t *line)
 
 /* Quarters are counted modulo 2^16 in a line: none may go untouched for long
  * enough to look young again. */
-void weir_turn(weir *w)
+static void turn(weir *w)
 {
     w->reg[EPOCH]++;
-    w->reg[ARRIVED] = 0;
     if (w->reg[EPOCH] % (QUARTER_WRAP / 2) == 0)
         for (uint64_t i = 0; i < lines(w); i++)
             weir_age(w, nth_line(w, i));
+}
+
+static uint64_t quarter_of(uint64_t whole)
+{
+    return (whole + QUARTERS - 1) / QUARTERS;
+}
+
+void weir_tick(weir *w)
+{
+    if (++w->reg[ARRIVED] < quarter_of(w->config.window))
+        return;
+    w->reg[ARRIVED] = 0;
+    turn(w);
+}
+
+static void advance(weir *w, uint64_t now)
+{
+    uint64_t quarter = quarter_of(w->config.span);
+
+    if (!w->config.span)
+        return;
+    if (w->reg[BEGINNING] == 0)
+        w->reg[BEGINNING] = now < UINT64_MAX ? now + 1 : now;
+    uint64_t since = now >= w->reg[BEGINNING] ? now + 1 - w->reg[BEGINNING] : 0;
+    if (since / quarter > w->reg[EPOCH] + QUARTERS) { /* all are too old */
+        memset(w->cells, 0, w->shape.cells);
+        w->reg[EPOCH] = since / quarter;
+    }
+    while (w->reg[EPOCH] < since / quarter)
+        turn(w);
 }
 
 /* ---- merging and checking ---- */
@@ -277,8 +309,9 @@ static void merge(weir *into, const weir *from)
 
 static const char *unmergeable(const struct config *c)
 {
-    return c->window ? "weir filters with window= cannot be merged: they count their time apart"
-                     : NULL;
+    return has_window(c) ? "weir filters with window= or span= cannot be merged: they count their "
+                           "time apart"
+                         : NULL;
 }
 
 /* Slots without gaps, at a width not below the floor, and zeros behind them:
@@ -294,7 +327,7 @@ static bool check_line(const weir *w, const uint8_t *line)
     for (uint32_t i = 0; i < list.n; i++)
         if (list.value[i] >> (line_width[line_index(line)] - 8) == 0)
             return false; /* it would be nothing once it is cut */
-    for (uint32_t i = 0; w->config.window && i < QUARTERS; i++)
+    for (uint32_t i = 0; has_window(&w->config) && i < QUARTERS; i++)
         if (line_upto(line, i) > list.n || (i > 0 && line_upto(line, i) < line_upto(line, i - 1)))
             return false;
     memcpy(again, line, LINE_BYTES);
@@ -307,7 +340,7 @@ static bool check(const weir *w)
     for (uint64_t i = 0; i < lines(w); i++)
         if (!check_line(w, nth_line(w, i)))
             return false;
-    return !w->config.window || w->reg[ARRIVED] <= w->config.window / QUARTERS;
+    return !w->config.window || w->reg[ARRIVED] < quarter_of(w->config.window);
 }
 
 /* ---- which way in ---- */
@@ -344,7 +377,7 @@ static void ask_many(const weir *w, const struct weir_key *keys, size_t n, uint8
 const struct weir_ops weir_filter_weir = {
     .about = {"weir", "fingerprints in order of recency: one cache line, the longest memory"},
     .knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_WIDTH) | HAS(KNOB_SLOTS) | HAS(KNOB_WINDOW) |
-             HAS(KNOB_IMPORTANCE),
+             HAS(KNOB_SPAN) | HAS(KNOB_IMPORTANCE),
     .plan = plan,
     .error = error_now,
     .fill = fill,
@@ -352,6 +385,7 @@ const struct weir_ops weir_filter_weir = {
     .observe_many = observe_many,
     .ask = ask,
     .ask_many = ask_many,
+    .advance = advance,
     .merge = merge,
     .unmergeable = unmergeable,
     .check = check,

@@ -18,11 +18,18 @@ struct weir_paths {
 extern const struct weir_paths weir_paths_plain, weir_paths_avx2;
 
 /* Registers of a filter with a window. */
-#define EPOCH 0    /* quarters of the window that have begun */
-#define ARRIVED 1  /* arrivals in the present one */
-#define OVERFLOW 2 /* keys that fell out of a full line before their time */
+#define EPOCH 0     /* quarters of the window that have begun */
+#define ARRIVED 1   /* arrivals in the present one */
+#define OVERFLOW 2  /* keys that fell out of a full line before their time */
+#define BEGINNING 3 /* with span=: the first time told, plus one */
 
 #define LINE_ROOM_WINDOW 464 /* with a window: five bytes less */
+
+/* Does it keep a window, of records or of time? */
+static inline bool has_window(const struct config *c)
+{
+    return c->window || c->span;
+}
 
 /* How many slots of each width fit into a line, and into one with a window. */
 #define ROOMS(bits)                                                                                \
@@ -35,7 +42,7 @@ static const uint8_t line_rooms[2][LINE_WIDTHS] = {ROOMS(LINE_ROOM), ROOMS(LINE_
 /* The slots that a line may use at one of the widths, and at its present one. */
 static inline uint32_t slots_at(const struct config *c, uint32_t index)
 {
-    uint32_t room = line_rooms[c->window != 0][index];
+    uint32_t room = line_rooms[has_window(c)][index];
 
     return room < c->slots ? room : (uint32_t)c->slots;
 }
@@ -87,7 +94,7 @@ void weir_age(const weir *w, uint8_t *line);
 /* Cut a full line's fingerprints to the next width; equal ones become one. */
 void weir_cut(const weir *w, uint8_t *line);
 
-/* A quarter of the window is over. */
-void weir_turn(weir *w);
+/* An arrival has been shown, and a quarter of window= may be over. */
+void weir_tick(weir *w);
 
 #endif

@@ -42,7 +42,7 @@ static inline bool probe(const weir *w, const struct arrival *a)
     const uint8_t *line = line_of(w, a);
     uint32_t slots = slots_of(w, line);
 
-    if (w->config.window)
+    if (has_window(&w->config))
         slots = live_slots(w, line, slots);
     return line_match(line, slots, cut_to(line, (uint32_t)a->at[PRINT])) != 0;
 }
@@ -97,7 +97,7 @@ static inline void insert(weir *w, uint8_t *line, uint32_t print, uint32_t depth
 {
     make_room(w, line);
     uint32_t slots = slots_of(w, line);
-    if (w->config.window) {
+    if (has_window(&w->config)) {
         w->reg[OVERFLOW] += is_full(line, slots);
         mark_moved(w, line, slots - 1);
     }
@@ -112,26 +112,26 @@ static __attribute__((noinline)) bool observe_ranked(weir *w, const struct arriv
     uint8_t *line = line_of(w, a);
     uint32_t print = (uint32_t)a->at[PRINT], depth = depth_of(w, a->key);
 
-    if (w->config.window)
+    if (has_window(&w->config))
         weir_age(w, line);
     uint64_t found = line_match(line, slots_of(w, line), cut_to(line, print));
     uint32_t at = found ? (uint32_t)__builtin_ctzll(found) : 0;
     if (!found) {
         insert(w, line, print, depth);
     } else {
-        if (w->config.window) /* one that was in front already is of this quarter too now */
+        if (has_window(&w->config)) /* one that was in front already is of this quarter too now */
             mark_moved(w, line, at);
         if (at > depth / 2)
             line_move(line, at, depth / 2, cut_to(line, print));
     }
-    if (w->config.window && ++w->reg[ARRIVED] == (w->config.window + QUARTERS - 1) / QUARTERS)
-        weir_turn(w);
+    if (w->config.window)
+        weir_tick(w);
     return found != 0;
 }
 
 static inline bool is_ranked(const weir *w)
 {
-    return w->config.window || w->config.importance.mode != IMPORTANCE_NONE;
+    return has_window(&w->config) || w->config.importance.mode != IMPORTANCE_NONE;
 }
 
 #define FUSED_SHOW
@@ -233,7 +233,7 @@ static void observe_batch(weir *w, const struct weir_key *keys, size_t n, uint8_
 
 static void ask_batch(const weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
-    if (w->config.window)
+    if (has_window(&w->config))
         ask_many(w, keys, n, verdicts);
     else
         ask_at[floor_of(w)]((weir *)(uintptr_t)w, keys, n, verdicts);

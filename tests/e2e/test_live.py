@@ -153,3 +153,15 @@ def test_reading_from_a_terminal_is_said():
     assert process.wait(timeout=20) == 0
     os.close(ours)
     os.close(theirs)
+
+
+def test_a_span_forgets_with_time():
+    process = subprocess.Popen([WEIR, "dedup", "-S", "span=400ms", "-m", "64K"],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    os.write(process.stdin.fileno(), b"a\na\nb\n")
+    assert read_within(process.stdout.fileno()) == b"a\nb\n"
+    time.sleep(1)  # the span and a quarter are over
+    os.write(process.stdin.fileno(), b"a\n")
+    assert read_within(process.stdout.fileno()) == b"a\n"
+    process.stdin.close()
+    assert process.wait(timeout=20) == 0
