@@ -3,7 +3,7 @@
  *
  *   key TAB importance TAB timestamp
  *
- * Without it there is nothing to run on, and the tests are skipped. */
+ * Without it there is nothing to run on, and all is skipped. */
 #include "contest.h"
 
 #include <glob.h>
@@ -18,15 +18,22 @@ static size_t trace_count;
 
 /* ---- reading ---- */
 
+static void stop(const char *name, const char *why)
+{
+    printf("Bail out! %s: %s\n", name, why);
+    exit(1);
+}
+
 static void read_record(struct trace *t, char *line)
 {
     char *tab = strchr(line, '\t');
 
     if (!tab)
-        fail_msg("%s: line %zu has no tab", t->name, t->n + 1);
+        stop(t->name, "a line without a tab");
     if ((t->n & (t->n - 1)) == 0) { /* at powers of two */
         t->record = realloc(t->record, (t->n ? 2 * t->n : 1) * sizeof *t->record);
-        assert_non_null(t->record);
+        if (!t->record)
+            stop(t->name, "no memory");
     }
     t->record[t->n++] = (struct record){
         .key = strndup(line, (size_t)(tab - line)),
@@ -59,25 +66,25 @@ static void read_trace(struct trace *t, const char *path)
     snprintf(t->name, sizeof t->name, "%s", strrchr(path, '/') + 1);
     *strchr(t->name, '.') = '\0';
     if (strchr(path, '\''))
-        fail_msg("%s: a quote in the path", path);
+        stop(path, "a quote in the path");
     snprintf(command, sizeof command, "%s '%s'", packed ? "xz -dc" : "cat", path);
     FILE *in = popen(command, "r");
-    assert_non_null(in);
+    if (!in)
+        stop(path, "no shell to read it");
     read_records(t, in);
     if (pclose(in) != 0 || t->n == 0)
-        fail_msg("%s cannot be read", path);
+        stop(path, "cannot be read");
     trace_judge(t);
 }
 
-static int read_traces(void **state)
+static void read_traces(void)
 {
     const char *folder = getenv("WEIR_TRACES");
     char pattern[4096];
     glob_t found = {0};
 
-    (void)state;
     if (!folder || !*folder)
-        return 0;
+        return;
     snprintf(pattern, sizeof pattern, "%s/*.tsv", folder);
     glob(pattern, 0, NULL, &found);
     snprintf(pattern, sizeof pattern, "%s/*.tsv.xz", folder);
@@ -85,26 +92,15 @@ static int read_traces(void **state)
     for (size_t i = 0; i < found.gl_pathc && trace_count < TRACES_MOST; i++)
         read_trace(&traces[trace_count++], found.gl_pathv[i]);
     globfree(&found);
-    return 0;
 }
 
-static int free_traces(void **state)
+static void free_traces(void)
 {
-    (void)state;
     for (size_t i = 0; i < trace_count; i++) {
         for (size_t r = 0; r < traces[i].n; r++)
             free((char *)traces[i].record[r].key);
         free(traces[i].record);
     }
-    return 0;
-}
-
-static void skip_without_traces(void)
-{
-    if (trace_count > 0)
-        return;
-    print_message("# no traces: WEIR_TRACES=FOLDER names where *.tsv or *.tsv.xz are\n");
-    skip();
 }
 
 /* ---- what is forgotten ---- */
@@ -164,7 +160,6 @@ static void at_2_bits_a_key_less_is_forgotten_in_95_of_100_contests(void **state
     struct tally tally = {0, 0};
 
     (void)state;
-    skip_without_traces();
     for (size_t i = 0; i < trace_count; i++)
         for (size_t r = 0; r < sizeof forgetful / sizeof *forgetful; r++)
             compare_forgetting(&traces[i], forgetful[r], &tally);
@@ -202,7 +197,6 @@ static void at_the_rivals_own_error_more_of_what_matters_is_seen(void **state)
     int held = 0;
 
     (void)state;
-    skip_without_traces();
     for (size_t i = 0; i < trace_count; i++)
         if (traces[i].top > traces[i].least) {
             size_t small = memory_for(&traces[i]);
@@ -222,5 +216,12 @@ int main(void)
         cmocka_unit_test(at_the_rivals_own_error_more_of_what_matters_is_seen),
     };
 
-    return cmocka_run_group_tests(tests, read_traces, free_traces);
+    read_traces();
+    if (trace_count == 0) { /* cmocka's own skip() says "not ok" in TAP */
+        puts("1..0 # SKIP WEIR_TRACES names no folder with *.tsv or *.tsv.xz");
+        return 0;
+    }
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    free_traces();
+    return failed;
 }
