@@ -190,8 +190,10 @@ static inline __attribute__((always_inline)) void walk(weir *w, const struct wei
             cells_fetch(r->line);
         }
     }
-    w->shown += asking ? 0 : n;
-    w->seen += asking ? 0 : seen;
+    if (asking)
+        return;
+    w->shown += n;
+    w->seen += seen;
 }
 
 /* One pair of loops for each floor. */
