@@ -26,6 +26,8 @@ static const struct command commands[] = {
     {"info", "[--json] F", "Describe a filter or state file", TAKES_JSON, cmd_info},
     {"merge", "-o F A B...", "Join filter files of one configuration and seed",
      TAKES_FILE | TAKES_QUIET, cmd_merge},
+    {"eval", "[OPTIONS] [FILE...|--synthetic SPEC]", "Measure the errors of filters on a stream",
+     TAKES_FILTER | TAKES_RECORDS | TAKES_STATS | TAKES_QUIET | TAKES_TRUTH, cmd_eval},
     {"gen", "SPEC", "Print a stream to try things on", 0, cmd_gen},
     {"list", "", "List the filters and their knobs", 0, cmd_list},
     {"help", "[COMMAND]", "Tell how to use a command", 0, cmd_help},
@@ -51,11 +53,14 @@ const struct command *command_find(const char *name)
 static const char *synonym(const char *name)
 {
     static const char *const pairs[][2] = {
-        {"uniq", "dedup"},    {"unique", "dedup"},  {"distinct", "dedup"}, {"deduplicate", "dedup"},
-        {"grep", "filter"},   {"join", "filter"},   {"create", "build"},   {"make", "build"},
-        {"query", "ask"},     {"check", "ask"},     {"contains", "ask"},   {"insert", "add"},
-        {"remove", "forget"}, {"delete", "forget"}, {"union", "merge"},    {"generate", "gen"},
-        {"stats", "info"},    {"show", "info"},     {"filters", "list"},   {"algorithms", "list"},
+        {"uniq", "dedup"},        {"unique", "dedup"},    {"distinct", "dedup"},
+        {"deduplicate", "dedup"}, {"grep", "filter"},     {"join", "filter"},
+        {"create", "build"},      {"make", "build"},      {"query", "ask"},
+        {"check", "ask"},         {"contains", "ask"},    {"insert", "add"},
+        {"remove", "forget"},     {"delete", "forget"},   {"union", "merge"},
+        {"generate", "gen"},      {"stats", "info"},      {"measure", "eval"},
+        {"evaluate", "eval"},     {"bench", "eval"},      {"show", "info"},
+        {"filters", "list"},      {"algorithms", "list"},
     };
 
     for (unsigned i = 0; i < sizeof pairs / sizeof *pairs; i++)
@@ -101,7 +106,10 @@ static int finish(int status)
 
 int main(int argc, char **argv)
 {
-    struct options o = {.max_record = 64 << 20, .checkpoint_seconds = 30, .threads = 1};
+    struct options o = {.max_record = 64 << 20,
+                        .checkpoint_seconds = 30,
+                        .threads = 1,
+                        .truth_memory = (uint64_t)4 << 30};
     bool done = false;
     int status;
 

@@ -35,6 +35,25 @@ static bool read_set(struct options *o, const char *value)
     return strchr(value, '=') != NULL;
 }
 
+static bool read_listed(struct list *list, const char **last, const char *value)
+{
+    *last = value;
+    if (list->n == LIST_MAX)
+        return false;
+    list->at[list->n++] = value;
+    return true;
+}
+
+static bool read_algorithm(struct options *o, const char *value)
+{
+    return read_listed(&o->algorithms, &o->algorithm, value);
+}
+
+static bool read_memory(struct options *o, const char *value)
+{
+    return read_listed(&o->memories, &o->memory, value);
+}
+
 static bool set_format(struct options *o, enum format format, char delimiter)
 {
     if (o->format != FORMAT_LINES && o->format != format)
@@ -141,14 +160,39 @@ static bool read_shards(struct options *o, const char *value)
     return read_number(value, &o->shards, SHARDS_MAX);
 }
 
+static bool read_truth_memory(struct options *o, const char *value)
+{
+    return read_size(value, &o->truth_memory) && o->truth_memory > 0;
+}
+
+static bool read_table(struct options *o, const char *value)
+{
+    static const char *const words[] = {"table", "tsv", "json", NULL};
+    int i;
+    bool fits = one_of(value, words, &i);
+
+    o->table = (enum table_style)i;
+    return fits;
+}
+
+static bool read_curve(struct options *o, const char *value)
+{
+    return read_number(value, &o->curve, 10000);
+}
+
+static bool read_permutations(struct options *o, const char *value)
+{
+    return read_number(value, &o->permutations, 10000);
+}
+
 /* ---- the table ---- */
 
 #define AT(member) .at = offsetof(struct options, member)
 
 /* clang-format off */
 static const struct option_row rows[] = {
-    {"algorithm", 'a', "NAME", TAKES_FILTER, "the filter; 'weir list' shows them", NULL, AT(algorithm)},
-    {"memory", 'm', "SIZE", TAKES_FILTER, "memory of the filter: 64M (default), 1G", NULL, AT(memory)},
+    {"algorithm", 'a', "NAME", TAKES_FILTER, "the filter; 'weir list' shows them", read_algorithm, 0},
+    {"memory", 'm', "SIZE", TAKES_FILTER, "memory of the filter: 64M (default), 1G", read_memory, 0},
     {"fpr", 'e', "RATE", TAKES_FILTER, "ceiling of false positives: 0.01, 1%", NULL, AT(fpr)},
     {"set", 'S', "KNOB=VALUE", TAKES_FILTER, "any knob of the filter; may be repeated", read_set, 0},
     {"seed", 0, "NUMBER", TAKES_FILTER, "seed of hashing and chance: same seed, same result", NULL, AT(seed)},
@@ -172,7 +216,13 @@ static const struct option_row rows[] = {
     {"state", 0, "FILE", TAKES_STATE, "remember between runs: load if it is there, save at the end", NULL, AT(state)},
     {"checkpoint", 0, "30s|1M", TAKES_STATE, "save the state this often too: a time or a count of records (30s)", read_checkpoint, 0},
     {"resume", 0, NULL, TAKES_STATE, "go on in the input files where the state stopped", NULL, AT(resume)},
-    {"threads", 'j', "N", TAKES_THREADS, "work with N threads, on as many shards", read_threads, 0},
+    {"synthetic", 0, "SPEC", TAKES_TRUTH, "a stream of 'weir gen' instead of files", NULL, AT(synthetic)},
+    {"truth-memory", 0, "SIZE", TAKES_TRUTH, "most that exact truth may take (4G)", read_truth_memory, 0},
+    {"format", 0, "table|tsv|json", TAKES_TRUTH, "how to print (table)", read_table, 0},
+    {"by-importance", 0, NULL, TAKES_TRUTH, "a row per filter and importance, or tenth of it", NULL, AT(by_importance)},
+    {"curve", 0, "N", TAKES_TRUTH, "N rows per filter, over the stream", read_curve, 0},
+    {"permutations", 0, "N", TAKES_TRUTH, "average over N shuffled orders of the stream", read_permutations, 0},
+    {"threads", 'j', "N", TAKES_THREADS | TAKES_TRUTH, "work with N threads, on as many shards (eval: filters)", read_threads, 0},
     {"shards", 0, "N", TAKES_THREADS, "number of shards, apart from the threads", read_shards, 0},
     {"stats", 0, "text|json|none", TAKES_STATS, "report to standard error (text on a terminal, else none)", read_stats, 0},
     {"json", 0, NULL, TAKES_JSON, "print JSON", NULL, AT(json)},

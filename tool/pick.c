@@ -98,7 +98,7 @@ void pick_close(struct picker *p)
         free(p->column[i].name);
 }
 
-bool pick_header(struct picker *p, const char *header, size_t size)
+static bool pick_header(struct picker *p, const char *header, size_t size)
 {
     struct arena scratch = {0};
     bool found = true;
@@ -119,6 +119,18 @@ bool pick_header(struct picker *p, const char *header, size_t size)
     arena_close(&scratch);
     find_widest(p);
     return found;
+}
+
+void pick_learn(struct picker *p, const char *header, size_t size, struct batch *b)
+{
+    if (p->learnt || !header)
+        return;
+    p->learnt = true;
+    if (pick_header(p, header, size))
+        return;
+    b->failed = true;
+    b->n = 0;
+    b->failure[0] = '\0'; /* it has been said */
 }
 
 /* ---- a batch ---- */
