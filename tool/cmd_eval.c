@@ -17,7 +17,7 @@ static void add_rival(struct grid *g, const struct rival *r)
 {
     grid_text(g, "%s", r->name);
     grid_text(g, "%s", r->settings);
-    grid_count(g, weir_stats(r->filter.w[0]).memory);
+    grid_count(g, r->memory);
 }
 
 /* Of one order. */
@@ -39,7 +39,7 @@ static void add_theory(struct grid *g, const struct trial *t, const struct rival
     const struct stream *s = &t->supply.stream;
     const struct score *score = &r->score;
     bool uniform = t->supply.synthetic && !s->zipf && s->fresh == 0;
-    double bits = 8 * (double)weir_stats(r->filter.w[0]).memory;
+    double bits = 8 * (double)r->memory;
 
     grid_none(g);
     grid_none(g);

@@ -119,6 +119,7 @@ static bool enter(struct contest *c, const struct entry *e, const char *name, co
         return fail("%s", error.text) == 0;
     snprintf(c->seed, sizeof c->seed, "%s", config_value(r->filter.config, "seed").text);
     describe(r);
+    r->memory = weir_stats(r->filter.w[0]).memory;
     r->answer = malloc(RECORDS_MAX);
     r->class = o.by_importance ? calloc(CLASSES, sizeof *r->class) : NULL;
     return (r->answer && (r->class || !o.by_importance) && curve_open(&r->curve, o.curve)) ||

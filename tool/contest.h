@@ -27,6 +27,7 @@ struct curve {
 struct rival {
     struct shards filter; /* of one shard */
     char name[64], settings[CONFIG_MAX];
+    uint64_t memory; /* bytes of cells */
     uint8_t *answer;
 
     struct score score, before; /* of all orders; of those before this one */
