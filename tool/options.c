@@ -191,8 +191,8 @@ static bool read_permutations(struct options *o, const char *value)
 
 /* clang-format off */
 static const struct option_row rows[] = {
-    {"algorithm", 'a', "NAME", TAKES_FILTER, "the filter; 'weir list' shows them", read_algorithm, 0},
-    {"memory", 'm', "SIZE", TAKES_FILTER, "memory of the filter: 64M (default), 1G", read_memory, 0},
+    {"algorithm", 'a', "NAME", TAKES_FILTER, "the filter; 'weir list' shows them (eval: a,b,...)", read_algorithm, 0},
+    {"memory", 'm', "SIZE", TAKES_FILTER, "memory of the filter: 64M (default), 1G (eval: 1M,1G,...)", read_memory, 0},
     {"fpr", 'e', "RATE", TAKES_FILTER, "ceiling of false positives: 0.01, 1%", NULL, AT(fpr)},
     {"set", 'S', "KNOB=VALUE", TAKES_FILTER, "any knob of the filter; may be repeated", read_set, 0},
     {"seed", 0, "NUMBER", TAKES_FILTER, "seed of hashing and chance: same seed, same result", NULL, AT(seed)},

@@ -195,7 +195,9 @@ static bool make_room(struct supply *s, uint64_t count, char failure[512])
         return true;
     while (room < count)
         room += room / 2;
-    kept = room * sizeof *kept <= s->truth.limit ? realloc(s->kept, room * sizeof *kept) : NULL;
+    kept = room * sizeof *kept <= s->truth.limit - s->truth.bytes
+               ? realloc(s->kept, room * sizeof *kept)
+               : NULL;
     if (!kept) {
         snprintf(failure, 512,
                  "--permutations keeps the stream in memory, %zu bytes per record: %s are more "
@@ -217,6 +219,12 @@ bool supply_keep(struct supply *s, const struct batch *b, char failure[512])
     memcpy(s->kept + s->count, supply_keys(b), n * sizeof *s->kept);
     s->count += n;
     return true;
+}
+
+void supply_kept(struct supply *s)
+{
+    s->keeping = false;
+    s->truth.limit -= s->room * sizeof *s->kept;
 }
 
 void supply_shuffle(struct supply *s)

@@ -51,8 +51,10 @@ uint32_t supply_count(const struct batch *b);
 uint64_t supply_arrivals(const struct supply *s);
 uint64_t supply_total(const struct supply *s);
 
-/* Keep what a batch brought; after the last, deal them anew before each order. */
+/* Keep what a batch brought; after the last, shuffle before each order. What is
+ * kept and the truth share the limit. */
 bool supply_keep(struct supply *s, const struct batch *b, char failure[512]);
+void supply_kept(struct supply *s);
 void supply_shuffle(struct supply *s);
 
 #endif

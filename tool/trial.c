@@ -121,7 +121,7 @@ static bool show_orders(struct trial *t)
 
     if (!pass(t, &keeping, 1))
         return false;
-    t->supply.keeping = false;
+    supply_kept(&t->supply);
     progress_clear(&t->progress);
     progress_open(&t->progress, t->options, supply_total(&t->supply));
     skipped = t->tally.skipped;
@@ -159,7 +159,8 @@ static void report_text(const struct trial *t)
         fprintf(stderr, ", in %u orders", t->contest.orders);
     if (y->skipped)
         fprintf(stderr, "; %llu malformed and skipped", (unsigned long long)y->skipped);
-    fprintf(stderr, "; %u filters in %.2f s\n", t->contest.rivals, y->seconds);
+    fprintf(stderr, "; %u filter%s in %.2f s\n", t->contest.rivals,
+            t->contest.rivals == 1 ? "" : "s", y->seconds);
     fprintf(stderr, "weir: the truth took %s (%s)", show_bytes((double)truth->bytes).text,
             truth->bitmap ? "a bit per key" : "a set of fingerprints");
     if (t->supply.kept)

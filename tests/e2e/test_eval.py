@@ -293,6 +293,8 @@ def test_truth_that_outgrows_its_memory_is_told(threads):
     refused(*args, "--truth-memory", "2M", input=lines, saying=["distinct keys", "--truth-memory"])
     refused(*args, "--permutations", "2", "--truth-memory", "6M", input=lines,
             saying=["24 bytes per record", "--truth-memory"])
+    refused(*args, "--permutations", "2", "--truth-memory", "13M", input=lines,
+            saying=["distinct keys", "--truth-memory"])  # the stream fits, the truth beside it does not
     run(*args, "--truth-memory", "8M", input=lines)
 
 
