@@ -140,16 +140,6 @@ static bool read_checkpoint(struct options *o, const char *value)
            (read_count(value, &o->checkpoint_records) && o->checkpoint_records > 0);
 }
 
-static bool read_number(const char *value, uint32_t *out, uint64_t most)
-{
-    uint64_t n;
-
-    if (!read_whole(value, &n) || n < 1 || n > most)
-        return false;
-    *out = (uint32_t)n;
-    return true;
-}
-
 static bool read_threads(struct options *o, const char *value)
 {
     return read_number(value, &o->threads, SHARDS_MAX);
