@@ -309,6 +309,17 @@ bool config_refuse_fpr(const struct config *c, double reached, const char *advic
     return false;
 }
 
+bool config_window_fits(const struct config *c, double reached, struct weir_error *error)
+{
+    if (reached < 0.99)
+        return true;
+    error_say(error, WEIR_BAD_CONFIG, c->ops->about.name,
+              " cannot keep window= in this memory: it would take almost every key for seen; give "
+              "it more memory or a smaller window",
+              NULL);
+    return false;
+}
+
 bool config_choose_k(struct config *c, double (*error_of)(uint64_t k), uint64_t fallback,
                      struct weir_error *error)
 {

@@ -102,6 +102,11 @@ static inline bool config_keeps_fpr(const struct config *c, double error)
 bool config_choose_k(struct config *c, double (*error_of)(uint64_t k), uint64_t fallback,
                      struct weir_error *error);
 
+/* For plan(): does a window leave an error worth having? With a window too large
+ * for its memory a filter fills up, takes every key for seen, and so nothing in:
+ * its window never moves on. */
+bool config_window_fits(const struct config *c, double reached, struct weir_error *error);
+
 /* For plan(): the refusal "fpr=0.001: bloom with k=2 settles at 0.01, ...". */
 bool config_refuse_fpr(const struct config *c, double reached, const char *advice,
                        struct weir_error *error);

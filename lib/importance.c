@@ -118,9 +118,14 @@ static uint32_t by_range(const struct importance *imp, uint32_t value, uint32_t 
     return share(value - imp->lo, (uint64_t)imp->hi - imp->lo + 1, top);
 }
 
-static uint32_t bit_length(uint32_t value)
+/* The number of bits, 0 to 32, in steps of a 32nd by the five bits that follow
+ * the first. */
+static uint32_t by_log(uint32_t value, uint32_t top)
 {
-    return value ? 32 - (uint32_t)__builtin_clz(value) : 0;
+    uint32_t length = value ? 32 - (uint32_t)__builtin_clz(value) : 0;
+    uint32_t next = value ? value << (32 - length) >> 26 & 31 : 0;
+
+    return share(32 * length + next, 32 * 33, top);
 }
 
 uint32_t importance_class(const struct importance *imp, const struct sample *s, uint32_t value,
@@ -132,7 +137,7 @@ uint32_t importance_class(const struct importance *imp, const struct sample *s, 
     case IMPORTANCE_CAPPED:
         return by_cap(s, value, top);
     case IMPORTANCE_LOG:
-        return share(bit_length(value), 33, top);
+        return by_log(value, top);
     case IMPORTANCE_RANGE:
         return by_range(imp, value, top);
     default:

@@ -2,7 +2,7 @@
  *
  *   none        all alike: of the top class
  *   range       linear over a declared lo-hi; what lies outside is cut off
- *   log         by the number of bits of the value
+ *   log         by its logarithm
  *   percentile  by rank among the recent arrivals
  *   capped      linear from 0 to the recent 90th percentile, all above in M
  *

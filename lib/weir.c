@@ -164,7 +164,7 @@ enum weir_status weir_merge(weir *into, const weir *from, struct weir_error *err
     if (!into->ops->merge)
         return error_say(error, WEIR_UNSUPPORTED, into->ops->about.name,
                          " filters cannot be merged: what one forgot depends on all it saw;"
-                         " bloom, counting, sbf and the ibf ones can",
+                         " bloom, counting, sbf, weir and the ibf ones can",
                          NULL);
     if (config_differ(&into->config, &from->config, a, b))
         return error_say(error, WEIR_MISMATCH, "the filters differ: ", a, " and ", b,

@@ -96,8 +96,10 @@ static void run_huge(const struct weir_ops *ops)
 {
     weir *w = open_huge(ops);
 
-    if (!w)
-        skip(); /* a machine of too little memory */
+    if (!w) { /* a machine of too little memory; skip() would say "not ok" in TAP */
+        print_message("# %s is left out: there is no memory for it\n", ops->about.name);
+        return;
+    }
     lay_out(w);
     for (uint64_t i = 0; i < ARRIVALS; i++) {
         struct weir_key key = numbered(w, i);

@@ -241,9 +241,10 @@ static void law_filters_that_cannot_be_merged_say_so(const struct variant *v)
 
     if (merges(v) || keeps_lists(v->name))
         return;
-    strcat(strcat(expected, v->name),
-           " filters cannot be merged: what one forgot depends on all it saw; bloom, counting, sbf "
-           "and the ibf ones can");
+    strcat(
+        strcat(expected, v->name),
+        " filters cannot be merged: what one forgot depends on all it saw; bloom, counting, sbf, "
+        "weir and the ibf ones can");
     assert_not_merged(v->sentence, v->sentence, WEIR_UNSUPPORTED, expected);
 }
 

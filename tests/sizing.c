@@ -196,7 +196,7 @@ static uint64_t round_and_round(struct rng *r, uint64_t i)
 
 static const char *const windows[] = {
     "two-buffer window=100",
-    "two-buffer window=100 memory=64", /* hopelessly full, and it still holds */
+    "two-buffer window=100 memory=64", /* nearly full, and it still holds */
     "two-buffer window=1 memory=1K",
     "two-buffer window=777 fpr=1e-6",
     "two-buffer memory=4K k=1",
@@ -204,13 +204,33 @@ static const char *const windows[] = {
     "weir window=1 memory=64K",
     "weir window=333 memory=64K",
     "apbf window=100",
-    "apbf window=100 memory=64",
+    "apbf window=100 memory=128", /* nearly full */
     "apbf window=100 slices=7 fpr=1e-4",
     "apbf window=1 memory=1K",
     "apbf window=777 fpr=1e-6",
-    "apbf window=700 k=1 slices=1 memory=64",
+    "apbf window=70 k=1 slices=1 memory=64",
     "apbf memory=4K k=32 slices=96",
 };
+
+static void a_window_that_would_fill_the_filter_is_refused(void **state)
+{
+    static const char *const filters[] = {"two-buffer", "apbf"};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        char sentence[SENTENCE], expected[SENTENCE];
+        struct weir_error error;
+        weir *w;
+
+        snprintf(sentence, sizeof sentence, "%s memory=64 window=10k", filters[i]);
+        snprintf(expected, sizeof expected,
+                 "%s cannot keep window= in this memory: it would take almost every key for seen; "
+                 "give it more memory or a smaller window",
+                 filters[i]);
+        assert_int_equal(weir_open(&w, sentence, &error), WEIR_BAD_CONFIG);
+        assert_string_equal(error.text, expected);
+    }
+}
 
 static void the_last_window_records_are_seen_for_certain(void **state)
 {
@@ -298,6 +318,7 @@ int main(void)
         cmocka_unit_test(a_given_k_is_kept_and_paid_for),
         cmocka_unit_test(counting_needs_as_many_cells_as_bloom_bits),
         cmocka_unit_test(bloom_errs_as_the_lecture_says),
+        cmocka_unit_test(a_window_that_would_fill_the_filter_is_refused),
         cmocka_unit_test(the_last_window_records_are_seen_for_certain),
         cmocka_unit_test(what_is_older_is_forgotten),
         cmocka_unit_test(windows_are_sized_by_memory_or_fpr),

@@ -110,7 +110,6 @@ void batch_reset(struct batch *b)
     b->n = 0;
     b->used = 0;
     b->bads = 0;
-    b->skipped = 0;
     b->dealt = false;
     b->failed = false;
     b->name = NULL;

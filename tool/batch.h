@@ -29,11 +29,10 @@ struct batch {
     uint64_t read_at; /* when: milliseconds since 1970 */
 
     char *data;
-    size_t room;      /* bytes that data can hold, MARGIN apart */
-    size_t used;      /* bytes of whole records, from the start of data */
-    uint32_t n;       /* records */
-    uint32_t *ends;   /* ends[0]: just before the first record; ends[i + 1]: of record i */
-    uint64_t skipped; /* records too long to be here at all */
+    size_t room;    /* bytes that data can hold, MARGIN apart */
+    size_t used;    /* bytes of whole records, from the start of data */
+    uint32_t n;     /* records */
+    uint32_t *ends; /* ends[0]: just before the first record; ends[i + 1]: of record i */
 
     const char *name; /* of the file, NULL if none was open; in the list it is number: */
     uint32_t file;

@@ -25,17 +25,19 @@ int cmd_ask(const struct options *o)
     struct tally tally = {0};
     int status = EXIT_ERROR;
 
-    told.emit = EMIT_ALL; /* each record with its answer */
+    if (!o->count_only)
+        told.emit = EMIT_ALL; /* each record with its answer */
     if (path && files_there(o) && store_load(&stored, path)) {
         struct job job = {.options = &told,
                           .files = o->operand + 1,
                           .count = o->operands - 1,
                           .shards = &stored.shards,
                           .judge = judge_by_asking,
+                          .passes = WEIR_SEEN, /* are counted */
                           .mute = o->quiet};
 
         status = flow_run(&job, &tally);
-        if (status == EXIT_FINE && o->quiet && tally.seen < tally.records)
+        if (status == EXIT_FINE && o->quiet && (tally.records == 0 || tally.seen < tally.records))
             status = EXIT_ANSWER_NO;
     }
     shards_close(&stored.shards);

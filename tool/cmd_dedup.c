@@ -1,5 +1,6 @@
 /* cmd_dedup.c - weir dedup: pass each record the first time its key is seen. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -49,13 +50,26 @@ static bool same_records(const struct options *o, const struct stored *s)
 static bool same_shards(const struct options *o, const struct stored *s)
 {
     return !o->shards || o->shards == s->shards.count ||
-           fail("%s was saved in %u shards; give --shards %u, or remove the file to start anew",
-                o->state, s->shards.count, s->shards.count) == 0;
+           fail("%s was saved with --shards %u; give the same, or remove the file to start anew",
+                o->state, s->shards.count) == 0;
+}
+
+/* An empty file, a log: more likely a slip than a damaged state. */
+static bool looks_like_state(const char *path)
+{
+    char head[4] = "";
+    FILE *file = fopen(path, "rb");
+    bool ours = !file || (fread(head, 1, 4, file) == 4 && memcmp(head, "WEIR", 4) == 0);
+
+    if (file)
+        fclose(file);
+    return ours ||
+           fail("%s is not a state file; name another, or remove it to start anew", path) == 0;
 }
 
 static bool load(const struct options *o, struct stored *s)
 {
-    if (!store_load(s, o->state))
+    if (!looks_like_state(o->state) || !store_load(s, o->state))
         return false;
     if (!s->has_state)
         return fail("%s is a filter file, not a state file; 'weir filter --invert' passes what it "

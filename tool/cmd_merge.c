@@ -10,8 +10,8 @@ static bool merge_file(struct shards *into, const char *path, const char *first)
     bool ok = store_load(&other, path);
 
     if (ok && other.shards.count != into->count)
-        ok = fail("%s has %u shards, %s has %u; only filters of one configuration and seed can be "
-                  "merged",
+        ok = fail("%s was made with --shards %u, %s with %u; only filters of one configuration and "
+                  "seed can be merged",
                   first, into->count, path, other.shards.count) == 0;
     for (uint32_t i = 0; ok && i < into->count; i++)
         if (weir_merge(into->w[i], other.shards.w[i], &error) != WEIR_OK)

@@ -25,6 +25,7 @@ struct command {
     const char *does;     /* one line */
     unsigned takes;
     int (*run)(const struct options *o);
+    const char *more; /* lines that help has before the options; may be NULL */
 };
 
 /* NULL if there is none of that name. */

@@ -12,7 +12,12 @@
 
 #define MARKS 1024
 
-static void quote(struct csv_scan *s, size_t at)
+size_t csv_mark(const char *data, size_t size)
+{
+    return size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
+static void quote(struct csv_scan *s, const char *data, size_t at)
 {
     if (s->quoted) {
         s->quoted = false;
@@ -21,7 +26,7 @@ static void quote(struct csv_scan *s, size_t at)
     } else if (s->closed && at == s->close + 1) {
         s->quoted = true; /* a doubled quote */
         s->closed = false;
-    } else if (!s->closed && at == s->field) {
+    } else if (!s->closed && at == s->field + csv_mark(data + s->field, at - s->field)) {
         s->quoted = true;
     } else {
         s->fault = s->closed ? "text after a closing quote" : "a quote inside an unquoted field";
@@ -56,7 +61,7 @@ static void step(struct csv_scan *s, struct batch *b, size_t at, bool skip)
     s->at = at + 1;
     if (!s->fault) {
         if (c == '"')
-            quote(s, at);
+            quote(s, b->data, at);
         else if (!s->quoted)
             end_field(s, b->data, at);
     }

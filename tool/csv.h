@@ -6,6 +6,10 @@
 
 #include "batch.h"
 
+/* Bytes of the mark that some programs put before the first field of a file
+ * (EF BB BF); 0 if there is none. */
+size_t csv_mark(const char *data, size_t size);
+
 /* Where the search for record ends stands; zero at the start of a record. */
 struct csv_scan {
     size_t at;         /* next byte to look at */

@@ -55,6 +55,8 @@ uint32_t fields_of(const struct picker *p, struct arena *a, const char *record, 
     const char *at = record, *end = record + size;
     uint32_t number = 0;
 
+    if (p->way == PICK_CSV)
+        at += csv_mark(record, size);
     while (at && number < p->widest) {
         struct weir_bytes field = next_field(p, &at, end);
 
@@ -73,7 +75,7 @@ uint32_t fields_of(const struct picker *p, struct arena *a, const char *record, 
 uint32_t fields_find(const struct picker *p, struct arena *a, const char *record, size_t size,
                      const char *text)
 {
-    const char *at = record, *end = record + size;
+    const char *at = record + csv_mark(record, size), *end = record + size;
 
     for (uint32_t number = 1; at; number++) {
         struct weir_bytes field = next_field(p, &at, end);

@@ -61,8 +61,11 @@ static enum read_result do_read(void *context, struct batch *b)
     enum read_result result = read_batch(&f->reader, b);
 
     b->read_at = milliseconds();
-    pick_learn(&f->picker, f->reader.header, f->reader.header_size, b);
-    return b->failed ? READ_BATCH : result;
+    if (!pick_learn(&f->picker, f->reader.header, f->reader.header_size, b)) {
+        f->headed = true; /* a header nobody knew is not passed */
+        return READ_BATCH;
+    }
+    return result;
 }
 
 static void do_prepare(void *context, struct batch *b)
@@ -125,7 +128,7 @@ static void count(struct flow *f, const struct batch *b)
     }
     f->tally.records += b->n - none;
     f->tally.seen += seen;
-    f->tally.skipped += none + b->skipped;
+    f->tally.skipped += none;
     f->tally.bytes += b->used;
     f->unsaved += b->n;
     if (b->name)
@@ -236,24 +239,20 @@ static bool do_rest(void *context)
 
 /* ---- opening ---- */
 
-/* An output that is an input too would be emptied, or never end. */
+/* An output that is an input too would be emptied, or never end; a filter saved
+ * there would replace it. */
 static bool apart(const struct flow *f)
 {
     const struct options *o = f->job->options;
-    struct stat out, in;
+    struct stat out;
 
-    if (f->job->mute || (o->output ? stat(o->output, &out) : fstat(1, &out)) != 0 ||
-        !S_ISREG(out.st_mode))
-        return true;
-    for (uint32_t i = 0; i < f->reader.count; i++) {
-        const char *file = f->reader.files[i];
-
-        if ((strcmp(file, "-") ? stat(file, &in) : fstat(0, &in)) == 0 && in.st_dev == out.st_dev &&
-            in.st_ino == out.st_ino)
-            return fail("%s is input and output at once; write to another file and rename it",
-                        input_name(file)) == 0;
-    }
-    return true;
+    if (!f->job->mute && (o->output ? stat(o->output, &out) : fstat(1, &out)) == 0 &&
+        S_ISREG(out.st_mode) && inputs_hold(f->reader.files, f->reader.count, &out))
+        return false;
+    if (f->job->stateful && o->output && strcmp(o->output, f->job->save) == 0)
+        return fail("%s cannot be output and state at once; name two files", o->output) == 0;
+    return !f->job->save || stat(f->job->save, &out) != 0 || !S_ISREG(out.st_mode) ||
+           !inputs_hold(f->reader.files, f->reader.count, &out);
 }
 
 static bool same_input(struct flow *f, const struct state *s)
@@ -308,7 +307,7 @@ static bool open_stages(struct flow *f)
     bool waits;
 
     read_open(&f->reader, o, j->files, (uint32_t)j->count);
-    if (!pick_open(&f->picker, o) || !apart(f) ||
+    if (!pick_open(&f->picker, o) || !apart(f) || (j->save && !store_writable(j->save)) ||
         !write_open(&f->writer, o, (uint8_t)j->passes, j->mute || o->count_only))
         return false;
     progress_open(&f->progress, o, f->reader.total);
@@ -355,6 +354,7 @@ static int finish(struct flow *f)
     if (!write_close(&f->writer) || f->writer.error)
         return refuse_output(f);
     f->tally.passed = f->writer.passed;
+    f->tally.skipped += f->reader.skipped;
     f->tally.seconds = now() - f->progress.started;
     if (f->failed && *f->failure)
         fail("%s", f->failure);

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "say.h"
+
 const char *input_name(const char *file)
 {
     return strcmp(file, "-") == 0 ? "standard input" : file;
@@ -38,4 +40,17 @@ ssize_t input_before(const char *file, uint64_t offset, char *bytes, size_t size
     if (fd > 0)
         close(fd);
     return got == (ssize_t)n ? got : -1;
+}
+
+bool inputs_hold(char *const *files, uint32_t count, const struct stat *out)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct stat in;
+        int failed = strcmp(files[i], "-") == 0 ? fstat(0, &in) : stat(files[i], &in);
+
+        if (!failed && in.st_dev == out->st_dev && in.st_ino == out->st_ino)
+            return fail("%s is input and output at once; write to another file and rename it",
+                        input_name(files[i])) != 0;
+    }
+    return false;
 }

@@ -2,7 +2,9 @@
 #ifndef WEIR_INPUTS_H
 #define WEIR_INPUTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /* The name to use in messages. */
@@ -14,5 +16,8 @@ uint64_t inputs_size(char *const *files, uint32_t count);
 /* Up to size bytes that stand before an offset of a regular file; returns how
  * many, -1 if it cannot be read. */
 ssize_t input_before(const char *file, uint64_t offset, char *bytes, size_t size);
+
+/* Is a file to be written one of them? True after a sentence that says which. */
+bool inputs_hold(char *const *files, uint32_t count, const struct stat *out);
 
 #endif

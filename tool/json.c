@@ -65,6 +65,16 @@ static bool text_of(const json_t *value, struct arena *a, struct weir_bytes *out
     return true;
 }
 
+/* What jansson cannot hold may be JSON all the same. */
+static const char *reproach(const json_error_t *error)
+{
+    enum json_error_code code = json_error_code(error);
+
+    return code == json_error_numeric_overflow || code == json_error_stack_overflow
+               ? "JSON beyond what can be read: "
+               : "not JSON: ";
+}
+
 static const char *said(struct arena *a, const char *before, const char *text)
 {
     size_t size = strlen(before) + strlen(text) + 1;
@@ -84,7 +94,7 @@ const char *json_fields_of(const struct picker *p, struct arena *a, const char *
     const char *fault = NULL;
 
     if (!root)
-        return said(a, "not JSON: ", error.text);
+        return said(a, reproach(&error), error.text);
     for (uint32_t i = 0; i < p->columns && !fault; i++) {
         const json_t *value = follow(root, p->column[i].name);
 

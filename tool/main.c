@@ -1,5 +1,6 @@
 /* main.c - weir(1): find the command, read its options, run it. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,27 +12,47 @@
 #define PASSES (TAKES_RECORDS | TAKES_OUTPUT | TAKES_THREADS | TAKES_STATS | TAKES_QUIET)
 #define CHANGES (TAKES_RECORDS | TAKES_THREADS | TAKES_STATS | TAKES_QUIET)
 
+#define DEDUP_MORE                                                                                 \
+    "  weir dedup access.log                    each line once\n"                                  \
+    "  weir dedup --csv -k email users.csv      each address once\n"                               \
+    "  weir dedup --state seen.weir today.log   what no run before has passed\n"
+#define BUILD_MORE "  weir build -o bad.weir hosts.txt         a set of lines\n"
+#define FILTER_MORE                                                                                \
+    "  weir filter bad.weir -k 3 proxy.log      records whose third field is in the set\n"         \
+    "  weir filter --keys hosts.txt proxy.log   the set made on the fly\n"
+#define ASK_MORE                                                                                   \
+    "  echo example.org | weir ask bad.weir     prints seen or new before each key\n"              \
+    "  echo example.org | weir ask -q bad.weir  exit status 0 if all keys were seen, else 1\n"
+#define EVAL_MORE                                                                                  \
+    "  weir eval -a weir,bloom,sbf -m 1M,16M access.log       which errs how often on this log\n"  \
+    "  weir eval --synthetic uniform:n=1M,distinct=60% -m 1M  all filters on a stream of 'weir "   \
+    "gen'\n"
+#define GEN_MORE                                                                                   \
+    "  weir gen uniform:n=1M,distinct=60%                   every key as likely\n"                 \
+    "  weir gen zipf:n=1M,universe=100k,alpha=1.1,seed=7    few keys come often\n\n"               \
+    "Other parameters: fresh=30%, importance=1-50, bias=direct|inverse|none, length=19.\n"
+
 static const struct command commands[] = {
     {"dedup", "[OPTIONS] [FILE...]", "Pass each record the first time its key is seen",
-     TAKES_FILTER | TAKES_STATE | PASSES, cmd_dedup},
+     TAKES_FILTER | TAKES_STATE | PASSES, cmd_dedup, DEDUP_MORE},
     {"build", "-o F [OPTIONS] [FILE...]", "Make a filter file from keys",
-     TAKES_FILTER | TAKES_FILE | CHANGES, cmd_build},
+     TAKES_FILTER | TAKES_FILE | CHANGES, cmd_build, BUILD_MORE},
     {"filter", "[OPTIONS] F|--keys KEYFILE [FILE...]", "Pass the records whose key is in a filter",
-     TAKES_FILTER | TAKES_KEYS | PASSES, cmd_filter},
+     TAKES_FILTER | TAKES_KEYS | PASSES, cmd_filter, FILTER_MORE},
     {"ask", "[OPTIONS] F [FILE...]", "Say for each key whether a filter has seen it", PASSES,
-     cmd_ask},
-    {"add", "[OPTIONS] F [FILE...]", "Add keys to a filter file", CHANGES, cmd_add},
+     cmd_ask, ASK_MORE},
+    {"add", "[OPTIONS] F [FILE...]", "Add keys to a filter file", CHANGES, cmd_add, NULL},
     {"forget", "[OPTIONS] F [FILE...]", "Take keys out of a filter file that can forget", CHANGES,
-     cmd_forget},
-    {"info", "[--json] F", "Describe a filter or state file", TAKES_JSON, cmd_info},
+     cmd_forget, NULL},
+    {"info", "[--json] F", "Describe a filter or state file", TAKES_JSON, cmd_info, NULL},
     {"merge", "-o F A B...", "Join filter files of one configuration and seed",
-     TAKES_FILE | TAKES_QUIET, cmd_merge},
+     TAKES_FILE | TAKES_QUIET, cmd_merge, NULL},
     {"eval", "[OPTIONS] [FILE...|--synthetic SPEC]", "Measure the errors of filters on a stream",
-     TAKES_FILTER | TAKES_RECORDS | TAKES_STATS | TAKES_QUIET | TAKES_TRUTH, cmd_eval},
-    {"gen", "SPEC", "Print a stream to try things on", 0, cmd_gen},
-    {"list", "", "List the filters and their knobs", 0, cmd_list},
-    {"help", "[COMMAND]", "Tell how to use a command", 0, cmd_help},
-    {"version", "", "Print the version", 0, cmd_version},
+     TAKES_FILTER | TAKES_RECORDS | TAKES_STATS | TAKES_QUIET | TAKES_TRUTH, cmd_eval, EVAL_MORE},
+    {"gen", "SPEC", "Print a stream to try things on", 0, cmd_gen, GEN_MORE},
+    {"list", "[NAME]", "List the filters and their knobs", 0, cmd_list, NULL},
+    {"help", "[COMMAND]", "Tell how to use a command", 0, cmd_help, NULL},
+    {"version", "", "Print the version", 0, cmd_version, NULL},
 };
 
 #define COMMANDS (sizeof commands / sizeof *commands)
@@ -104,6 +125,15 @@ static int finish(int status)
     return status;
 }
 
+/* A closed standard stream must not be the number of a file that is opened
+ * later. What takes its place fails when it is used, as a closed one does. */
+static void occupy_streams(void)
+{
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char **argv)
 {
     struct options o = {.max_record = 64 << 20,
@@ -113,6 +143,7 @@ int main(int argc, char **argv)
     bool done = false;
     int status;
 
+    occupy_streams();
     if (argc < 2) {
         cmd_help(&o);
         return finish(EXIT_ERROR);

@@ -23,6 +23,7 @@ struct option_row {
     const char *help;
     bool (*read)(struct options *o, const char *value); /* NULL: a text or switch at: */
     size_t at;
+    const char *fits; /* what takes does not tell, where a value does not fit */
 };
 
 /* ---- readers of values; false: the value does not fit ---- */
@@ -136,6 +137,7 @@ static bool read_stats(struct options *o, const char *value)
 static bool read_checkpoint(struct options *o, const char *value)
 {
     o->checkpoint_seconds = 0;
+    o->checkpoint = true;
     return (read_seconds(value, &o->checkpoint_seconds) && o->checkpoint_seconds > 0) ||
            (read_count(value, &o->checkpoint_records) && o->checkpoint_records > 0);
 }
@@ -177,44 +179,47 @@ static bool read_permutations(struct options *o, const char *value)
 
 /* ---- the table ---- */
 
+_Static_assert(SHARDS_MAX == 256, "the table says so");
+
 #define AT(member) .at = offsetof(struct options, member)
 
 /* clang-format off */
 static const struct option_row rows[] = {
-    {"algorithm", 'a', "NAME", TAKES_FILTER, "the filter; 'weir list' shows them (eval: a,b,...)", read_algorithm, 0},
-    {"memory", 'm', "SIZE", TAKES_FILTER, "memory of the filter: 64M (default), 1G (eval: 1M,1G,...)", read_memory, 0},
+    {"algorithm", 'a', "NAME", TAKES_FILTER, "the filter; 'weir list' shows them (eval: a,b,...)", .read = read_algorithm},
+    {"memory", 'm', "SIZE", TAKES_FILTER, "memory of the filter: 64M (default), 1G (eval: 1M,1G,...)", .read = read_memory},
     {"fpr", 'e', "RATE", TAKES_FILTER, "ceiling of false positives: 0.01, 1%", NULL, AT(fpr)},
-    {"set", 'S', "KNOB=VALUE", TAKES_FILTER, "any knob of the filter; may be repeated", read_set, 0},
+    {"set", 'S', "KNOB=VALUE", TAKES_FILTER, "any knob of the filter; may be repeated", .read = read_set},
     {"seed", 0, "NUMBER", TAKES_FILTER, "seed of hashing and chance: same seed, same result", NULL, AT(seed)},
     {"key", 'k', "FIELD", TAKES_RECORDS, "the key: 2, 1,3, a column's name, /json/pointer (default: whole record)", NULL, AT(key)},
     {"importance", 'i', "FIELD", TAKES_RECORDS, "how much a record matters: a field, as for --key", NULL, AT(importance)},
-    {"csv", 0, NULL, TAKES_RECORDS, "records are CSV (RFC 4180)", read_csv, 0},
-    {"tsv", 0, NULL, TAKES_RECORDS, "fields are separated by tabs", read_tsv, 0},
-    {"jsonl", 0, NULL, TAKES_RECORDS, "each line is a JSON text", read_jsonl, 0},
-    {"delimiter", 'd', "C", TAKES_RECORDS, "fields are separated by this character", read_delimiter, 0},
+    {"csv", 0, NULL, TAKES_RECORDS, "records are CSV (RFC 4180)", .read = read_csv},
+    {"tsv", 0, NULL, TAKES_RECORDS, "fields are separated by tabs", .read = read_tsv},
+    {"jsonl", 0, NULL, TAKES_RECORDS, "each line is a JSON text", .read = read_jsonl},
+    {"delimiter", 'd', "C", TAKES_RECORDS, "fields are separated by this character", .read = read_delimiter, .fits = "one byte, or \\t"},
     {"null", 'z', NULL, TAKES_RECORDS, "records end with NUL, not with a line break", NULL, AT(nul)},
     {"header", 0, NULL, TAKES_RECORDS, "the first record of each file is a header: passed, not counted", NULL, AT(header)},
     {"ignore-case", 0, NULL, TAKES_RECORDS, "upper and lower case are the same", NULL, AT(ignore_case)},
-    {"max-record", 0, "SIZE", TAKES_RECORDS, "longest record (64M)", read_max_record, 0},
-    {"on-error", 0, "stop|skip", TAKES_RECORDS, "at a malformed record (stop)", read_on_error, 0},
-    {"emit", 0, "unique|duplicates|all", TAKES_STATE, "records to pass; all: each tagged new or seen", read_emit, 0},
+    {"max-record", 0, "SIZE", TAKES_RECORDS, "longest record (64M)", .read = read_max_record, .fits = "a size up to 1G, such as 64K or 256M"},
+    {"on-error", 0, "stop|skip", TAKES_RECORDS, "at a malformed record (stop)", .read = read_on_error},
+    {"emit", 0, "unique|duplicates|all", TAKES_STATE, "records to pass; all: each tagged new or seen", .read = read_emit},
     {"invert", 0, NULL, TAKES_KEYS, "pass the records whose key is not in the filter", NULL, AT(invert)},
     {"keys", 0, "FILE", TAKES_KEYS, "build the filter from this file of keys, one per line", NULL, AT(keys)},
     {"strict", 0, "KEYFILE", TAKES_KEYS, "confirm each hit in this file of keys: nothing false passes", NULL, AT(strict)},
     {"count-only", 0, NULL, TAKES_OUTPUT, "print only how many records would pass", NULL, AT(count_only)},
-    {"output", 'o', "FILE", TAKES_OUTPUT | TAKES_FILE, "write here instead of to standard output", NULL, AT(output)},
+    {"output", 'o', "FILE", TAKES_OUTPUT, "write here instead of to standard output", NULL, AT(output)},
+    {"output", 'o', "FILE", TAKES_FILE, "the filter file to write; needed", NULL, AT(output)},
     {"state", 0, "FILE", TAKES_STATE, "remember between runs: load if it is there, save at the end", NULL, AT(state)},
-    {"checkpoint", 0, "30s|1M", TAKES_STATE, "save the state this often too: a time or a count of records (30s)", read_checkpoint, 0},
+    {"checkpoint", 0, "30s|1M", TAKES_STATE, "save the state this often too: a time or a count of records (30s)", .read = read_checkpoint},
     {"resume", 0, NULL, TAKES_STATE, "go on in the input files where the state stopped", NULL, AT(resume)},
     {"synthetic", 0, "SPEC", TAKES_TRUTH, "a stream of 'weir gen' instead of files", NULL, AT(synthetic)},
-    {"truth-memory", 0, "SIZE", TAKES_TRUTH, "most that exact truth may take (4G)", read_truth_memory, 0},
-    {"format", 0, "table|tsv|json", TAKES_TRUTH, "how to print (table)", read_table, 0},
+    {"truth-memory", 0, "SIZE", TAKES_TRUTH, "most that exact truth may take (4G)", .read = read_truth_memory},
+    {"format", 0, "table|tsv|json", TAKES_TRUTH, "how to print (table)", .read = read_table},
     {"by-importance", 0, NULL, TAKES_TRUTH, "a row per filter and importance, or tenth of it", NULL, AT(by_importance)},
-    {"curve", 0, "N", TAKES_TRUTH, "N rows per filter, over the stream", read_curve, 0},
-    {"permutations", 0, "N", TAKES_TRUTH, "average over N shuffled orders of the stream", read_permutations, 0},
-    {"threads", 'j', "N", TAKES_THREADS | TAKES_TRUTH, "work with N threads, on as many shards (eval: filters)", read_threads, 0},
-    {"shards", 0, "N", TAKES_THREADS, "number of shards, apart from the threads", read_shards, 0},
-    {"stats", 0, "text|json|none", TAKES_STATS, "report to standard error (text on a terminal, else none)", read_stats, 0},
+    {"curve", 0, "N", TAKES_TRUTH, "N rows per filter, over the stream", .read = read_curve, .fits = "a number from 1 to 10000"},
+    {"permutations", 0, "N", TAKES_TRUTH, "average over N shuffled orders of the stream", .read = read_permutations, .fits = "a number from 1 to 10000"},
+    {"threads", 'j', "N", TAKES_THREADS | TAKES_TRUTH, "work with N threads, on as many shards (eval: filters)", .read = read_threads, .fits = "a number from 1 to 256"},
+    {"shards", 0, "N", TAKES_THREADS, "number of shards, apart from the threads", .read = read_shards, .fits = "a number from 1 to 256"},
+    {"stats", 0, "text|json|none", TAKES_STATS, "report to standard error (text on a terminal, else none)", .read = read_stats},
     {"json", 0, NULL, TAKES_JSON, "print JSON", NULL, AT(json)},
     {"quiet", 'q', NULL, TAKES_QUIET, "no progress bar, no report, no notes", NULL, AT(quiet)},
 };
@@ -264,7 +269,8 @@ static int set_option(struct options *o, const struct option_row *row, const cha
 
     if (row->read)
         return row->read(o, value) ? 0
-               : value ? fail("--%s %s does not fit: it takes %s", row->name, value, row->takes)
+               : value             ? fail("--%s %s does not fit: it takes %s", row->name, value,
+                              row->fits ? row->fits : row->takes)
                        : fail("--%s does not go with another format of records", row->name);
     if (row->takes)
         *(const char **)(void *)(base + row->at) = value;
@@ -331,6 +337,8 @@ static int check(const struct options *o)
 {
     if (o->resume && !o->state)
         return fail("--resume needs --state FILE, which says where to go on");
+    if (o->checkpoint && !o->state)
+        return fail("--checkpoint needs --state FILE, where it is saved");
     if (o->nul && o->format == FORMAT_CSV)
         return fail("-z does not go with --csv: CSV records end with line breaks");
     if (o->header && o->format == FORMAT_JSONL)
@@ -380,6 +388,8 @@ void options_print(const char *command)
     const struct command *c = command_find(command);
 
     printf("usage: weir %s%s%s\n\n%s.\n", c->name, *c->operands ? " " : "", c->operands, c->does);
+    if (c->more)
+        printf("\n%s", c->more);
     if (c->takes)
         printf("\noptions:\n");
     for (int i = 0; i < ROWS; i++) {

@@ -43,6 +43,7 @@ struct options {
     enum stats_style stats;
 
     const char *state;
+    bool checkpoint;           /* one was asked for */
     double checkpoint_seconds; /* 0: not by time */
     uint64_t checkpoint_records;
     bool resume;

@@ -9,6 +9,8 @@
 #include "say.h"
 #include "units.h"
 
+#define HEADER_SHOWN 400
+
 /* ---- what -k and -i ask for ---- */
 
 static bool add_column(struct picker *p, const char *word, size_t size, const char *option)
@@ -114,23 +116,26 @@ static bool pick_header(struct picker *p, const char *header, size_t size)
         c->number = fields_find(p, &scratch, header, size, c->name);
         found = c->number > 0;
         if (!found)
-            fail("there is no column '%s'; the header is: %.*s", c->name, (int)size, header);
+            fail("there is no column '%s'; the header is: %.*s%s", c->name,
+                 (int)(size < HEADER_SHOWN ? size : HEADER_SHOWN), header,
+                 size > HEADER_SHOWN ? "..." : "");
     }
     arena_close(&scratch);
     find_widest(p);
     return found;
 }
 
-void pick_learn(struct picker *p, const char *header, size_t size, struct batch *b)
+bool pick_learn(struct picker *p, const char *header, size_t size, struct batch *b)
 {
     if (p->learnt || !header)
-        return;
+        return true;
     p->learnt = true;
     if (pick_header(p, header, size))
-        return;
+        return true;
     b->failed = true;
     b->n = 0;
     b->failure[0] = '\0'; /* it has been said */
+    return false;
 }
 
 /* ---- a batch ---- */
@@ -222,7 +227,7 @@ static void pick_fields(const struct picker *p, struct batch *b, uint32_t i)
     else if (!join(p, &b->arena, field, &b->key[i]))
         batch_fault(b, i, false, "memory is short");
     if (p->important && !read_importance(field[p->keys], &b->importance[i]))
-        batch_fault(b, i, p->skip, "the importance '%.*s' is not a number",
+        batch_fault(b, i, p->skip, "the importance '%.*s' is not a number of 0 or more",
                     (int)(field[p->keys].size < 40 ? field[p->keys].size : 40),
                     (const char *)field[p->keys].data);
 }

@@ -34,8 +34,8 @@ bool pick_open(struct picker *p, const struct options *o);
 void pick_close(struct picker *p);
 
 /* Find the columns given by name, once there is a header (NULL: not yet). Where
- * one is missing, the batch fails after a sentence. */
-void pick_learn(struct picker *p, const char *header, size_t size, struct batch *b);
+ * one is missing: false, after a sentence, and the batch has failed. */
+bool pick_learn(struct picker *p, const char *header, size_t size, struct batch *b);
 
 /* Fill the columns key, importance and bad. Any thread. */
 void pick_batch(const struct picker *p, struct batch *b);

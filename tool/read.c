@@ -135,7 +135,7 @@ static void finish(struct reader *r, struct batch *b, size_t *scanned, size_t *f
 {
     r->ended = true;
     if (*filled == 0) {
-        b->skipped += r->dropping;
+        r->skipped += r->dropping;
         r->dropping = false;
         return;
     }
@@ -204,7 +204,7 @@ static void end_drop(struct reader *r, struct batch *b)
     if (r->options->format == FORMAT_CSV)
         return; /* it is marked bad */
     remove_first(b);
-    b->skipped++;
+    r->skipped++;
     r->line++;
 }
 

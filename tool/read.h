@@ -26,8 +26,9 @@ struct reader {
     uint64_t offset, line;      /* of the first byte in rest */
     char *rest;                 /* bytes read but not yet in a batch */
     size_t rest_size, rest_room;
-    bool dropping; /* in a record that is too long, to be skipped */
-    bool padded;   /* the last byte of the file is a delimiter of ours */
+    bool dropping;    /* in a record that is too long, to be skipped */
+    uint64_t skipped; /* such records: too long to be in a batch at all */
+    bool padded;      /* the last byte of the file is a delimiter of ours */
     struct csv_scan csv;
 
     char *header; /* first record of the first file, with its delimiter; or NULL */

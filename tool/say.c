@@ -14,6 +14,9 @@ static void say(const char *format, va_list args)
     int n = vsnprintf(line + head, room, format, args);
 
     head += n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
+    for (size_t i = 0; i < head; i++) /* names and records may hold anything */
+        if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
+            line[i] = '?';
     line[head++] = '\n';
     fwrite(line, 1, head, stderr); /* in one piece: others may write there too */
 }

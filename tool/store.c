@@ -272,25 +272,77 @@ static bool refuse(const char *path, const char *temporary, int error)
     return fail("cannot save %s: %s", path, strerror(error)) == 0;
 }
 
+/* Where a save goes. A link is followed, so that it stays one; what is neither
+ * a file nor absent (a device, a pipe) is written to and not replaced. */
+struct target {
+    char path[PATH_MAX];
+    char temporary[PATH_MAX];
+    bool there, in_place;
+    struct stat st;
+};
+
+static bool aim(struct target *t, const char *path)
+{
+    if (!realpath(path, t->path))
+        snprintf(t->path, sizeof t->path, "%s", path);
+    t->there = stat(path, &t->st) == 0;
+    t->in_place = t->there && !S_ISREG(t->st.st_mode);
+    if (t->in_place)
+        snprintf(t->path, sizeof t->path, "%s", path);
+    return snprintf(t->temporary, sizeof t->temporary, "%s.tmp", t->path) <
+               (int)sizeof t->temporary ||
+           refuse(path, NULL, ENAMETOOLONG);
+}
+
+/* The new file belongs to whom the old one did, and is as private. */
+static void inherit(int fd, const struct target *t)
+{
+    if (!t->there || t->in_place)
+        return;
+    (void)!fchown(fd, t->st.st_uid, t->st.st_gid);
+    (void)!fchmod(fd, t->st.st_mode & 0777);
+}
+
+bool store_writable(const char *path)
+{
+    static struct target t;
+    char copy[PATH_MAX];
+
+    if (!aim(&t, path))
+        return false;
+    if (t.there && S_ISDIR(t.st.st_mode))
+        return refuse(path, NULL, EISDIR);
+    snprintf(copy, sizeof copy, "%s", t.path);
+    return access(t.in_place ? path : dirname(copy), W_OK) == 0 || refuse(path, NULL, errno);
+}
+
 bool store_save(const char *path, const char *note, const struct shards *shards)
 {
     static struct sink s; /* one save at a time */
-    char temporary[PATH_MAX];
+    static struct target t;
+    const char *made = t.temporary;
+    int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
 
-    if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= (int)sizeof temporary)
-        return refuse(path, NULL, ENAMETOOLONG);
-    s.fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (!aim(&t, path))
+        return false;
+    if (t.in_place)
+        made = NULL;
+    s.fd = open(made ? made : path, flags, 0666);
     if (s.fd < 0)
         return refuse(path, NULL, errno);
     s.error = 0;
     s.used = 0;
+    inherit(s.fd, &t);
     bool ok = write_parts(&s, note, shards);
+    if (!ok && !s.error)
+        s.error = ENOMEM;
     if (close(s.fd) != 0 && ok)
         s.error = errno;
     if (s.error)
-        return refuse(path, temporary, s.error);
-    if (rename(temporary, path) != 0)
-        return refuse(path, temporary, errno);
-    sync_directory(path);
+        return refuse(path, made, s.error);
+    if (made && rename(made, t.path) != 0)
+        return refuse(path, made, errno);
+    if (made)
+        sync_directory(t.path);
     return true;
 }

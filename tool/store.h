@@ -29,8 +29,13 @@ struct stored {
 /* Load a file. False after a sentence on what was wrong. */
 bool store_load(struct stored *s, const char *path);
 
+/* Could a file be saved here? Asked before the work, not after it. False after
+ * a sentence on why not. */
+bool store_writable(const char *path);
+
 /* Replace a file by these filters; at every moment it is complete, the old or
- * the new. note may be empty. */
+ * the new. It keeps owner and mode. A device or pipe is written to instead.
+ * note may be empty. */
 bool store_save(const char *path, const char *note, const struct shards *shards);
 
 void state_write(const struct state *s, char note[NOTE_MAX]);

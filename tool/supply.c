@@ -103,8 +103,7 @@ static enum read_result read_files(struct supply *s, struct batch *b)
 {
     enum read_result result = read_batch(&s->reader, b);
 
-    pick_learn(&s->picker, s->reader.header, s->reader.header_size, b);
-    if (result != READ_BATCH && !b->failed)
+    if (pick_learn(&s->picker, s->reader.header, s->reader.header_size, b) && result != READ_BATCH)
         return result;
     pick_batch(&s->picker, b);
     shards_deal(s->hasher, b, s->weighed);

@@ -67,7 +67,7 @@ static void count(struct trial *t, const struct batch *b)
         t->tally.seen += b->answer[i];
     t->tally.records += n;
     t->tally.bytes += b->used;
-    t->tally.skipped += b->n - n + b->skipped;
+    t->tally.skipped += b->n - n;
 }
 
 static bool do_write(void *context, struct batch *b)
@@ -141,6 +141,7 @@ bool trial_run(struct trial *t)
     progress_open(&t->progress, t->options, supply_total(&t->supply));
     ok = t->options->permutations ? show_orders(t) : show_order(t);
     progress_clear(&t->progress);
+    t->tally.skipped += t->supply.reader.skipped; /* too long to be in a batch */
     t->tally.seconds = now() - t->progress.started;
     return ok;
 }

@@ -68,6 +68,8 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
     double reached = apbf_error((double)s->cells, (double)generation(c), c->k, c->slices);
     if (!config_keeps_fpr(c, reached))
         return config_refuse_fpr(c, reached, "give it more memory or a smaller window", error);
+    if (!config_window_fits(c, reached, error))
+        return false;
     s->lines = (uint32_t)(c->k + 2 * (c->slices / c->k));
     s->registers = 2;
     return true;

@@ -8,9 +8,8 @@
  * only what was shown never makes another key be missed.
  *
  * Price: k cache lines per key, and the bits of a cell times Bloom's memory. */
-#include "filter.h"
+#include "one_array.h"
 #include "sizing.h"
-#include "theory/bloom.h"
 
 #define CELL_DEFAULT 4 /* overflows once in 10^15 cells at the best load */
 
@@ -25,34 +24,9 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
     return true;
 }
 
-static double error_now(const weir *w)
-{
-    struct cells cells = plane(w, 0);
-
-    return bloom_error_at(cells_fill(&cells), w->config.k);
-}
-
-static inline void touch(const weir *w, struct arrival *a)
-{
-    struct cells cells = plane(w, 0);
-
-    for (uint32_t i = 0; i < w->config.k; i++)
-        cells_touch(&cells, a->at[i] = place(a->key, i, cells.n));
-}
-
 static inline void evict(const weir *w, const struct arrival *a)
 {
     (void)w, (void)a; /* never */
-}
-
-static bool probe(const weir *w, const struct arrival *a)
-{
-    struct cells cells = plane(w, 0);
-    bool seen = true;
-
-    for (uint32_t i = 0; i < w->config.k; i++)
-        seen &= cells_get(&cells, a->at[i]) != 0;
-    return seen;
 }
 
 /* Add one to a cell, or take one off; the top is kept in both directions. */

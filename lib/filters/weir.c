@@ -23,8 +23,8 @@
  * What came within the window is seen for certain, unless its line overflowed
  * (which is counted); what is older than the window and a quarter is not.
  *
- * Price: one cache line per key. Bits per remembered key: log2(1/error) + 5 to
- * 5.5; docs/weir-filter.md measures it. */
+ * Price: one cache line per key. Bits per remembered key: log2(1/error) + 4.8
+ * to 5.6; docs/weir-filter.md measures it. */
 #include <string.h>
 
 #include "theory/slots.h"

@@ -6,6 +6,8 @@ import os
 import random
 import subprocess
 
+import pytest
+
 from conftest import EXACT, WEIR, run, unique
 
 
@@ -236,3 +238,11 @@ def test_importance_reaches_the_filter():
     twice = [line for line in keys if out.count(line) == 2]
     important = sum(line.endswith("\t50") for line in twice)
     assert len(twice) > 20 and important < len(twice) / 4, (important, len(twice))
+
+
+@pytest.mark.parametrize("header", ["id,name", '"id",name', '"id","a, b"'])
+def test_a_byte_order_mark_is_no_part_of_the_first_name(header):
+    text = b"\xef\xbb\xbf" + header.encode() + b"\n1,x\n1,y\n2,x\n"
+    result = run("dedup", *EXACT, "--csv", "-k", "id", input=text)
+    assert result.out == b"\xef\xbb\xbf" + header.encode() + b"\n1,x\n2,x\n"
+    assert run("dedup", *EXACT, "--csv", "-k", "2", "--header", input=text).out.count(b"\n") == 3

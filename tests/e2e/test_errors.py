@@ -1,5 +1,6 @@
 """Every wrong call gets one helpful sentence, and nothing before it is lost."""
 import os
+import stat
 import subprocess
 
 import pytest
@@ -46,7 +47,16 @@ WRONG = [
     (["dedup", "--csv", "-z"], "-z does not go with --csv"),
     (["dedup", "--jsonl", "--header"], "--header does not go"),
     (["dedup", "-d", "ab"], "does not fit"),
-    (["dedup", "-j", "0"], "does not fit"),
+    (["dedup", "-j", "0"], "a number from 1 to 256"),
+    (["dedup", "--shards", "1000"], "a number from 1 to 256"),
+    (["dedup", "--max-record", "2G"], "a size up to 1G"),
+    (["dedup", "--checkpoint", "1s"], "--checkpoint needs --state"),
+    (["dedup", "--state", "x", "-o", "x"], "output and state at once"),
+    (["dedup", "--state", "no/where"], "cannot save no/where: No such file"),
+    (["build", "-o", "no/where"], "cannot save no/where: No such file"),
+    (["build", "-o", "."], "cannot save .: Is a directory"),
+    (["dedup", "--state", "/dev/null"], "not a state file"),
+    (["dedup", "two\nlines"], "cannot open two?lines"),
     (["dedup", "-a", "bloom", "-i", "2"], "bloom has no parameter 'importance'"),
     (["dedup", "--max-record", "0"], "does not fit"),
     (["dedup", "nofile"], "cannot open nofile: No such file"),
@@ -108,6 +118,8 @@ BAD = [
     ("-k 2", "a 1\nb 2\nc\nd 4\n", 3, "has 1 field"),
     ("--max-record 4", "aaaa\nb\nccccc\nd\n", 3, "longer than 4 bytes"),
     ("-a ibf-mc -S importance=1-9 --tsv -k 1 -i 2", "a\t1\nb\t2\nc\tx\nd\t1\n", 3, "not a number"),
+    ("-a ibf-mc -S importance=1-9 --tsv -k 1 -i 2", "a\t1\nb\t2\nc\t-3\nd\t1\n", 3, "0 or more"),
+    ("--jsonl -k /k", '{"k":1}\n{"k":2}\n{"k":18446744073709551616}\n{"k":4}\n', 3, "beyond"),
 ]
 
 
@@ -137,6 +149,13 @@ def test_a_record_longer_than_every_buffer(here):
     assert len(run("dedup", "in").out) == 3000005
 
 
+def test_a_long_record_that_comes_in_pieces_is_counted(here):
+    pieces = f"(echo a; head -c 3M /dev/zero; sleep 0.2; echo; sleep 0.2; echo b; head -c 3M /dev/zero) |" \
+             f" '{WEIR}' dedup --max-record 1M --on-error skip --stats json"
+    done = subprocess.run(pieces, shell=True, capture_output=True, timeout=60)
+    assert done.stdout == b"a\nb\n" and b'"skipped": 2' in done.stderr, done.stderr
+
+
 def test_malformed_with_threads_cuts_at_the_same_place(here):
     rows = [f"{i},x" for i in range(100000)]
     rows[77777] = '1"2,x'
@@ -161,7 +180,13 @@ def test_files_of_different_header(here):
 
 
 def test_a_column_that_is_not_there():
-    refused("dedup", "--csv", "-k", "c", input="a,b\n1,2\n", saying=["no column 'c'", "a,b"])
+    result = refused("dedup", "--csv", "-k", "c", input="a,b\n1,2\n", saying=["no column 'c'", "a,b"])
+    assert result.out == b""
+
+
+def test_a_long_header_is_not_told_whole():
+    result = refused("dedup", "--csv", "-k", "c", input="a," * 5000 + "b\n1\n", saying="a,...")
+    assert len(result.err) < 600
 
 
 # ---- output that fails ----
@@ -209,6 +234,67 @@ def test_output_over_the_input_is_refused(here):
     with open("f", "ab") as f:
         refused("dedup", "f", stdout=f, saying="input and output at once")
     assert (here / "f").read_text() == "a\na\n"
+
+
+@pytest.mark.parametrize("command", ["build", "add", "dedup"])
+def test_a_filter_is_not_saved_over_its_keys(command, here):
+    run("dedup" if command == "dedup" else "build", "--state" if command == "dedup" else "-o", "f",
+        "-m", "1K", input="a\n")
+    old = (here / "f").read_bytes()
+    option = {"build": ["-o"], "add": [], "dedup": ["--state"]}[command]
+    refused(command, *option, "f", "f", saying="input and output at once")
+    assert (here / "f").read_bytes() == old
+
+
+# ---- what is not a plain file ----
+
+def device(path, major_minor):
+    try:
+        os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(*major_minor))
+        open(path, "rb").close()
+    except OSError:
+        pytest.skip("devices cannot be made here")
+
+
+def test_a_device_is_written_to_and_not_replaced(here):
+    (here / "keys").write_text("a\n")
+    device(here / "null", (1, 3))
+    device(here / "full", (1, 7))
+    run("build", "-o", "null", "keys")
+    refused("build", "-o", "full", "keys", saying="cannot save full: No space left")
+    assert stat.S_ISCHR(os.stat("null").st_mode) and stat.S_ISCHR(os.stat("full").st_mode)
+
+
+def test_a_filter_can_be_written_to_a_pipe(here):
+    (here / "f").write_bytes(run("build", "-o", "/dev/stdout", "-m", "1K", input="a\n").out)
+    assert run("ask", "f", input="a\nb\n").lines == ["seen\ta", "new\tb"]
+
+
+def test_a_saved_file_keeps_its_link_and_its_mode(here):
+    run("build", "-m", "1K", "-o", "f", input="a\n")
+    (here / "f").chmod(0o600)
+    (here / "link").symlink_to("f")
+    run("add", "link", input="b\n")
+    assert (here / "link").is_symlink() and (here / "f").stat().st_mode & 0o777 == 0o600
+    assert run("ask", "f", input="b\n").lines == ["seen\tb"]
+
+
+@pytest.mark.parametrize("closed,args,saying", [
+    ([0], ["dedup"], "cannot read standard input"),
+    ([1], ["dedup", "in"], "cannot write standard output"),
+])
+def test_a_closed_stream_is_told(closed, args, saying, here):
+    (here / "in").write_text("a\n")
+    done = subprocess.run([WEIR, *args], stderr=subprocess.PIPE, timeout=20,
+                          preexec_fn=lambda: [os.close(fd) for fd in closed])
+    assert done.returncode == 2 and saying in done.stderr.decode()
+
+
+def test_an_output_does_not_land_in_a_closed_stream(here):
+    (here / "in").write_text("a\n")
+    done = subprocess.run([WEIR, "dedup", "-o", "out", "in"], timeout=20,
+                          preexec_fn=lambda: [os.close(fd) for fd in (0, 1, 2)])
+    assert done.returncode == 0 and (here / "out").read_text() == "a\n"
 
 
 def test_a_closed_reader_is_quiet():

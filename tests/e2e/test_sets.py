@@ -144,3 +144,9 @@ def test_info_tells_what_a_file_is(here):
     assert "seed=9" in text and "2 keys: 1 new, 1 seen" in text and "--csv -k 2" in text
     info = json.loads(run("info", "--json", "s").out)
     assert info["shown"] == 2 and info["records"] == "--csv -k 2"
+
+
+def test_ask_counts_what_was_seen_and_says_no_to_nothing(here):
+    run("build", "-m", "1K", "-o", "f", input="a\nb\n")
+    assert run("ask", "--count-only", "f", input="a\nx\nb\n").lines == ["2"]
+    assert run("ask", "-q", "f", input="", ok=False).status == 1

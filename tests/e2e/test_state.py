@@ -32,7 +32,7 @@ def test_a_state_of_another_filter_is_refused(here):
 def test_shards_are_remembered(here):
     run("dedup", *SMALL, "-j", "3", "--state", "s", input="a\nb\n")
     assert run("dedup", "-j", "2", "--state", "s", input="b\nc\n").lines == ["c"]
-    refused("dedup", "--shards", "2", "--state", "s", input="a\n", saying="3 shards")
+    refused("dedup", "--shards", "2", "--state", "s", input="a\n", saying="--shards 3")
 
 
 def test_a_damaged_state_is_refused_and_kept(here):

@@ -1,0 +1,41 @@
+"""scripts/setup where it may not install."""
+import os
+import subprocess
+from pathlib import Path
+
+SETUP = Path(os.environ["WEIR_SOURCE"]) / "scripts" / "setup"
+
+
+def on_path(here, **programs):
+    """A machine where only these programs are, with what they do."""
+    for name, body in programs.items():
+        (here / name).write_text(f"#!/bin/sh\n{body}\n")
+        (here / name).chmod(0o755)
+    for name in "sh", "grep", "tail", "mktemp", "rm":
+        (here / name).symlink_to(f"/bin/{name}")
+    return {"PATH": str(here)}
+
+
+def test_without_the_right_to_install_it_prints_the_command(here):
+    env = on_path(here, **{"dpkg-query": "exit 1", "apt-get": "exit 1", "id": "echo 1000"})
+    done = subprocess.run(["/bin/sh", SETUP, "build"], env=env, capture_output=True, text=True)
+    assert done.returncode == 1 and done.stdout == ""
+    assert "as root, run: apt-get update && apt-get install -y" in done.stderr
+    assert " gcc " in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_with_nothing_missing_it_says_nothing(here):
+    env = on_path(here, **{"dpkg-query": "echo installed", "id": "echo 1000"})
+    done = subprocess.run(["/bin/sh", SETUP, "build", "test"], env=env, capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_where_installing_fails_it_says_so(here):
+    env = on_path(here, **{"dpkg-query": "exit 1", "apt-get": "echo no network; exit 100", "id": "echo 0"})
+    done = subprocess.run(["/bin/sh", SETUP, "build"], env=env, capture_output=True, text=True)
+    assert done.returncode == 1 and "no network" in done.stderr and "could not install" in done.stderr
+
+
+def test_an_unknown_tier_is_refused():
+    done = subprocess.run([SETUP, "nothing"], capture_output=True, text=True)
+    assert done.returncode == 2 and "there is no tier" in done.stderr
