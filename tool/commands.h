@@ -15,7 +15,8 @@ enum {
     TAKES_KEYS = 64,    /* weir filter's own */
     TAKES_JSON = 128,   /* weir info's own */
     TAKES_QUIET = 256,
-    TAKES_FILE = 512 /* a filter file to write */
+    TAKES_FILE = 512,  /* a filter file to write */
+    TAKES_TRUTH = 1024 /* weir eval's own */
 };
 
 struct command {
@@ -39,6 +40,7 @@ int cmd_add(const struct options *o);
 int cmd_forget(const struct options *o);
 int cmd_info(const struct options *o);
 int cmd_merge(const struct options *o);
+int cmd_eval(const struct options *o);
 int cmd_gen(const struct options *o);
 int cmd_list(const struct options *o);
 int cmd_help(const struct options *o);

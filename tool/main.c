@@ -23,6 +23,10 @@
 #define ASK_MORE                                                                                   \
     "  echo example.org | weir ask bad.weir     prints seen or new before each key\n"              \
     "  echo example.org | weir ask -q bad.weir  exit status 0 if all keys were seen, else 1\n"
+#define EVAL_MORE                                                                                  \
+    "  weir eval -a weir,bloom,sbf -m 1M,16M access.log       which errs how often on this log\n"  \
+    "  weir eval --synthetic uniform:n=1M,distinct=60% -m 1M  all filters on a stream of 'weir "   \
+    "gen'\n"
 #define GEN_MORE                                                                                   \
     "  weir gen uniform:n=1M,distinct=60%                   every key as likely\n"                 \
     "  weir gen zipf:n=1M,universe=100k,alpha=1.1,seed=7    few keys come often\n\n"               \
@@ -43,6 +47,8 @@ static const struct command commands[] = {
     {"info", "[--json] F", "Describe a filter or state file", TAKES_JSON, cmd_info, NULL},
     {"merge", "-o F A B...", "Join filter files of one configuration and seed",
      TAKES_FILE | TAKES_QUIET, cmd_merge, NULL},
+    {"eval", "[OPTIONS] [FILE...|--synthetic SPEC]", "Measure the errors of filters on a stream",
+     TAKES_FILTER | TAKES_RECORDS | TAKES_STATS | TAKES_QUIET | TAKES_TRUTH, cmd_eval, EVAL_MORE},
     {"gen", "SPEC", "Print a stream to try things on", 0, cmd_gen, GEN_MORE},
     {"list", "[NAME]", "List the filters and their knobs", 0, cmd_list, NULL},
     {"help", "[COMMAND]", "Tell how to use a command", 0, cmd_help, NULL},
@@ -68,11 +74,14 @@ const struct command *command_find(const char *name)
 static const char *synonym(const char *name)
 {
     static const char *const pairs[][2] = {
-        {"uniq", "dedup"},    {"unique", "dedup"},  {"distinct", "dedup"}, {"deduplicate", "dedup"},
-        {"grep", "filter"},   {"join", "filter"},   {"create", "build"},   {"make", "build"},
-        {"query", "ask"},     {"check", "ask"},     {"contains", "ask"},   {"insert", "add"},
-        {"remove", "forget"}, {"delete", "forget"}, {"union", "merge"},    {"generate", "gen"},
-        {"stats", "info"},    {"show", "info"},     {"filters", "list"},   {"algorithms", "list"},
+        {"uniq", "dedup"},        {"unique", "dedup"},    {"distinct", "dedup"},
+        {"deduplicate", "dedup"}, {"grep", "filter"},     {"join", "filter"},
+        {"create", "build"},      {"make", "build"},      {"query", "ask"},
+        {"check", "ask"},         {"contains", "ask"},    {"insert", "add"},
+        {"remove", "forget"},     {"delete", "forget"},   {"union", "merge"},
+        {"generate", "gen"},      {"stats", "info"},      {"measure", "eval"},
+        {"evaluate", "eval"},     {"bench", "eval"},      {"show", "info"},
+        {"filters", "list"},      {"algorithms", "list"},
     };
 
     for (unsigned i = 0; i < sizeof pairs / sizeof *pairs; i++)
@@ -127,7 +136,10 @@ static void occupy_streams(void)
 
 int main(int argc, char **argv)
 {
-    struct options o = {.max_record = 64 << 20, .checkpoint_seconds = 30, .threads = 1};
+    struct options o = {.max_record = 64 << 20,
+                        .checkpoint_seconds = 30,
+                        .threads = 1,
+                        .truth_memory = (uint64_t)4 << 30};
     bool done = false;
     int status;
 

@@ -36,6 +36,25 @@ static bool read_set(struct options *o, const char *value)
     return strchr(value, '=') != NULL;
 }
 
+static bool read_listed(struct list *list, const char **last, const char *value)
+{
+    *last = value;
+    if (list->n == LIST_MAX)
+        return false;
+    list->at[list->n++] = value;
+    return true;
+}
+
+static bool read_algorithm(struct options *o, const char *value)
+{
+    return read_listed(&o->algorithms, &o->algorithm, value);
+}
+
+static bool read_memory(struct options *o, const char *value)
+{
+    return read_listed(&o->memories, &o->memory, value);
+}
+
 static bool set_format(struct options *o, enum format format, char delimiter)
 {
     if (o->format != FORMAT_LINES && o->format != format)
@@ -123,16 +142,6 @@ static bool read_checkpoint(struct options *o, const char *value)
            (read_count(value, &o->checkpoint_records) && o->checkpoint_records > 0);
 }
 
-static bool read_number(const char *value, uint32_t *out, uint64_t most)
-{
-    uint64_t n;
-
-    if (!read_whole(value, &n) || n < 1 || n > most)
-        return false;
-    *out = (uint32_t)n;
-    return true;
-}
-
 static bool read_threads(struct options *o, const char *value)
 {
     return read_number(value, &o->threads, SHARDS_MAX);
@@ -143,6 +152,31 @@ static bool read_shards(struct options *o, const char *value)
     return read_number(value, &o->shards, SHARDS_MAX);
 }
 
+static bool read_truth_memory(struct options *o, const char *value)
+{
+    return read_size(value, &o->truth_memory) && o->truth_memory > 0;
+}
+
+static bool read_table(struct options *o, const char *value)
+{
+    static const char *const words[] = {"table", "tsv", "json", NULL};
+    int i;
+    bool fits = one_of(value, words, &i);
+
+    o->table = (enum table_style)i;
+    return fits;
+}
+
+static bool read_curve(struct options *o, const char *value)
+{
+    return read_number(value, &o->curve, 10000);
+}
+
+static bool read_permutations(struct options *o, const char *value)
+{
+    return read_number(value, &o->permutations, 10000);
+}
+
 /* ---- the table ---- */
 
 _Static_assert(SHARDS_MAX == 256, "the table says so");
@@ -151,8 +185,8 @@ _Static_assert(SHARDS_MAX == 256, "the table says so");
 
 /* clang-format off */
 static const struct option_row rows[] = {
-    {"algorithm", 'a', "NAME", TAKES_FILTER, "the filter; 'weir list' shows them", NULL, AT(algorithm)},
-    {"memory", 'm', "SIZE", TAKES_FILTER, "memory of the filter: 64M (default), 1G", NULL, AT(memory)},
+    {"algorithm", 'a', "NAME", TAKES_FILTER, "the filter; 'weir list' shows them (eval: a,b,...)", .read = read_algorithm},
+    {"memory", 'm', "SIZE", TAKES_FILTER, "memory of the filter: 64M (default), 1G (eval: 1M,1G,...)", .read = read_memory},
     {"fpr", 'e', "RATE", TAKES_FILTER, "ceiling of false positives: 0.01, 1%", NULL, AT(fpr)},
     {"set", 'S', "KNOB=VALUE", TAKES_FILTER, "any knob of the filter; may be repeated", .read = read_set},
     {"seed", 0, "NUMBER", TAKES_FILTER, "seed of hashing and chance: same seed, same result", NULL, AT(seed)},
@@ -177,7 +211,13 @@ static const struct option_row rows[] = {
     {"state", 0, "FILE", TAKES_STATE, "remember between runs: load if it is there, save at the end", NULL, AT(state)},
     {"checkpoint", 0, "30s|1M", TAKES_STATE, "save the state this often too: a time or a count of records (30s)", .read = read_checkpoint},
     {"resume", 0, NULL, TAKES_STATE, "go on in the input files where the state stopped", NULL, AT(resume)},
-    {"threads", 'j', "N", TAKES_THREADS, "work with N threads, on as many shards", .read = read_threads, .fits = "a number from 1 to 256"},
+    {"synthetic", 0, "SPEC", TAKES_TRUTH, "a stream of 'weir gen' instead of files", NULL, AT(synthetic)},
+    {"truth-memory", 0, "SIZE", TAKES_TRUTH, "most that exact truth may take (4G)", .read = read_truth_memory},
+    {"format", 0, "table|tsv|json", TAKES_TRUTH, "how to print (table)", .read = read_table},
+    {"by-importance", 0, NULL, TAKES_TRUTH, "a row per filter and importance, or tenth of it", NULL, AT(by_importance)},
+    {"curve", 0, "N", TAKES_TRUTH, "N rows per filter, over the stream", .read = read_curve, .fits = "a number from 1 to 10000"},
+    {"permutations", 0, "N", TAKES_TRUTH, "average over N shuffled orders of the stream", .read = read_permutations, .fits = "a number from 1 to 10000"},
+    {"threads", 'j', "N", TAKES_THREADS | TAKES_TRUTH, "work with N threads, on as many shards (eval: filters)", .read = read_threads, .fits = "a number from 1 to 256"},
     {"shards", 0, "N", TAKES_THREADS, "number of shards, apart from the threads", .read = read_shards, .fits = "a number from 1 to 256"},
     {"stats", 0, "text|json|none", TAKES_STATS, "report to standard error (text on a terminal, else none)", .read = read_stats},
     {"json", 0, NULL, TAKES_JSON, "print JSON", NULL, AT(json)},

@@ -6,15 +6,25 @@
 #include <stdint.h>
 
 #define SETS_MAX 16
+#define LIST_MAX 64
 
 enum format { FORMAT_LINES, FORMAT_CSV, FORMAT_TSV, FORMAT_JSONL, FORMAT_DELIMITED };
 enum emit { EMIT_UNIQUE, EMIT_DUPLICATES, EMIT_ALL };
 enum stats_style { STATS_DEFAULT, STATS_TEXT, STATS_JSON, STATS_NONE };
 
+/* Values of an option that may be given several times, in their order. */
+struct list {
+    const char *at[LIST_MAX];
+    int n;
+};
+
+enum table_style { TABLE_ALIGNED, TABLE_TSV, TABLE_JSON };
+
 struct options {
     const char *command;
 
-    const char *algorithm, *memory, *fpr, *seed;
+    const char *algorithm, *memory, *fpr, *seed; /* the last of each */
+    struct list algorithms, memories;            /* all, for weir eval */
     const char *set[SETS_MAX];
     int sets;
 
@@ -39,6 +49,13 @@ struct options {
     bool resume;
 
     const char *keys, *strict;
+
+    const char *synthetic; /* a stream instead of files */
+    uint64_t truth_memory;
+    enum table_style table;
+    bool by_importance;
+    uint32_t curve, permutations; /* 0 if not given */
+
     uint32_t threads, shards; /* shards: 0 if not given */
 
     char **operand;

@@ -100,7 +100,7 @@ void pick_close(struct picker *p)
         free(p->column[i].name);
 }
 
-bool pick_header(struct picker *p, const char *header, size_t size)
+static bool pick_header(struct picker *p, const char *header, size_t size)
 {
     struct arena scratch = {0};
     bool found = true;
@@ -123,6 +123,19 @@ bool pick_header(struct picker *p, const char *header, size_t size)
     arena_close(&scratch);
     find_widest(p);
     return found;
+}
+
+bool pick_learn(struct picker *p, const char *header, size_t size, struct batch *b)
+{
+    if (p->learnt || !header)
+        return true;
+    p->learnt = true;
+    if (pick_header(p, header, size))
+        return true;
+    b->failed = true;
+    b->n = 0;
+    b->failure[0] = '\0'; /* it has been said */
+    return false;
 }
 
 /* ---- a batch ---- */

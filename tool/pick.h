@@ -24,6 +24,7 @@ struct picker {
     uint32_t columns;
     uint32_t widest; /* highest field number */
     bool important;  /* the last column is the importance */
+    bool learnt;     /* what the header says */
     bool fold, skip;
     char delimiter;
 };
@@ -32,8 +33,9 @@ struct picker {
 bool pick_open(struct picker *p, const struct options *o);
 void pick_close(struct picker *p);
 
-/* Find the columns given by name; NULL where there is no header. */
-bool pick_header(struct picker *p, const char *header, size_t size);
+/* Find the columns given by name, once there is a header (NULL: not yet). Where
+ * one is missing: false, after a sentence, and the batch has failed. */
+bool pick_learn(struct picker *p, const char *header, size_t size, struct batch *b);
 
 /* Fill the columns key, importance and bad. Any thread. */
 void pick_batch(const struct picker *p, struct batch *b);

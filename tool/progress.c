@@ -66,11 +66,13 @@ void progress_draw(struct progress *p, const struct tally *t, double fill)
 
     p->drawn = at;
     draw_share(p, t->bytes, seconds, share, sizeof share);
-    n = snprintf(line, sizeof line, "%s  %s records  %s/s  %s/s  %.1f%% seen  filter %.1f%% full",
-                 share, show_count((double)t->records).text,
+    n = snprintf(line, sizeof line, "%s  %s records  %s/s  %s/s  %.1f%% seen", share,
+                 show_count((double)t->records).text,
                  show_count((double)t->records / (seconds + 1e-9)).text,
                  show_bytes((double)t->bytes / (seconds + 1e-9)).text,
-                 t->records ? 100.0 * (double)t->seen / (double)t->records : 0, fill * 100);
+                 t->records ? 100.0 * (double)t->seen / (double)t->records : 0);
+    if (fill >= 0)
+        n += snprintf(line + n, sizeof line - (size_t)n, "  filter %.1f%% full", fill * 100);
     if (n >= (int)columns())
         n = (int)columns() - 1;
     fprintf(stderr, "\r%.*s\033[K", n, line);
@@ -119,12 +121,17 @@ static void report_json(const struct tally *t, const struct shards *s)
     json_decref(all);
 }
 
+enum stats_style stats_style(const struct options *o)
+{
+    if (o->stats != STATS_DEFAULT)
+        return o->stats;
+    return isatty(2) && !o->quiet ? STATS_TEXT : STATS_NONE;
+}
+
 void report(const struct options *o, const struct tally *t, const struct shards *s)
 {
-    enum stats_style style = o->stats;
+    enum stats_style style = stats_style(o);
 
-    if (style == STATS_DEFAULT)
-        style = isatty(2) && !o->quiet ? STATS_TEXT : STATS_NONE;
     if (style == STATS_TEXT)
         report_text(t, s);
     else if (style == STATS_JSON)

@@ -29,8 +29,12 @@ void progress_open(struct progress *p, const struct options *o, uint64_t total);
 
 /* Is it time to draw again? */
 bool progress_due(const struct progress *p);
+/* A fill below 0 is left out. */
 void progress_draw(struct progress *p, const struct tally *t, double fill);
 void progress_clear(struct progress *p);
+
+/* What --stats asks for, or the terminal. */
+enum stats_style stats_style(const struct options *o);
 
 /* The report of --stats. */
 void report(const struct options *o, const struct tally *t, const struct shards *s);

@@ -26,14 +26,19 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-static uint64_t draw(struct stream *s)
+static uint64_t draw(uint64_t *rng)
 {
-    return mix(s->rng += UINT64_C(0x9e3779b97f4a7c15));
+    return mix(*rng += UINT64_C(0x9e3779b97f4a7c15));
+}
+
+uint64_t draw_below(uint64_t *rng, uint64_t n)
+{
+    return (uint64_t)((u128)draw(rng) * n >> 64);
 }
 
 static double draw_share(struct stream *s)
 {
-    return (double)(draw(s) >> 11) * 0x1p-53;
+    return (double)(draw(&s->rng) >> 11) * 0x1p-53;
 }
 
 /* ---- the specification ---- */
@@ -235,7 +240,7 @@ struct arrival stream_next(struct stream *s)
     else if (s->zipf)
         a.id = draw_zipf(s);
     else
-        a.id = 1 + (uint64_t)((u128)draw(s) * s->universe >> 64);
+        a.id = 1 + draw_below(&s->rng, s->universe);
     a.importance = s->important ? importance_of(s, a.id) : 0;
     return a;
 }

@@ -30,6 +30,9 @@ struct arrival {
     uint32_t importance;
 };
 
+/* A number below n, by chance. */
+uint64_t draw_below(uint64_t *rng, uint64_t n);
+
 /* False after a sentence. */
 bool stream_open(struct stream *s, const char *specification);
 struct arrival stream_next(struct stream *s);

@@ -22,6 +22,16 @@ bool read_whole(const char *word, uint64_t *out)
     return digits(&word, out) && !*word;
 }
 
+bool read_number(const char *word, uint32_t *out, uint32_t most)
+{
+    uint64_t n;
+
+    if (!read_whole(word, &n) || n < 1 || n > most)
+        return false;
+    *out = (uint32_t)n;
+    return true;
+}
+
 static bool scaled(const char **at, const char *letters, uint64_t unit, uint64_t *out)
 {
     const char *letter;

@@ -131,6 +131,22 @@ def test_the_bar_knows_how_long_where_the_size_is_known(here):
     assert "[#" in seen and "%" in seen and "left" in seen
 
 
+def test_an_evaluation_has_a_bar_and_a_report():
+    seen = on_terminal(["eval", "--synthetic", "uniform:n=6M", "-a", "weir,sbf", "-m", "1M"])
+    assert "[#" in seen and "left" in seen and "% seen" in seen and "full" not in seen
+    assert "6000000 records" in seen and "2 filters in" in seen and "the truth took" in seen
+
+
+def test_a_signal_ends_an_evaluation_with_what_it_has():
+    for more, lines in ([], 2), (["--permutations", "9"], 0):
+        process = subprocess.Popen([WEIR, "eval", "--synthetic", "uniform:n=50M", "-a", "bloom", "-m", "1M",
+                                    *more], stdout=subprocess.PIPE)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=20)
+        assert process.returncode == -signal.SIGINT and out.count(b"\n") == lines
+
+
 def test_the_bar_keeps_to_the_width_and_leaves_no_trace():
     seen = on_terminal(["dedup", *EXACT, "--stats", "none"], columns=40, feed=slow_feed)
     drawn = [piece.split("\x1b")[0] for piece in seen.split("\r")]

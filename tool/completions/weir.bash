@@ -34,10 +34,15 @@ _weir()
         return
         ;;
     -m | --memory | -e | --fpr | -S | --set | --seed | -k | --key | -i | --importance | -d | \
-        --delimiter | --max-record | --checkpoint | -j | --threads | --shards)
+        --delimiter | --max-record | --checkpoint | -j | --threads | --shards | --truth-memory | \
+        --curve | --permutations)
         return
         ;;
-    --emit | --stats | --on-error)
+    --synthetic)
+        COMPREPLY=($(compgen -W "uniform: zipf:" -- "$word"))
+        return
+        ;;
+    --emit | --stats | --on-error | --format)
         COMPREPLY=($(compgen -W "$(_weir_values "$weir" "$command" "$before")" -- "$word"))
         return
         ;;

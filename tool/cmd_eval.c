@@ -1,0 +1,226 @@
+/* cmd_eval.c - weir eval: filters side by side on one stream, beside exact
+ * truth. Here: what may be asked for, and the rows of the answer. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "grid.h"
+#include "say.h"
+#include "trial.h"
+
+#define VALUES_MOST 20 /* importances with a row of their own; of more, tenths are shown */
+
+/* ---- one row per filter ---- */
+
+static void add_rival(struct grid *g, const struct rival *r)
+{
+    grid_text(g, "%s", r->name);
+    grid_text(g, "%s", r->settings);
+    grid_count(g, r->memory);
+}
+
+/* Of one order. */
+static void add_counts(struct grid *g, const struct score *s, uint32_t orders)
+{
+    grid_count(g, (s->n[NEW] + s->n[OLD]) / orders);
+    grid_count(g, s->n[NEW] / orders);
+}
+
+static void add_rates(struct grid *g, const struct score *s)
+{
+    grid_number(g, score_rate(s, NEW));
+    grid_number(g, score_rate(s, OLD));
+}
+
+/* What theory knows; models of single filters are not built yet. */
+static void add_theory(struct grid *g, const struct trial *t, const struct rival *r)
+{
+    const struct stream *s = &t->supply.stream;
+    const struct score *score = &r->score;
+    bool uniform = t->supply.synthetic && !s->zipf && s->fresh == 0;
+    double bits = 8 * (double)r->memory;
+
+    grid_none(g);
+    grid_none(g);
+    grid_number(g, uniform ? least_fnr(bits, (double)score->n[NEW] / t->contest.orders,
+                                       score_rate(score, NEW))
+                           : NAN);
+}
+
+static void list_filters(struct grid *g, const struct trial *t)
+{
+    static const char *const names[] = {"algorithm",     "settings",
+                                        "memory_bytes",  "n",
+                                        "distinct",      "fpr",
+                                        "fnr",           "wfpr",
+                                        "wfnr",          "wfpr_all",
+                                        "wfnr_all",      "fill",
+                                        "error_now",     "ns_per_record",
+                                        "predicted_fpr", "predicted_fnr",
+                                        "limit_fnr",     NULL};
+    double orders = t->contest.orders;
+
+    grid_open(g, names);
+    for (uint32_t i = 0; i < t->contest.rivals; i++) {
+        const struct rival *r = &t->contest.rival[i];
+        const struct score *s = &r->score;
+
+        add_rival(g, r);
+        add_counts(g, s, t->contest.orders);
+        add_rates(g, s);
+        grid_number(g, score_weighted(s, NEW));
+        grid_number(g, score_weighted(s, OLD));
+        grid_number(g, score_weighted_all(s, NEW));
+        grid_number(g, score_weighted_all(s, OLD));
+        grid_number(g, r->fill / orders);
+        grid_number(g, r->error / orders);
+        grid_number(g, r->seconds * 1e9 / (double)(s->n[NEW] + s->n[OLD]));
+        add_theory(g, t, r);
+    }
+}
+
+/* ---- over the stream ---- */
+
+static void list_curves(struct grid *g, const struct trial *t)
+{
+    static const char *const names[] = {
+        "algorithm", "settings",     "memory_bytes", "n",    "distinct", "fpr",
+        "fnr",       "interval_fpr", "interval_fnr", "fill", NULL};
+
+    grid_open(g, names);
+    for (uint32_t i = 0; i < t->contest.rivals; i++) {
+        const struct rival *r = &t->contest.rival[i];
+        struct score before = {0};
+
+        for (uint32_t j = 0; j < r->curve.points; j++) {
+            const struct point *p = &r->curve.point[j];
+            struct score interval = score_less(&p->score, &before);
+
+            add_rival(g, r);
+            add_counts(g, &p->score, t->contest.orders);
+            add_rates(g, &p->score);
+            add_rates(g, &interval);
+            grid_number(g, p->fill / t->contest.orders);
+            before = p->score;
+        }
+    }
+}
+
+/* ---- by importance ---- */
+
+static uint64_t arrivals(const struct score *s)
+{
+    return s->n[NEW] + s->n[OLD];
+}
+
+/* Does a group end with this class? A value each if they are few, else tenths
+ * of the arrivals, as near as whole classes come to them. */
+static bool group_ends(uint32_t values, uint64_t before, uint64_t here, uint64_t all)
+{
+    return values <= VALUES_MOST ? here > 0
+                                 : here > 0 && (before + here) * 10 / all > before * 10 / all;
+}
+
+static uint32_t count_values(const struct rival *r)
+{
+    uint32_t values = 0;
+
+    for (uint32_t c = 0; c < CLASSES; c++)
+        values += arrivals(&r->class[c]) > 0;
+    return values;
+}
+
+static void add_group(struct grid *g, const struct rival *r, uint64_t low, uint64_t high,
+                      const struct score *s, uint32_t orders)
+{
+    add_rival(g, r);
+    if (low == high)
+        grid_text(g, "%llu", (unsigned long long)low);
+    else
+        grid_text(g, "%llu-%llu", (unsigned long long)low, (unsigned long long)high);
+    add_counts(g, s, orders);
+    add_rates(g, s);
+}
+
+static void list_groups(struct grid *g, const struct rival *r, uint32_t orders)
+{
+    struct score group = {0};
+    uint32_t values = count_values(r);
+    uint64_t low = 0, before = 0, all = arrivals(&r->score);
+
+    for (uint32_t c = 0; c < CLASSES; c++) {
+        uint64_t here = arrivals(&r->class[c]);
+
+        if (here > 0 && arrivals(&group) == 0)
+            low = class_low(c);
+        score_add(&group, &r->class[c]);
+        if (group_ends(values, before, here, all)) {
+            add_group(g, r, low, class_low(c + 1) - 1, &group, orders);
+            group = (struct score){0};
+        }
+        before += here;
+    }
+}
+
+static void list_importances(struct grid *g, const struct trial *t)
+{
+    static const char *const names[] = {"algorithm", "settings", "memory_bytes", "importance", "n",
+                                        "distinct",  "fpr",      "fnr",          NULL};
+
+    grid_open(g, names);
+    for (uint32_t i = 0; i < t->contest.rivals; i++)
+        list_groups(g, &t->contest.rival[i], t->contest.orders);
+}
+
+/* ---- the command ---- */
+
+static bool print(const struct trial *t)
+{
+    const struct options *o = t->options;
+    struct grid grid;
+    bool ok;
+
+    if (o->curve)
+        list_curves(&grid, t);
+    else if (o->by_importance)
+        list_importances(&grid, t);
+    else
+        list_filters(&grid, t);
+    ok = grid_print(&grid, o->table);
+    grid_close(&grid);
+    return ok || fail("memory is short") == 0;
+}
+
+static bool check(const struct options *o)
+{
+    if (o->curve && o->by_importance)
+        return fail("--curve and --by-importance are two tables; ask for one at a time") == 0;
+    if (o->by_importance && !o->importance && !o->synthetic)
+        return fail("--by-importance needs -i FIELD: where the importance of a record is") == 0;
+    for (int i = 0; i < o->sets; i++)
+        if (strncmp(o->set[i], "span=", 5) == 0)
+            return fail("'weir eval' has no clock: %s has no meaning here, window= has",
+                        o->set[i]) == 0;
+    return true;
+}
+
+int cmd_eval(const struct options *o)
+{
+    struct trial *t = malloc(sizeof *t);
+    int status = EXIT_ERROR;
+
+    if (!t)
+        return fail("memory is short");
+    if (!check(o)) {
+        free(t);
+        return EXIT_ERROR;
+    }
+    if (trial_open(t, o) && trial_run(t) && print(t)) {
+        trial_report(t);
+        status = EXIT_FINE;
+    }
+    trial_close(t);
+    free(t);
+    return status;
+}

@@ -1,0 +1,60 @@
+/* contest.h - the filters that are measured side by side, and what each has
+ * got right and wrong. They share nothing but the keys: any number of threads
+ * may work, each on a filter of its own. */
+#ifndef WEIR_CONTEST_H
+#define WEIR_CONTEST_H
+
+#include "options.h"
+#include "score.h"
+#include "shards.h"
+
+#define RIVALS_MAX 256
+
+/* A point of the curve: all before it. Sums over orders. */
+struct point {
+    uint64_t at; /* arrivals, of one order */
+    struct score score;
+    double fill;
+};
+
+struct curve {
+    struct point *point;
+    uint32_t points, room, wanted;
+    uint64_t step; /* arrivals from point to point; grows where the end is not known */
+    bool fixed;    /* it is known */
+};
+
+struct rival {
+    struct shards filter; /* of one shard */
+    char name[64], settings[CONFIG_MAX];
+    uint64_t memory; /* bytes of cells */
+    uint8_t *answer;
+
+    struct score score, before; /* of all orders; of those before this one */
+    struct score *class;        /* with --by-importance, CLASSES of them */
+    struct curve curve;
+    uint64_t shown;     /* of this order */
+    double seconds;     /* of processor time in the filter's own code */
+    double fill, error; /* sums over orders */
+};
+
+struct contest {
+    struct rival *rival;
+    uint32_t rivals;
+    uint32_t orders; /* of the stream, that were shown */
+    char seed[64];   /* the same for all */
+};
+
+/* All combinations of algorithms and memories; weighed: arrivals have an
+ * importance. False after a sentence. */
+bool contest_open(struct contest *c, const struct options *o, bool weighed);
+void contest_close(struct contest *c);
+
+/* An order of n arrivals begins (0: nobody knows how many). It ends. */
+void contest_begin(struct contest *c, uint64_t n);
+void contest_end(struct contest *c);
+
+/* Show a rival some keys. */
+void rival_meet(struct rival *r, const struct weir_key *key, const uint8_t *truth, uint32_t n);
+
+#endif

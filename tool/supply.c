@@ -1,0 +1,240 @@
+/* supply.c - see supply.h. */
+#include "supply.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "say.h"
+#include "signals.h"
+#include "units.h"
+
+#define PATIENCE 200 /* milliseconds, so that the bar moves */
+#define ROOM_LEAST ((uint64_t)1 << 16)
+
+/* ---- opening ---- */
+
+static bool open_stream(struct supply *s)
+{
+    const struct options *o = s->options;
+
+    if (o->operands)
+        return fail("--synthetic does not go with files: '%s' would not be read", o->operand[0]) ==
+               0;
+    if (o->key || o->importance || o->format != FORMAT_LINES || o->nul || o->header ||
+        o->ignore_case)
+        return fail("--synthetic does not go with options on records: its keys are what they are, "
+                    "and importance= is of the stream") == 0;
+    if (!stream_open(&s->stream, o->synthetic))
+        return false;
+    s->weighed = s->stream.important;
+    s->left = s->stream.n;
+    s->id = malloc(RECORDS_MAX * sizeof *s->id);
+    return s->id || fail("memory is short") == 0;
+}
+
+static bool open_files(struct supply *s)
+{
+    const struct options *o = s->options;
+
+    read_open(&s->reader, o, o->operand, (uint32_t)o->operands);
+    s->reader.patience = PATIENCE;
+    s->weighed = o->importance != NULL;
+    if (o->operands == 0 && isatty(0) && !o->quiet)
+        note("reading from the terminal; Ctrl-D ends, 'weir help %s' explains", o->command);
+    return pick_open(&s->picker, o);
+}
+
+bool supply_open(struct supply *s, const struct options *o)
+{
+    *s = (struct supply){.options = o, .synthetic = o->synthetic, .keeping = o->permutations};
+    return s->synthetic ? open_stream(s) : open_files(s);
+}
+
+bool supply_start(struct supply *s, const struct shards *hasher)
+{
+    uint64_t limit = s->options->truth_memory;
+    char *end;
+
+    s->hasher = hasher;
+    s->rng = strtoull(config_value(hasher->config, "seed").text, &end, 10);
+    return s->synthetic && !s->keeping ? truth_open_bitmap(&s->truth, s->stream.universe, limit)
+                                       : truth_open_set(&s->truth, limit);
+}
+
+void supply_close(struct supply *s)
+{
+    if (!s->synthetic) {
+        read_close(&s->reader);
+        pick_close(&s->picker);
+    }
+    free(s->id);
+    free(s->kept);
+    truth_close(&s->truth);
+}
+
+/* ---- reading ---- */
+
+const struct weir_key *supply_keys(const struct batch *b)
+{
+    return b->dealt ? b->hash : b->raw;
+}
+
+uint32_t supply_count(const struct batch *b)
+{
+    return b->first[1];
+}
+
+static void give_up(struct batch *b)
+{
+    b->failed = true;
+    b->n = b->first[1] = 0;
+}
+
+static void find_truth(struct supply *s, struct batch *b)
+{
+    if (!s->keeping &&
+        !truth_meet_keys(&s->truth, supply_keys(b), supply_count(b), b->answer, b->failure))
+        give_up(b);
+}
+
+static enum read_result read_files(struct supply *s, struct batch *b)
+{
+    enum read_result result = read_batch(&s->reader, b);
+
+    if (pick_learn(&s->picker, s->reader.header, s->reader.header_size, b) && result != READ_BATCH)
+        return result;
+    pick_batch(&s->picker, b);
+    shards_deal(s->hasher, b, s->weighed);
+    find_truth(s, b);
+    return READ_BATCH;
+}
+
+/* Draws only; their texts are made by whoever prepares the batch. */
+static enum read_result read_stream(struct supply *s, struct batch *b)
+{
+    uint64_t most = BLOCK / s->stream.length;
+
+    if (s->left == 0 || signals_caught())
+        return READ_END;
+    most = most < 1 ? 1 : most > RECORDS_MAX ? RECORDS_MAX : most;
+    b->n = (uint32_t)(s->left < most ? s->left : most);
+    s->left -= b->n;
+    for (uint32_t i = 0; i < b->n; i++) {
+        struct arrival a = stream_next(&s->stream);
+
+        s->id[i] = b->raw[i].lo = a.id;
+        b->importance[i] = a.importance;
+    }
+    if (!s->keeping)
+        truth_meet_ids(&s->truth, s->id, b->n, b->answer);
+    return READ_BATCH;
+}
+
+static void make_keys(const struct supply *s, struct batch *b)
+{
+    size_t length = s->stream.length;
+
+    for (uint32_t i = 0; i < b->n; i++) {
+        stream_key(&s->stream, b->raw[i].lo, b->data + i * length);
+        b->key[i] = (struct weir_bytes){b->data + i * length, length};
+    }
+    b->used = b->n * length;
+    shards_deal(s->hasher, b, s->weighed);
+}
+
+static enum read_result read_kept(struct supply *s, struct batch *b)
+{
+    uint64_t left = s->count - s->at;
+
+    if (left == 0 || signals_caught())
+        return READ_END;
+    b->n = b->first[1] = left < RECORDS_MAX ? (uint32_t)left : RECORDS_MAX;
+    b->used = b->n * sizeof *s->kept;
+    memcpy(b->raw, s->kept + s->at, b->used);
+    s->at += b->n;
+    find_truth(s, b);
+    return READ_BATCH;
+}
+
+enum read_result supply_read(struct supply *s, struct batch *b)
+{
+    if (!s->keeping && s->kept)
+        return read_kept(s, b);
+    return s->synthetic ? read_stream(s, b) : read_files(s, b);
+}
+
+void supply_prepare(struct supply *s, struct batch *b)
+{
+    if (s->synthetic && (s->keeping || !s->kept))
+        make_keys(s, b);
+}
+
+uint64_t supply_arrivals(const struct supply *s)
+{
+    return s->kept ? s->count : s->synthetic ? s->stream.n : 0;
+}
+
+uint64_t supply_total(const struct supply *s)
+{
+    return s->kept        ? s->count * sizeof *s->kept * s->options->permutations
+           : s->synthetic ? s->stream.n * s->stream.length
+                          : s->reader.total;
+}
+
+/* ---- keeping ---- */
+
+static bool make_room(struct supply *s, uint64_t count, char failure[512])
+{
+    uint64_t room = s->synthetic ? s->stream.n : s->room ? s->room : ROOM_LEAST;
+    struct weir_key *kept;
+
+    if (count <= s->room)
+        return true;
+    while (room < count)
+        room += room / 2;
+    kept = room * sizeof *kept <= s->truth.limit - s->truth.bytes
+               ? realloc(s->kept, room * sizeof *kept)
+               : NULL;
+    if (!kept) {
+        snprintf(failure, 512,
+                 "--permutations keeps the stream in memory, %zu bytes per record: %s are more "
+                 "than --truth-memory or the system allows",
+                 sizeof *kept, show_bytes((double)(room * sizeof *kept)).text);
+        return false;
+    }
+    s->kept = kept;
+    s->room = room;
+    return true;
+}
+
+bool supply_keep(struct supply *s, const struct batch *b, char failure[512])
+{
+    uint32_t n = supply_count(b);
+
+    if (!make_room(s, s->count + n, failure))
+        return false;
+    memcpy(s->kept + s->count, supply_keys(b), n * sizeof *s->kept);
+    s->count += n;
+    return true;
+}
+
+void supply_kept(struct supply *s)
+{
+    s->keeping = false;
+    s->truth.limit -= s->room * sizeof *s->kept;
+}
+
+void supply_shuffle(struct supply *s)
+{
+    for (uint64_t i = s->count; i > 1; i--) {
+        uint64_t j = draw_below(&s->rng, i);
+        struct weir_key key = s->kept[i - 1];
+
+        s->kept[i - 1] = s->kept[j];
+        s->kept[j] = key;
+    }
+    s->at = 0;
+    truth_clear(&s->truth);
+}
