@@ -8,6 +8,8 @@
 
 #include "base/text.h"
 
+#define CONFIG_SIZE 512 /* no completed configuration is longer */
+
 enum knob_kind {
     A_SIZE,  /* uint64_t, bits */
     A_COUNT, /* uint64_t */

@@ -139,7 +139,7 @@ static enum weir_status load_body(weir **out, const struct weir_part *part,
                         "the saved filter is not of the size that its configuration asks for");
     *out = handle_open(&config, &shape);
     if (!*out)
-        return handle_refuse_memory(&config, error);
+        return error_no_memory(error, config.memory / 8);
     get_state(&in, *out, sample_room(&config));
     if (state_valid(*out))
         return WEIR_OK;
