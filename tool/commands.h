@@ -15,7 +15,11 @@ enum {
     TAKES_KEYS = 64,    /* weir filter's own */
     TAKES_JSON = 128,   /* weir info's own */
     TAKES_QUIET = 256,
-    TAKES_FILE = 512 /* a filter file to write */
+    TAKES_FILE = 512, /* a filter file to write */
+    TAKES_IMPORTANCE = 1024,
+    TAKES_SKETCH = 2048, /* what is counted, and in which sketch */
+    TAKES_QUERY = 4096,  /* weir count's own */
+    TAKES_TOP = 8192     /* weir top's own */
 };
 
 struct command {
@@ -38,6 +42,8 @@ int cmd_add(const struct options *o);
 int cmd_forget(const struct options *o);
 int cmd_info(const struct options *o);
 int cmd_merge(const struct options *o);
+int cmd_count(const struct options *o);
+int cmd_top(const struct options *o);
 int cmd_gen(const struct options *o);
 int cmd_list(const struct options *o);
 int cmd_help(const struct options *o);

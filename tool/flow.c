@@ -30,7 +30,6 @@ struct flow {
     struct writer writer;
     struct progress progress;
     struct tally tally;
-    bool picked; /* the picker knows the header */
     bool headed; /* the output has it */
     bool failed; /* for a reason that has been told, or will be: */
     char failure[512];
@@ -62,15 +61,8 @@ static enum read_result do_read(void *context, struct batch *b)
     enum read_result result = read_batch(&f->reader, b);
 
     b->read_at = milliseconds();
-    if (!f->picked && f->reader.header) {
-        f->picked = true;
-        if (!pick_header(&f->picker, f->reader.header, f->reader.header_size)) {
-            b->failed = true;
-            b->n = 0;
-            b->failure[0] = '\0'; /* it has been said */
-            return READ_BATCH;
-        }
-    }
+    if (f->reader.header && !pick_meet(&f->picker, f->reader.header, f->reader.header_size, b))
+        return READ_BATCH;
     return result;
 }
 

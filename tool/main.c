@@ -8,8 +8,9 @@
 #include "say.h"
 #include "signals.h"
 
-#define PASSES (TAKES_RECORDS | TAKES_OUTPUT | TAKES_THREADS | TAKES_STATS | TAKES_QUIET)
-#define CHANGES (TAKES_RECORDS | TAKES_THREADS | TAKES_STATS | TAKES_QUIET)
+#define CHANGES (TAKES_RECORDS | TAKES_IMPORTANCE | TAKES_THREADS | TAKES_STATS | TAKES_QUIET)
+#define PASSES (CHANGES | TAKES_OUTPUT)
+#define COUNTS (TAKES_RECORDS | TAKES_SKETCH | TAKES_QUIET)
 
 static const struct command commands[] = {
     {"dedup", "[OPTIONS] [FILE...]", "Pass each record the first time its key is seen",
@@ -23,8 +24,12 @@ static const struct command commands[] = {
     {"add", "[OPTIONS] F [FILE...]", "Add keys to a filter file", CHANGES, cmd_add},
     {"forget", "[OPTIONS] F [FILE...]", "Take keys out of a filter file that can forget", CHANGES,
      cmd_forget},
-    {"info", "[--json] F", "Describe a filter or state file", TAKES_JSON, cmd_info},
-    {"merge", "-o F A B...", "Join filter files of one configuration and seed",
+    {"count", "[OPTIONS] --query KEYS [FILE...]", "Tell how often keys came", COUNTS | TAKES_QUERY,
+     cmd_count},
+    {"top", "[OPTIONS] [FILE...]", "List the keys that come most often", COUNTS | TAKES_TOP,
+     cmd_top},
+    {"info", "[--json] F", "Describe a filter, sketch or state file", TAKES_JSON, cmd_info},
+    {"merge", "-o F A B...", "Join filter or sketch files of one configuration and seed",
      TAKES_FILE | TAKES_QUIET, cmd_merge},
     {"gen", "SPEC", "Print a stream to try things on", 0, cmd_gen},
     {"list", "", "List the filters and their knobs", 0, cmd_list},
@@ -51,11 +56,14 @@ const struct command *command_find(const char *name)
 static const char *synonym(const char *name)
 {
     static const char *const pairs[][2] = {
-        {"uniq", "dedup"},    {"unique", "dedup"},  {"distinct", "dedup"}, {"deduplicate", "dedup"},
-        {"grep", "filter"},   {"join", "filter"},   {"create", "build"},   {"make", "build"},
-        {"query", "ask"},     {"check", "ask"},     {"contains", "ask"},   {"insert", "add"},
-        {"remove", "forget"}, {"delete", "forget"}, {"union", "merge"},    {"generate", "gen"},
-        {"stats", "info"},    {"show", "info"},     {"filters", "list"},   {"algorithms", "list"},
+        {"uniq", "dedup"},        {"unique", "dedup"},  {"distinct", "dedup"},
+        {"deduplicate", "dedup"}, {"grep", "filter"},   {"join", "filter"},
+        {"create", "build"},      {"make", "build"},    {"query", "ask"},
+        {"check", "ask"},         {"contains", "ask"},  {"insert", "add"},
+        {"remove", "forget"},     {"delete", "forget"}, {"union", "merge"},
+        {"generate", "gen"},      {"stats", "info"},    {"show", "info"},
+        {"frequency", "count"},   {"heavy", "top"},     {"filters", "list"},
+        {"algorithms", "list"},
     };
 
     for (unsigned i = 0; i < sizeof pairs / sizeof *pairs; i++)

@@ -61,7 +61,7 @@ static enum pick_way way_of(const struct options *o)
 {
     if (o->format == FORMAT_JSONL)
         return PICK_JSON;
-    if (!o->key && !o->importance)
+    if (!o->key && !options_measure(o))
         return PICK_WHOLE;
     return o->format == FORMAT_CSV ? PICK_CSV : o->format == FORMAT_LINES ? PICK_BLANKS : PICK_CHAR;
 }
@@ -83,11 +83,13 @@ bool pick_open(struct picker *p, const struct options *o)
     if (o->key && !add_columns(p, o->key, "--key"))
         return false;
     p->keys = p->columns;
-    if (o->importance && !add_columns(p, o->importance, "--importance"))
+    const char *measure = options_measure(o), *option = o->weight ? "--weight" : "--importance";
+    if (measure && !add_columns(p, measure, option))
         return false;
-    p->important = o->importance != NULL;
+    p->important = measure != NULL;
     if (p->important && p->columns != p->keys + 1)
-        return fail("--importance takes one field") == 0;
+        return fail("%s takes one field", option) == 0;
+    p->measure = option + 2;
     find_widest(p);
     return true;
 }
@@ -119,6 +121,19 @@ bool pick_header(struct picker *p, const char *header, size_t size)
     arena_close(&scratch);
     find_widest(p);
     return found;
+}
+
+bool pick_meet(struct picker *p, const char *header, size_t size, struct batch *b)
+{
+    bool met = p->met || pick_header(p, header, size);
+
+    p->met = true;
+    if (!met) {
+        b->failed = true;
+        b->n = 0;
+        b->failure[0] = '\0'; /* it has been said */
+    }
+    return met;
 }
 
 /* ---- a batch ---- */
@@ -210,7 +225,7 @@ static void pick_fields(const struct picker *p, struct batch *b, uint32_t i)
     else if (!join(p, &b->arena, field, &b->key[i]))
         batch_fault(b, i, false, "memory is short");
     if (p->important && !read_importance(field[p->keys], &b->importance[i]))
-        batch_fault(b, i, p->skip, "the importance '%.*s' is not a number",
+        batch_fault(b, i, p->skip, "the %s '%.*s' is not a number", p->measure,
                     (int)(field[p->keys].size < 40 ? field[p->keys].size : 40),
                     (const char *)field[p->keys].data);
 }

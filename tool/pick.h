@@ -23,7 +23,9 @@ struct picker {
     uint32_t keys;                         /* columns of the key; 0: whole record */
     uint32_t columns;
     uint32_t widest; /* highest field number */
-    bool important;  /* the last column is the importance */
+    bool important;  /* the last column is the importance, or weight: */
+    const char *measure;
+    bool met; /* the header */
     bool fold, skip;
     char delimiter;
 };
@@ -34,6 +36,10 @@ void pick_close(struct picker *p);
 
 /* Find the columns given by name; NULL where there is no header. */
 bool pick_header(struct picker *p, const char *header, size_t size);
+
+/* The header, known before the first batch: what pick_header() cannot find
+ * fails that batch. False then. */
+bool pick_meet(struct picker *p, const char *header, size_t size, struct batch *b);
 
 /* Fill the columns key, importance and bad. Any thread. */
 void pick_batch(const struct picker *p, struct batch *b);
