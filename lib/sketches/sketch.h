@@ -55,6 +55,7 @@ struct summary {
     uint64_t floor; /* no key that is not kept has come more often */
     uint64_t too_long;
     uint64_t arena_used, arena_live; /* units of 8 bytes */
+    uint64_t hole;                   /* unit + 1 of the key dropped last; 0: none */
     uint32_t n;                      /* keys kept */
     uint32_t touched;                /* entries used so far; those given back are a chain: */
     uint32_t spare;                  /* number + 1 of the first */

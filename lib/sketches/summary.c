@@ -7,8 +7,8 @@
 
 struct entry *summary_find(const weir_sketch *s, struct weir_bytes key, uint64_t hash)
 {
-    const struct slot *slot = &s->slots[home_of(s, hash)];
-    uint32_t tag = (uint32_t)(hash >> 32);
+    uint32_t tag = tag_of(hash);
+    const struct slot *slot = &s->slots[home_of(s, tag)];
 
     while (slot->entry && slot->tag < tag)
         slot++;
@@ -48,14 +48,16 @@ static void shift_up(weir_sketch *s, uint64_t from, uint64_t end)
 static void table_add(weir_sketch *s, uint64_t hash, uint32_t entry)
 {
     struct summary *m = &s->summary;
-    uint64_t at = home_of(s, hash), end, count = s->entries[entry].count;
+    uint32_t tag = tag_of(hash);
+    uint64_t at = home_of(s, tag), end, count = s->entries[entry].count;
 
-    while (s->slots[at].entry && (s->slots[at].tag < hash >> 32 || entry_in(s, at)->hash < hash))
+    while (s->slots[at].entry &&
+           (s->slots[at].tag < tag || (s->slots[at].tag == tag && entry_in(s, at)->hash < hash)))
         at++;
     for (end = at; s->slots[end].entry;)
         end++;
     shift_up(s, at, end);
-    s->slots[at] = (struct slot){(uint32_t)(hash >> 32), entry + 1};
+    s->slots[at] = (struct slot){tag, entry + 1};
     lower_bound(s, at);
     if (count <= m->low) {
         m->low = count;
@@ -68,7 +70,7 @@ static void table_drop(weir_sketch *s, uint64_t at)
 {
     uint64_t next = at + 1;
 
-    for (; s->slots[next].entry && home_of(s, entry_in(s, next)->hash) < next; next++) {
+    for (; s->slots[next].entry && home_of(s, s->slots[next].tag) < next; next++) {
         s->slots[next - 1] = s->slots[next];
         if ((next & (((uint64_t)1 << s->block) - 1)) == 0)
             lower_bound(s, next - 1);
@@ -154,19 +156,31 @@ static void squeeze(weir_sketch *s)
         to += units;
     }
     s->summary.arena_used = to;
+    s->summary.hole = 0;
+}
+
+/* Where a key of so many units goes. */
+static uint64_t arena_place(weir_sketch *s, uint64_t units)
+{
+    struct summary *m = &s->summary;
+    uint64_t hole = m->hole;
+
+    m->hole = 0;
+    if (hole && arena_units(head_at(s, hole - 1)->size) == units)
+        return hole - 1;
+    if (m->arena_used + units > s->arena_size)
+        squeeze(s);
+    m->arena_used += units;
+    return m->arena_used - units;
 }
 
 static uint32_t arena_add(weir_sketch *s, struct weir_bytes key, uint32_t entry)
 {
-    uint64_t units = arena_units(key.size), at;
+    uint64_t units = arena_units(key.size), at = arena_place(s, units);
 
-    if (s->summary.arena_used + units > s->arena_size)
-        squeeze(s);
-    at = s->summary.arena_used;
     *head_at(s, at) = (struct head){entry, (uint32_t)key.size};
     if (key.size > 0)
         memcpy(s->arena + at * UNIT + sizeof(struct head), key.data, key.size);
-    s->summary.arena_used += units;
     s->summary.arena_live += units;
     return (uint32_t)at;
 }
@@ -188,6 +202,7 @@ static void drop_least(weir_sketch *s)
     if (e->count > m->floor)
         m->floor = e->count;
     head_at(s, e->at)->entry = NONE;
+    m->hole = (uint64_t)e->at + 1;
     m->arena_live -= arena_units(e->size);
     e->at = m->spare;
     m->spare = s->slots[slot].entry;

@@ -70,7 +70,7 @@ static void add_many(weir_sketch *s, const struct weir_bytes *keys, const uint64
             count(s, keys[at], ring[at % AHEAD], amounts ? amounts[at] : 1);
         if (i < n) {
             ring[i % AHEAD] = sketch_hash(s, keys[i]).lo;
-            __builtin_prefetch(&s->slots[home_of(s, ring[i % AHEAD])]);
+            __builtin_prefetch(&s->slots[home_of(s, tag_of(ring[i % AHEAD]))]);
         }
     }
 }

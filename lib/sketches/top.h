@@ -8,7 +8,8 @@
  *             a key does not touch them: counts only grow
  *   arena     the keys, one behind the other, each behind a head of 8 bytes. What
  *             was dropped is squeezed out when the end is reached; a quarter is
- *             kept free, so that this moves three bytes per byte stored, at most
+ *             kept free, so that this moves three bytes per byte stored, at most.
+ *             A key as long as the one dropped for it takes its place
  *
  * Dropped is the key of the least count, of several the one of the lowest hash:
  * which one depends on what is kept alone. It is found by a sweep over the slots.
@@ -61,9 +62,15 @@ static inline struct weir_bytes key_of(const weir_sketch *s, const struct entry 
     return (struct weir_bytes){s->arena + (uint64_t)e->at * UNIT + sizeof(struct head), e->size};
 }
 
-static inline uint64_t home_of(const weir_sketch *s, uint64_t hash)
+/* Where a key would like to lie: the order of homes is that of tags. */
+static inline uint64_t home_of(const weir_sketch *s, uint32_t tag)
 {
-    return bits_scale(hash, s->homes);
+    return tag * s->homes >> 32;
+}
+
+static inline uint32_t tag_of(uint64_t hash)
+{
+    return (uint32_t)(hash >> 32);
 }
 
 /* Keep a key that is not kept; there must be room. */
