@@ -37,15 +37,13 @@ static int answer_all(const struct options *o, weir_sketch *s)
         .options = &plain, .files = &file, .count = 1, .take = answer, .context = &a});
 }
 
-static void tell_bound(const struct options *o, const weir_sketch *s)
+static void tell_bound(const weir_sketch *s)
 {
     struct weir_sketch_stats stats = weir_sketch_stats(s);
 
-    if (!o->quiet)
-        note("%llu counted in all; a count is never too low, and too high by at most %llu with a "
-             "chance of %.4g %%",
-             (unsigned long long)stats.total, (unsigned long long)stats.error,
-             stats.confidence * 100);
+    note("%llu counted in all; a count is never too low, and too high by at most %llu with a "
+         "chance of %.4g %%",
+         (unsigned long long)stats.total, (unsigned long long)stats.error, stats.confidence * 100);
 }
 
 int cmd_count(const struct options *o)
@@ -63,7 +61,8 @@ int cmd_count(const struct options *o)
     status = counting_run(o, s, NULL, NULL);
     if (o->query)
         asked = answer_all(o, s);
-    tell_bound(o, s);
+    if (!o->quiet && status == EXIT_FINE && asked == EXIT_FINE)
+        tell_bound(s);
     weir_sketch_close(s);
     return status ? status : asked;
 }

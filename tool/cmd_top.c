@@ -92,7 +92,7 @@ static void refresh(void *context)
 
 /* ---- at the end ---- */
 
-static void print(const struct board *b)
+static void print(const struct board *b, bool notes)
 {
     struct weir_sketch_stats stats = weir_sketch_stats(b->sketch);
     size_t n = find(b, &stats);
@@ -104,7 +104,7 @@ static void print(const struct board *b)
         printf("\t%llu\t%llu\t%.6g%c", (unsigned long long)h->count, (unsigned long long)h->error,
                share_of(h, &stats), b->options->nul ? '\0' : '\n');
     }
-    if (b->options->quiet)
+    if (!notes)
         return;
     note("%llu counted in all; a key that is not kept came at most %llu times",
          (unsigned long long)stats.total, (unsigned long long)stats.error);
@@ -137,7 +137,7 @@ int cmd_top(const struct options *o)
     if (s && open_board(&b)) {
         status = counting_run(o, s, live ? refresh : NULL, &b);
         erase(&b);
-        print(&b);
+        print(&b, !o->quiet && status == EXIT_FINE);
     }
     free(b.list);
     weir_sketch_close(s);

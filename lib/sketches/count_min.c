@@ -25,15 +25,16 @@
 #define KEYS_AHEAD 32  /* a power of two */
 #define DEPTH_DEFAULT 4
 
-/* A key on its way in. */
+/* A key on its way in: its counters, or in one line the line and which of it. */
 struct spot {
+    uint64_t amount, which;
     uint8_t *at[DEPTH_MAX];
-    uint64_t amount;
 };
 
-/* What the loops are compiled for. */
+/* What the loops are compiled for; the depth where it is the usual one. */
 struct form {
     bool wide, line, conservative;
+    uint32_t depth;
 };
 
 #define INLINE static inline __attribute__((always_inline))
@@ -67,17 +68,23 @@ INLINE uint64_t sum(uint64_t count, uint64_t amount, bool wide)
 
 /* ---- a key ---- */
 
+INLINE uint8_t *counter(const struct spot *spot, uint32_t i, struct form f)
+{
+    uint32_t size = f.wide ? 8 : 4, each = LINE / size / f.depth; /* of a row in the line */
+
+    if (!f.line)
+        return spot->at[i];
+    return spot->at[0] + (i * each + (spot->which >> 4 * i & (each - 1))) * size;
+}
+
 INLINE void find(const weir_sketch *s, struct hash128 h, struct form f, struct spot *spot)
 {
-    uint32_t size = f.wide ? 8 : 4, depth = (uint32_t)s->config.depth;
+    uint32_t size = f.wide ? 8 : 4, depth = f.depth;
 
     if (f.line) {
-        uint32_t each = LINE / size / depth; /* counters of a row in the line */
-        uint8_t *line = s->data + bits_scale(h.lo, s->size / LINE) * LINE;
-
-        for (uint32_t i = 0; i < depth; i++)
-            spot->at[i] = line + (i * each + (h.hi >> 4 * i & (each - 1))) * size;
-        __builtin_prefetch(line, 1);
+        spot->at[0] = s->data + bits_scale(h.lo, s->size / LINE) * LINE;
+        spot->which = h.hi;
+        __builtin_prefetch(spot->at[0], 1);
         return;
     }
     for (uint32_t i = 0; i < depth; i++) {
@@ -87,32 +94,31 @@ INLINE void find(const weir_sketch *s, struct hash128 h, struct form f, struct s
     }
 }
 
-INLINE uint64_t least(const struct spot *spot, uint32_t depth, bool wide)
+INLINE uint64_t least(const struct spot *spot, struct form f)
 {
-    uint64_t found = get(spot->at[0], wide);
+    uint64_t found = get(counter(spot, 0, f), f.wide);
 
-    for (uint32_t i = 1; i < depth; i++) {
-        uint64_t count = get(spot->at[i], wide);
+    for (uint32_t i = 1; i < f.depth; i++) {
+        uint64_t count = get(counter(spot, i, f), f.wide);
 
         found = count < found ? count : found;
     }
     return found;
 }
 
-INLINE void raise(weir_sketch *s, const struct spot *spot, struct form f)
+INLINE void raise(const struct spot *spot, struct form f)
 {
-    uint32_t depth = (uint32_t)s->config.depth;
-    uint64_t to = f.conservative ? sum(least(spot, depth, f.wide), spot->amount, f.wide) : 0;
+    uint64_t to = f.conservative ? sum(least(spot, f), spot->amount, f.wide) : 0;
 
-    for (uint32_t i = 0; i < depth; i++) {
-        uint64_t count = get(spot->at[i], f.wide);
+    for (uint32_t i = 0; i < f.depth; i++) {
+        uint8_t *at = counter(spot, i, f);
+        uint64_t count = get(at, f.wide);
 
         if (!f.conservative)
-            set(spot->at[i], f.wide, sum(count, spot->amount, f.wide));
+            set(at, f.wide, sum(count, spot->amount, f.wide));
         else if (count < to)
-            set(spot->at[i], f.wide, to);
+            set(at, f.wide, to);
     }
-    s->total = sketch_sum(s->total, spot->amount);
 }
 
 /* ---- many keys: found some keys before they are raised ---- */
@@ -134,17 +140,32 @@ INLINE struct hash128 hash_of(const weir_sketch *s, const struct batch *b, size_
 INLINE void loop(weir_sketch *s, const struct batch *b, struct form f)
 {
     struct spot ring[KEYS_AHEAD];
-    size_t ahead = LINES_AHEAD / (f.line ? 1 : s->config.depth);
+    size_t ahead = LINES_AHEAD / (f.line ? 1 : f.depth);
+    uint64_t total = s->total;
 
     ahead = ahead > KEYS_AHEAD ? KEYS_AHEAD : ahead;
     for (size_t i = 0; i < b->n + ahead; i++) {
-        if (i >= ahead)
-            raise(s, &ring[(i - ahead) % KEYS_AHEAD], f);
+        if (i >= ahead) {
+            raise(&ring[(i - ahead) % KEYS_AHEAD], f);
+            total = sketch_sum(total, ring[(i - ahead) % KEYS_AHEAD].amount);
+        }
         if (i < b->n) {
             find(s, hash_of(s, b, i), f, &ring[i % KEYS_AHEAD]);
             ring[i % KEYS_AHEAD].amount = b->amounts ? b->amounts[i] : 1;
         }
     }
+    s->total = total;
+}
+
+INLINE void loop_of_depth(weir_sketch *s, const struct batch *b, bool wide, bool line,
+                          bool conservative)
+{
+    uint32_t depth = (uint32_t)s->config.depth;
+
+    if (depth == DEPTH_DEFAULT)
+        loop(s, b, (struct form){wide, line, conservative, DEPTH_DEFAULT});
+    else
+        loop(s, b, (struct form){wide, line, conservative, depth});
 }
 
 static void add_batch(weir_sketch *s, const struct batch *b)
@@ -154,7 +175,7 @@ static void add_batch(weir_sketch *s, const struct batch *b)
     switch (4 * c->counter + 2 * c->layout + c->update) {
 #define CASE(n)                                                                                    \
     case n:                                                                                        \
-        loop(s, b, (struct form){(n)&4, (n)&2, (n)&1});                                            \
+        loop_of_depth(s, b, (n)&4, (n)&2, (n)&1);                                                  \
         break;
         CASE(0)
         CASE(1)
@@ -173,7 +194,7 @@ static struct form form_of(const weir_sketch *s)
     const struct sketch_config *c = &s->config;
 
     return (struct form){c->counter == COUNTER_64, c->layout == LAYOUT_LINE,
-                         c->update == UPDATE_CONSERVATIVE};
+                         c->update == UPDATE_CONSERVATIVE, (uint32_t)c->depth};
 }
 
 static void add(weir_sketch *s, struct weir_bytes key, uint64_t amount)
@@ -181,7 +202,8 @@ static void add(weir_sketch *s, struct weir_bytes key, uint64_t amount)
     struct spot spot = {.amount = amount};
 
     find(s, sketch_hash(s, key), form_of(s), &spot);
-    raise(s, &spot, form_of(s));
+    raise(&spot, form_of(s));
+    s->total = sketch_sum(s->total, amount);
 }
 
 static void add_many(weir_sketch *s, const struct weir_bytes *keys, const uint64_t *amounts,
@@ -200,16 +222,17 @@ static bool take(weir_sketch *s, struct weir_bytes key, uint64_t amount)
 {
     struct form f = form_of(s);
     uint64_t most = f.wide ? UINT64_MAX : UINT32_MAX;
-    struct spot spot;
+    struct spot spot = {0};
 
     if (f.conservative)
         return false;
     find(s, sketch_hash(s, key), f, &spot);
     for (uint32_t i = 0; i < s->config.depth; i++) {
-        uint64_t count = get(spot.at[i], f.wide);
+        uint8_t *at = counter(&spot, i, f);
+        uint64_t count = get(at, f.wide);
 
         if (count < most)
-            set(spot.at[i], f.wide, count > amount ? count - amount : 0);
+            set(at, f.wide, count > amount ? count - amount : 0);
     }
     s->total -= amount < s->total ? amount : s->total;
     return true;
@@ -229,11 +252,11 @@ static struct weir_estimate ask(const weir_sketch *s, struct weir_bytes key)
 {
     struct form f = form_of(s);
     struct weir_sketch_stats now;
-    struct spot spot;
+    struct spot spot = {0};
 
     find(s, sketch_hash(s, key), f, &spot);
     stats(s, &now);
-    uint64_t count = least(&spot, (uint32_t)s->config.depth, f.wide);
+    uint64_t count = least(&spot, f);
     return (struct weir_estimate){count, now.error < count ? now.error : count};
 }
 

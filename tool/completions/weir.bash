@@ -34,7 +34,8 @@ _weir()
         return
         ;;
     -m | --memory | -e | --fpr | -S | --set | --seed | -k | --key | -i | --importance | -d | \
-        --delimiter | --max-record | --checkpoint | -j | --threads | --shards)
+        --delimiter | --max-record | --checkpoint | -j | --threads | --shards | -w | --weight | --ngrams | -n | \
+        --number | --share)
         return
         ;;
     --emit | --stats | --on-error)
