@@ -247,8 +247,9 @@ static void a_sentence_that_cannot_be_is_refused_plainly(void **state)
     refused("count-min counter=16", "counter=16 does not fit: it takes 32 or 64");
     refused("count-min layout=line depth=3",
             "layout=line takes a depth of 1, 2, 4 or 8: a line is shared evenly");
-    refused("top keys=1000 memory=1K", "top needs a memory of 96 bytes for each of its keys=, and "
-                                       "120 for each if keys= is left out");
+    refused(
+        "top keys=1000 memory=1K",
+        "top needs a memory of 64 bytes, and 96 for each of its keys= (120 if keys= is left out)");
 }
 
 static void error_and_confidence_become_width_and_depth(void **state)

@@ -159,6 +159,7 @@ void weir_sketch_clear(weir_sketch *s)
     s->total = 0;
     s->summary = (struct summary){0};
     memset(s->data, 0, s->size);
+    s->ops->lay(s);
 }
 
 /* ---- count and ask ---- */

@@ -22,9 +22,11 @@ struct entry *summary_find(const weir_sketch *s, struct weir_bytes key, uint64_t
     return NULL;
 }
 
+/* Of a free slot the entry before all, whose count is the highest: what looks
+ * for the least need not ask whether a slot is free, which nobody can predict. */
 static struct entry *entry_in(const weir_sketch *s, uint64_t slot)
 {
-    return &s->entries[s->slots[slot].entry - 1];
+    return &s->entries[(int64_t)s->slots[slot].entry - 1];
 }
 
 /* A slot has got another entry. */
@@ -84,9 +86,11 @@ static uint64_t least_in_block(const weir_sketch *s, uint64_t from, uint64_t to)
 {
     uint64_t least = UINT64_MAX;
 
-    for (uint64_t i = from; i < to; i++)
-        if (s->slots[i].entry && entry_in(s, i)->count < least)
-            least = entry_in(s, i)->count;
+    for (uint64_t i = from; i < to; i++) {
+        uint64_t count = entry_in(s, i)->count;
+
+        least = count < least ? count : least;
+    }
     return least;
 }
 
@@ -107,7 +111,7 @@ static bool sweep_block(weir_sketch *s, uint64_t end)
     uint64_t start = m->cursor >> s->block << s->block;
 
     for (; m->cursor < end; m->cursor++)
-        if (s->slots[m->cursor].entry && entry_in(s, m->cursor)->count == m->low)
+        if (entry_in(s, m->cursor)->count == m->low && s->slots[m->cursor].entry)
             return true;
     s->bounds[start >> s->block] = least_in_block(s, start, end);
     return false;

@@ -28,6 +28,7 @@
 #define PER_KEY (sizeof(struct entry) + 3 * sizeof(struct slot) + 16) /* beside the arena */
 #define ARENA_EACH 48  /* bytes of arena for a key, where nothing says more */
 #define ARENA_LEAST 24 /* the least that makes sense */
+#define BESIDE 64      /* and for all together */
 #define KEYS_MAX (UINT64_C(1) << 28)
 #define AHEAD 16 /* keys; a power of two */
 
@@ -174,16 +175,16 @@ static bool plan(struct sketch_config *c, uint64_t *bytes, struct weir_error *er
     uint64_t most = (UINT64_C(1) << 32) * UNIT; /* what a place in the arena can say */
 
     if (keys && !memory)
-        c->memory = 8 * c->keys * (PER_KEY + ARENA_EACH);
-    uint64_t size = c->memory / 8 / UNIT * UNIT;
+        c->memory = 8 * (BESIDE + c->keys * (PER_KEY + ARENA_EACH));
+    uint64_t size = c->memory / 8 / UNIT * UNIT, room = size < BESIDE ? 0 : size - BESIDE;
     if (!keys)
         c->keys =
-            size / (PER_KEY + ARENA_EACH) < KEYS_MAX ? size / (PER_KEY + ARENA_EACH) : KEYS_MAX;
-    if (c->keys == 0 || size > most || size / (PER_KEY + ARENA_LEAST) < c->keys) {
+            room / (PER_KEY + ARENA_EACH) < KEYS_MAX ? room / (PER_KEY + ARENA_EACH) : KEYS_MAX;
+    if (c->keys == 0 || size > most || room / (PER_KEY + ARENA_LEAST) < c->keys) {
         error_say(error, WEIR_BAD_CONFIG,
                   size > most ? "top takes a memory of 32G at most"
-                              : "top needs a memory of 96 bytes for each of its keys=, "
-                                "and 120 for each if keys= is left out",
+                              : "top needs a memory of 64 bytes, and 96 for each of its keys= "
+                                "(120 if keys= is left out)",
                   NULL);
         return false;
     }
@@ -196,8 +197,9 @@ static void lay(weir_sketch *s)
     uint64_t keys = s->config.keys;
     uint8_t *at = s->data;
 
-    s->entries = (struct entry *)(void *)at;
-    at += keys * sizeof(struct entry);
+    s->entries = (struct entry *)(void *)at + 1;
+    s->entries[-1].count = UINT64_MAX;
+    at += (keys + 1) * sizeof(struct entry);
     s->slots = (struct slot *)(void *)at;
     s->homes = 2 * keys;
     s->slot_count = 3 * keys + 1; /* the last one is always free */
