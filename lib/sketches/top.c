@@ -69,6 +69,11 @@ static void add_many(weir_sketch *s, const struct weir_bytes *keys, const uint64
 
         if (i >= AHEAD)
             count(s, keys[at], ring[at % AHEAD], amounts ? amounts[at] : 1);
+        if (i >= AHEAD / 2 && i < n + AHEAD / 2) { /* its slot has come: now its entry */
+            const struct slot *slot = &s->slots[home_of(s, tag_of(ring[(i - AHEAD / 2) % AHEAD]))];
+
+            __builtin_prefetch(&s->entries[(int64_t)slot->entry - 1]);
+        }
         if (i < n) {
             ring[i % AHEAD] = sketch_hash(s, keys[i]).lo;
             __builtin_prefetch(&s->slots[home_of(s, tag_of(ring[i % AHEAD]))]);
