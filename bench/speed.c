@@ -6,7 +6,6 @@
 #include "speed.h"
 
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,27 +30,6 @@ struct options {
     int repeat;
     bool quick;
 };
-
-void die(const char *why, ...)
-{
-    va_list args;
-
-    va_start(args, why);
-    fputs("speed: ", stderr);
-    vfprintf(stderr, why, args);
-    fputc('\n', stderr);
-    va_end(args);
-    exit(1);
-}
-
-void *must_allocate(size_t bytes)
-{
-    void *p = malloc(bytes);
-
-    if (!p)
-        die("the system does not give %zu bytes", bytes);
-    return p;
-}
 
 static bool is_filter(const char *name)
 {

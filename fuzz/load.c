@@ -1,9 +1,11 @@
-/* load.c - any bytes given to weir_load() end in a usable filter or an error.
+/* load.c - any bytes given to weir_load() or weir_sketch_load() end in a usable
+ * filter or sketch, or an error.
  *
  * Each input is tried twice: as a file, which must get past the checksum, and
  * as the body of a part whose head and checksum are right. What loads is used
  * in every way, and what it then saves must load again. */
 #include <weir.h>
+#include <weir/sketch.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +81,54 @@ static void use(weir *w)
     weir_close(twin);
 }
 
+static void use_sketch(weir_sketch *s)
+{
+    struct bytes b = {NULL, 0};
+    struct weir_heavy list[8];
+    weir_sketch *again;
+
+    for (size_t i = 0; i < 20; i++)
+        weir_sketch_add(s, (struct weir_bytes){&i, sizeof i}, i % 5);
+    for (size_t i = weir_sketch_top(s, list, 8); i-- > 0;)
+        require(list[i].error <= list[i].count);
+    weir_sketch_stats(s);
+    require(weir_sketch_write(s, append, &b) == WEIR_OK && b.size == weir_sketch_saved_size(s));
+    require(weir_sketch_load(&again, b.data, b.size, NULL, NULL) == WEIR_OK);
+    require(weir_sketch_merge(s, again, NULL) == WEIR_OK);
+    weir_sketch_close(again);
+    free(b.data);
+}
+
+/* A "top" of few keys may have been opened with any memory: that is no fault, but
+ * more than a fuzzer is given. */
+static bool asks_for_much(const uint8_t *data, size_t size)
+{
+    static const char knob[] = "top memory=";
+    const uint8_t *at = memmem(data, size, knob, sizeof knob - 1);
+    size_t digits = 0;
+
+    if (!at)
+        return false;
+    for (at += sizeof knob - 1;
+         at + digits < data + size && at[digits] >= '0' && at[digits] <= '9';)
+        digits++;
+    return digits > 7;
+}
+
+static void try_sketch(const uint8_t *data, size_t size)
+{
+    struct weir_error error;
+    weir_sketch *s;
+
+    if (asks_for_much(data, size))
+        return;
+    if (weir_sketch_load(&s, data, size, NULL, &error) == WEIR_OK)
+        use_sketch(s);
+    else
+        require(s == NULL && error.text[0]);
+    weir_sketch_close(s);
+}
+
 static void try_file(const uint8_t *data, size_t size)
 {
     struct weir_error error;
@@ -99,5 +149,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     weir_part_write(WEIR_PART_FILTER, data, size, append, &part);
     try_file(part.data, part.size);
     free(part.data);
+    try_sketch(data, size);
+    for (uint32_t kind = WEIR_PART_COUNTS; kind <= WEIR_PART_TOP; kind++) {
+        part = (struct bytes){NULL, 0};
+        weir_part_write(kind, data, size, append, &part);
+        try_sketch(part.data, part.size);
+        free(part.data);
+    }
     return 0;
 }

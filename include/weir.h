@@ -171,7 +171,12 @@ WEIR_API enum weir_status weir_load(weir **out, const void *data, size_t size, s
 /* Saved data is a sequence of parts, each with its kind, length and checksum
  * (docs/format.md): shards of one filter, or a filter and a program's notes on
  * it. weir_write() writes one part; these write and read the others. */
-enum weir_part_kind { WEIR_PART_FILTER = 1, WEIR_PART_NOTE = 2 };
+enum weir_part_kind {
+    WEIR_PART_FILTER = 1,
+    WEIR_PART_NOTE = 2,
+    WEIR_PART_COUNTS = 3, /* a count-min sketch, see weir/sketch.h */
+    WEIR_PART_TOP = 4     /* a sketch that keeps keys */
+};
 
 struct weir_part {
     uint32_t kind;

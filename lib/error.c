@@ -20,3 +20,13 @@ enum weir_status error_say(struct weir_error *error, enum weir_status status, ..
     va_end(pieces);
     return status;
 }
+
+enum weir_status error_no_memory(struct weir_error *error, uint64_t bytes)
+{
+    char size[24];
+    struct text t = text_in(size, sizeof size);
+
+    text_add_u64(&t, bytes);
+    return error_say(error, WEIR_NO_MEMORY, "memory=", size,
+                     ": the system does not give that much; ask for less", NULL);
+}

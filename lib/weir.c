@@ -41,16 +41,6 @@ weir *handle_open(const struct config *config, const struct shape *shape)
     return w;
 }
 
-enum weir_status handle_refuse_memory(const struct config *config, struct weir_error *error)
-{
-    char size[24];
-    struct text t = text_in(size, sizeof size);
-
-    text_add_u64(&t, config->memory / 8);
-    return error_say(error, WEIR_NO_MEMORY, "memory=", size,
-                     ": the system does not give that much; ask for less", NULL);
-}
-
 enum weir_status weir_open(weir **out, const char *sentence, struct weir_error *error)
 {
     struct config config;
@@ -65,7 +55,7 @@ enum weir_status weir_open(weir **out, const char *sentence, struct weir_error *
     if (!config.ops->plan(&config, &shape, error))
         return WEIR_BAD_CONFIG;
     *out = handle_open(&config, &shape);
-    return *out ? WEIR_OK : handle_refuse_memory(&config, error);
+    return *out ? WEIR_OK : error_no_memory(error, config.memory / 8);
 }
 
 void weir_close(weir *w)

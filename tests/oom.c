@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
+#include <weir/sketch.h>
 
 static size_t budget = SIZE_MAX;
 static size_t asked, live;
@@ -239,6 +240,56 @@ static void without_randomness_a_seed_must_be_given(void **state)
     weir_close(seeded);
 }
 
+/* ---- sketches: opened, cloned, saved, loaded, merged ---- */
+
+static uint8_t room[4096]; /* what is saved; a sink that allocates would be counted */
+
+static bool into_room(void *context, const void *data, size_t size)
+{
+    struct blob *b = context;
+
+    assert_true(b->size + size <= sizeof room);
+    memcpy(b->data + b->size, data, size);
+    b->size += size;
+    return true;
+}
+
+static enum weir_status try_sketch(const struct variant *v, struct weir_error *error)
+{
+    weir_sketch *s, *twin = NULL, *again = NULL;
+    struct weir_bytes key = {"key", 3};
+    struct blob b = {room, 0};
+    enum weir_status status = weir_sketch_open(&s, v->sentence, error);
+
+    if (status == WEIR_OK) {
+        weir_sketch_add(s, key, 2);
+        twin = weir_sketch_clone(s);
+        status = twin ? weir_sketch_merge(s, twin, error) : WEIR_NO_MEMORY;
+    }
+    assert_true(status == WEIR_OK || !twin || weir_sketch_ask(s, key).count == 2);
+    if (status == WEIR_OK)
+        status = weir_sketch_write(s, into_room, &b);
+    if (status == WEIR_OK) {
+        status = weir_sketch_load(&again, b.data, b.size, NULL, error);
+        assert_true((again != NULL) == (status == WEIR_OK));
+    }
+    error->status = status;
+    weir_sketch_close(again);
+    weir_sketch_close(twin);
+    weir_sketch_close(s);
+    return status;
+}
+
+static void every_failed_allocation_of_a_sketch_is_told(void **state)
+{
+    static const struct variant sketches[] = {{.sentence = "count-min memory=64 seed=1"},
+                                              {.sentence = "top keys=3 seed=1"}};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++)
+        fail_at_every_allocation(&sketches[i], try_sketch);
+}
+
 LAW(every_failed_allocation_is_told)
 LAW(nothing_else_allocates)
 
@@ -247,6 +298,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         law_test(every_failed_allocation_is_told),
         law_test(nothing_else_allocates),
+        cmocka_unit_test(every_failed_allocation_of_a_sketch_is_told),
         cmocka_unit_test(a_refusal_costs_no_memory),
         cmocka_unit_test(the_sentence_says_how_much_was_asked_for),
         cmocka_unit_test(without_randomness_a_seed_must_be_given),

@@ -26,6 +26,17 @@ static void print_text(const struct stored *s, const struct weir_stats *f)
                (unsigned long long)s->state.position.line);
 }
 
+static int print_json_text(json_t *all)
+{
+    char *text = all ? json_dumps(all, JSON_REAL_PRECISION(6)) : NULL;
+
+    if (text)
+        puts(text);
+    free(text);
+    json_decref(all);
+    return text ? EXIT_FINE : fail("memory is short");
+}
+
 static int print_json(const struct stored *s, const struct weir_stats *f)
 {
     json_t *all = json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:f,s:f}", "config", s->shards.config,
@@ -40,12 +51,34 @@ static int print_json(const struct stored *s, const struct weir_stats *f)
         json_object_set_new(all, "offset", json_integer((json_int_t)s->state.position.offset));
         json_object_set_new(all, "line", json_integer((json_int_t)s->state.position.line));
     }
-    char *text = all ? json_dumps(all, JSON_REAL_PRECISION(6)) : NULL;
-    if (text)
-        puts(text);
-    free(text);
-    json_decref(all);
-    return text ? EXIT_FINE : fail("memory is short");
+    return print_json_text(all);
+}
+
+static int print_sketch(const struct options *o)
+{
+    weir_sketch *s = store_load_sketch(o->operand[0]);
+    struct weir_sketch_stats stats;
+    char config[CONFIG_MAX];
+
+    if (!s)
+        return EXIT_ERROR;
+    stats = weir_sketch_stats(s);
+    weir_sketch_config(s, config, sizeof config);
+    weir_sketch_close(s);
+    if (o->json)
+        return print_json_text(json_pack("{s:s,s:I,s:I,s:I,s:I,s:f,s:I}", "config", config,
+                                         "memory", (json_int_t)stats.memory, "total",
+                                         (json_int_t)stats.total, "keys", (json_int_t)stats.keys,
+                                         "error", (json_int_t)stats.error, "confidence",
+                                         stats.confidence, "too_long", (json_int_t)stats.too_long));
+    printf("sketch      %s\n", config);
+    printf("memory      %s\n", show_bytes((double)stats.memory).text);
+    printf("counted     %llu\n", (unsigned long long)stats.total);
+    if (stats.keys)
+        printf("keys        %llu kept\n", (unsigned long long)stats.keys);
+    printf("error       %llu at most, with a chance of %.4g %%\n", (unsigned long long)stats.error,
+           stats.confidence * 100);
+    return EXIT_FINE;
 }
 
 int cmd_info(const struct options *o)
@@ -56,6 +89,8 @@ int cmd_info(const struct options *o)
 
     if (o->operands != 1)
         return fail("'weir info' needs one filter or state file");
+    if (store_has_sketch(o->operand[0]))
+        return print_sketch(o);
     if (!store_load(&stored, o->operand[0]))
         return EXIT_ERROR;
     stats = shards_stats(&stored.shards);

@@ -20,6 +20,26 @@ static bool merge_file(struct shards *into, const char *path, const char *first)
     return ok;
 }
 
+/* The same for files of sketches. */
+static int merge_sketches(const struct options *o)
+{
+    weir_sketch *into = store_load_sketch(o->operand[0]);
+    struct weir_error error;
+    bool ok = into != NULL;
+
+    for (int i = 1; ok && i < o->operands; i++) {
+        weir_sketch *other = store_load_sketch(o->operand[i]);
+
+        ok = other != NULL;
+        if (ok && weir_sketch_merge(into, other, &error) != WEIR_OK)
+            ok = fail("%s and %s: %s", o->operand[0], o->operand[i], error.text) == 0;
+        weir_sketch_close(other);
+    }
+    ok = ok && store_save_sketch(o->output, into);
+    weir_sketch_close(into);
+    return ok ? EXIT_FINE : EXIT_ERROR;
+}
+
 int cmd_merge(const struct options *o)
 {
     static struct stored stored;
@@ -29,6 +49,8 @@ int cmd_merge(const struct options *o)
         return fail("'weir merge' needs -o FILE, the filter file to make");
     if (o->operands < 2)
         return fail("'weir merge' needs two or more filter files");
+    if (store_has_sketch(o->operand[0]))
+        return merge_sketches(o);
     ok = store_load(&stored, o->operand[0]);
     for (int i = 1; ok && i < o->operands; i++)
         ok = merge_file(&stored.shards, o->operand[i], o->operand[0]);

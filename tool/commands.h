@@ -15,8 +15,12 @@ enum {
     TAKES_KEYS = 64,    /* weir filter's own */
     TAKES_JSON = 128,   /* weir info's own */
     TAKES_QUIET = 256,
-    TAKES_FILE = 512,  /* a filter file to write */
-    TAKES_TRUTH = 1024 /* weir eval's own */
+    TAKES_FILE = 512,   /* a filter file to write */
+    TAKES_TRUTH = 1024, /* weir eval's own */
+    TAKES_IMPORTANCE = 2048,
+    TAKES_SKETCH = 4096, /* what is counted, and in which sketch */
+    TAKES_QUERY = 8192,  /* weir count's own */
+    TAKES_TOP = 16384    /* weir top's own */
 };
 
 struct command {
@@ -41,6 +45,8 @@ int cmd_forget(const struct options *o);
 int cmd_info(const struct options *o);
 int cmd_merge(const struct options *o);
 int cmd_eval(const struct options *o);
+int cmd_count(const struct options *o);
+int cmd_top(const struct options *o);
 int cmd_gen(const struct options *o);
 int cmd_list(const struct options *o);
 int cmd_help(const struct options *o);

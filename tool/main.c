@@ -9,8 +9,9 @@
 #include "say.h"
 #include "signals.h"
 
-#define PASSES (TAKES_RECORDS | TAKES_OUTPUT | TAKES_THREADS | TAKES_STATS | TAKES_QUIET)
-#define CHANGES (TAKES_RECORDS | TAKES_THREADS | TAKES_STATS | TAKES_QUIET)
+#define CHANGES (TAKES_RECORDS | TAKES_IMPORTANCE | TAKES_THREADS | TAKES_STATS | TAKES_QUIET)
+#define PASSES (CHANGES | TAKES_OUTPUT)
+#define COUNTS (TAKES_RECORDS | TAKES_SKETCH | TAKES_QUIET)
 
 #define DEDUP_MORE                                                                                 \
     "  weir dedup access.log                    each line once\n"                                  \
@@ -44,11 +45,16 @@ static const struct command commands[] = {
     {"add", "[OPTIONS] F [FILE...]", "Add keys to a filter file", CHANGES, cmd_add, NULL},
     {"forget", "[OPTIONS] F [FILE...]", "Take keys out of a filter file that can forget", CHANGES,
      cmd_forget, NULL},
-    {"info", "[--json] F", "Describe a filter or state file", TAKES_JSON, cmd_info, NULL},
-    {"merge", "-o F A B...", "Join filter files of one configuration and seed",
+    {"count", "[OPTIONS] --query KEYS [FILE...]", "Tell how often keys came", COUNTS | TAKES_QUERY,
+     cmd_count, NULL},
+    {"top", "[OPTIONS] [FILE...]", "List the keys that come most often", COUNTS | TAKES_TOP,
+     cmd_top, NULL},
+    {"info", "[--json] F", "Describe a filter, sketch or state file", TAKES_JSON, cmd_info, NULL},
+    {"merge", "-o F A B...", "Join filter or sketch files of one configuration and seed",
      TAKES_FILE | TAKES_QUIET, cmd_merge, NULL},
     {"eval", "[OPTIONS] [FILE...|--synthetic SPEC]", "Measure the errors of filters on a stream",
-     TAKES_FILTER | TAKES_RECORDS | TAKES_STATS | TAKES_QUIET | TAKES_TRUTH, cmd_eval, EVAL_MORE},
+     TAKES_FILTER | TAKES_RECORDS | TAKES_IMPORTANCE | TAKES_STATS | TAKES_QUIET | TAKES_TRUTH,
+     cmd_eval, EVAL_MORE},
     {"gen", "SPEC", "Print a stream to try things on", 0, cmd_gen, GEN_MORE},
     {"list", "[NAME]", "List the filters and their knobs", 0, cmd_list, NULL},
     {"help", "[COMMAND]", "Tell how to use a command", 0, cmd_help, NULL},
@@ -81,7 +87,8 @@ static const char *synonym(const char *name)
         {"remove", "forget"},     {"delete", "forget"},   {"union", "merge"},
         {"generate", "gen"},      {"stats", "info"},      {"measure", "eval"},
         {"evaluate", "eval"},     {"bench", "eval"},      {"show", "info"},
-        {"filters", "list"},      {"algorithms", "list"},
+        {"filters", "list"},      {"algorithms", "list"}, {"frequency", "count"},
+        {"heavy", "top"},
     };
 
     for (unsigned i = 0; i < sizeof pairs / sizeof *pairs; i++)

@@ -9,11 +9,13 @@
 #include <string.h>
 
 #include "commands.h"
+#include "counting.h"
 #include "say.h"
 #include "shards.h"
 #include "units.h"
 
 #define RECORD_MOST ((uint64_t)1 << 30)
+#define NUMBER_MOST 100000000
 
 struct option_row {
     const char *name;
@@ -177,6 +179,21 @@ static bool read_permutations(struct options *o, const char *value)
     return read_number(value, &o->permutations, 10000);
 }
 
+static bool read_ngrams(struct options *o, const char *value)
+{
+    return read_number(value, &o->ngrams, GRAM_MAX);
+}
+
+static bool read_top_number(struct options *o, const char *value)
+{
+    return o->share == 0 && read_number(value, &o->number, NUMBER_MOST);
+}
+
+static bool read_share(struct options *o, const char *value)
+{
+    return !o->number && read_rate(value, &o->share) && o->share > 0;
+}
+
 /* ---- the table ---- */
 
 _Static_assert(SHARDS_MAX == 256, "the table says so");
@@ -186,12 +203,17 @@ _Static_assert(SHARDS_MAX == 256, "the table says so");
 /* clang-format off */
 static const struct option_row rows[] = {
     {"algorithm", 'a', "NAME", TAKES_FILTER, "the filter; 'weir list' shows them (eval: a,b,...)", .read = read_algorithm},
-    {"memory", 'm', "SIZE", TAKES_FILTER, "memory of the filter: 64M (default), 1G (eval: 1M,1G,...)", .read = read_memory},
+    {"memory", 'm', "SIZE", TAKES_FILTER | TAKES_SKETCH, "memory to use: 64M (default; top: 1M), 1G (eval: 1M,1G,...)", .read = read_memory},
     {"fpr", 'e', "RATE", TAKES_FILTER, "ceiling of false positives: 0.01, 1%", NULL, AT(fpr)},
-    {"set", 'S', "KNOB=VALUE", TAKES_FILTER, "any knob of the filter; may be repeated", .read = read_set},
-    {"seed", 0, "NUMBER", TAKES_FILTER, "seed of hashing and chance: same seed, same result", NULL, AT(seed)},
+    {"set", 'S', "KNOB=VALUE", TAKES_FILTER | TAKES_SKETCH, "any other knob; may be repeated", .read = read_set},
+    {"seed", 0, "NUMBER", TAKES_FILTER | TAKES_SKETCH, "seed of hashing and chance: same seed, same result", NULL, AT(seed)},
     {"key", 'k', "FIELD", TAKES_RECORDS, "the key: 2, 1,3, a column's name, /json/pointer (default: whole record)", NULL, AT(key)},
-    {"importance", 'i', "FIELD", TAKES_RECORDS, "how much a record matters: a field, as for --key", NULL, AT(importance)},
+    {"importance", 'i', "FIELD", TAKES_IMPORTANCE, "how much a record matters: a field, as for --key", NULL, AT(importance)},
+    {"weight", 'w', "FIELD", TAKES_SKETCH, "count as many as this field says: a whole number below 2^32", NULL, AT(weight)},
+    {"ngrams", 0, "N", TAKES_SKETCH, "keys are every N words in a row of the key", .read = read_ngrams},
+    {"query", 0, "FILE", TAKES_QUERY, "tell the counts of the keys in this file, one per line", NULL, AT(query)},
+    {"number", 'n', "N", TAKES_TOP, "list so many keys (20)", .read = read_top_number},
+    {"share", 0, "RATE", TAKES_TOP, "list all keys of so large a share: 0.001, 0.1%", .read = read_share},
     {"csv", 0, NULL, TAKES_RECORDS, "records are CSV (RFC 4180)", .read = read_csv},
     {"tsv", 0, NULL, TAKES_RECORDS, "fields are separated by tabs", .read = read_tsv},
     {"jsonl", 0, NULL, TAKES_RECORDS, "each line is a JSON text", .read = read_jsonl},
@@ -207,8 +229,8 @@ static const struct option_row rows[] = {
     {"strict", 0, "KEYFILE", TAKES_KEYS, "confirm each hit in this file of keys: nothing false passes", NULL, AT(strict)},
     {"count-only", 0, NULL, TAKES_OUTPUT, "print only how many records would pass", NULL, AT(count_only)},
     {"output", 'o', "FILE", TAKES_OUTPUT, "write here instead of to standard output", NULL, AT(output)},
-    {"output", 'o', "FILE", TAKES_FILE, "the filter file to write; needed", NULL, AT(output)},
-    {"state", 0, "FILE", TAKES_STATE, "remember between runs: load if it is there, save at the end", NULL, AT(state)},
+    {"output", 'o', "FILE", TAKES_FILE, "the file to write; needed", NULL, AT(output)},
+    {"state", 0, "FILE", TAKES_STATE | TAKES_SKETCH, "remember between runs: load if it is there, save at the end", NULL, AT(state)},
     {"checkpoint", 0, "30s|1M", TAKES_STATE, "save the state this often too: a time or a count of records (30s)", .read = read_checkpoint},
     {"resume", 0, NULL, TAKES_STATE, "go on in the input files where the state stopped", NULL, AT(resume)},
     {"synthetic", 0, "SPEC", TAKES_TRUTH, "a stream of 'weir gen' instead of files", NULL, AT(synthetic)},
@@ -327,9 +349,9 @@ static bool is_name(const char *fields)
 /* A key that can only mean one thing says what the records are. */
 static void infer(struct options *o)
 {
-    if (o->format == FORMAT_LINES && (is_pointer(o->key) || is_pointer(o->importance)))
+    if (o->format == FORMAT_LINES && (is_pointer(o->key) || is_pointer(options_measure(o))))
         o->format = FORMAT_JSONL;
-    if (o->format != FORMAT_JSONL && (is_name(o->key) || is_name(o->importance)))
+    if (o->format != FORMAT_JSONL && (is_name(o->key) || is_name(options_measure(o))))
         o->header = true;
 }
 

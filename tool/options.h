@@ -3,6 +3,7 @@
 #define WEIR_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define SETS_MAX 16
@@ -33,6 +34,7 @@ struct options {
     char delimiter; /* of fields; 0: blanks */
     bool header;
     const char *key, *importance;
+    const char *weight; /* the same field for what is counted */
     bool ignore_case;
     uint64_t max_record;
     bool skip; /* malformed records, instead of stopping */
@@ -48,6 +50,11 @@ struct options {
     uint64_t checkpoint_records;
     bool resume;
 
+    const char *query; /* file of keys to tell the counts of */
+    uint32_t number;   /* of keys to list; 0 if not given */
+    double share;      /* of those to list; 0 if not given */
+    uint32_t ngrams;   /* words in a key; 0: keys are what --key says */
+
     const char *keys, *strict;
 
     const char *synthetic; /* a stream instead of files */
@@ -61,6 +68,12 @@ struct options {
     char **operand;
     int operands;
 };
+
+/* The field that is a number: importance or weight; NULL if there is none. */
+static inline const char *options_measure(const struct options *o)
+{
+    return o->weight ? o->weight : o->importance;
+}
 
 /* Read the words after the command's name; 0, or the exit status after a
  * sentence on what was wrong. --help is answered here: *done becomes true. */

@@ -63,7 +63,7 @@ static enum pick_way way_of(const struct options *o)
 {
     if (o->format == FORMAT_JSONL)
         return PICK_JSON;
-    if (!o->key && !o->importance)
+    if (!o->key && !options_measure(o))
         return PICK_WHOLE;
     return o->format == FORMAT_CSV ? PICK_CSV : o->format == FORMAT_LINES ? PICK_BLANKS : PICK_CHAR;
 }
@@ -85,11 +85,13 @@ bool pick_open(struct picker *p, const struct options *o)
     if (o->key && !add_columns(p, o->key, "--key"))
         return false;
     p->keys = p->columns;
-    if (o->importance && !add_columns(p, o->importance, "--importance"))
+    const char *measure = options_measure(o), *option = o->weight ? "--weight" : "--importance";
+    if (measure && !add_columns(p, measure, option))
         return false;
-    p->important = o->importance != NULL;
+    p->important = measure != NULL;
     if (p->important && p->columns != p->keys + 1)
-        return fail("--importance takes one field") == 0;
+        return fail("%s takes one field", option) == 0;
+    p->measure = option + 2;
     find_widest(p);
     return true;
 }
@@ -227,7 +229,7 @@ static void pick_fields(const struct picker *p, struct batch *b, uint32_t i)
     else if (!join(p, &b->arena, field, &b->key[i]))
         batch_fault(b, i, false, "memory is short");
     if (p->important && !read_importance(field[p->keys], &b->importance[i]))
-        batch_fault(b, i, p->skip, "the importance '%.*s' is not a number of 0 or more",
+        batch_fault(b, i, p->skip, "the %s '%.*s' is not a number of 0 or more", p->measure,
                     (int)(field[p->keys].size < 40 ? field[p->keys].size : 40),
                     (const char *)field[p->keys].data);
 }

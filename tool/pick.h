@@ -23,8 +23,9 @@ struct picker {
     uint32_t keys;                         /* columns of the key; 0: whole record */
     uint32_t columns;
     uint32_t widest; /* highest field number */
-    bool important;  /* the last column is the importance */
-    bool learnt;     /* what the header says */
+    bool important;  /* the last column is the importance, or weight: */
+    const char *measure;
+    bool learnt; /* what the header says */
     bool fold, skip;
     char delimiter;
 };

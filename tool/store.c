@@ -155,6 +155,11 @@ static bool take_parts(struct stored *s, struct bytes at, struct weir_error *err
     for (; at.size > 0; at.data += part.size, at.size -= part.size) {
         if (weir_part_read(at.data, at.size, &part, error) != WEIR_OK)
             return false;
+        if (part.kind == WEIR_PART_COUNTS || part.kind == WEIR_PART_TOP) {
+            strcpy(error->text, "it holds counts, not a filter; 'weir count', 'weir top', "
+                                "'weir merge' and 'weir info' take it");
+            return false;
+        }
         if (part.kind == WEIR_PART_NOTE ? !take_note(s, &part) : !take_filter(s, at, error))
             return false;
     }
@@ -199,6 +204,40 @@ bool store_load(struct stored *s, const char *path)
     return true;
 }
 
+/* ---- sketches ---- */
+
+bool store_has_sketch(const char *path)
+{
+    uint8_t head[8] = {0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool whole = fd >= 0 && read(fd, head, sizeof head) == (ssize_t)sizeof head;
+
+    if (fd >= 0)
+        close(fd);
+    return whole && memcmp(head, "WEIR", 4) == 0 &&
+           (head[6] == WEIR_PART_COUNTS || head[6] == WEIR_PART_TOP) && head[7] == 0;
+}
+
+weir_sketch *store_load_sketch(const char *path)
+{
+    struct weir_error error;
+    struct bytes file = {0};
+    weir_sketch *s = NULL;
+    size_t used = 0;
+
+    if (!map_file(path, &file))
+        return NULL;
+    if (weir_sketch_load(&s, file.data, file.size, &used, &error) != WEIR_OK) {
+        fail("%s: %s", path, error.text);
+    } else if (used != file.size) {
+        fail("%s holds more than one sketch; 'weir merge -o F A B' makes one of two", path);
+        weir_sketch_close(s);
+        s = NULL;
+    }
+    munmap((void *)(uintptr_t)file.data, file.size);
+    return s;
+}
+
 /* ---- saving ---- */
 
 struct sink {
@@ -238,13 +277,36 @@ static bool into_file(void *context, const void *data, size_t size)
     return true;
 }
 
-static bool write_parts(struct sink *s, const char *note, const struct shards *shards)
-{
-    bool ok =
-        !*note || weir_part_write(WEIR_PART_NOTE, note, strlen(note), into_file, s) == WEIR_OK;
+/* What a file is to hold: a note and filters, or a sketch. */
+struct contents {
+    const char *note;
+    const struct shards *shards;
+    const weir_sketch *sketch;
+};
 
-    for (uint32_t i = 0; i < shards->count && ok; i++)
-        ok = weir_write(shards->w[i], into_file, s) == WEIR_OK;
+static bool write_filters(struct sink *s, const struct contents *c)
+{
+    bool ok = !*c->note ||
+              weir_part_write(WEIR_PART_NOTE, c->note, strlen(c->note), into_file, s) == WEIR_OK;
+
+    for (uint32_t i = 0; i < c->shards->count && ok; i++)
+        ok = weir_write(c->shards->w[i], into_file, s) == WEIR_OK;
+    return ok;
+}
+
+static bool write_sketch(struct sink *s, const struct contents *c)
+{
+    enum weir_status status = weir_sketch_write(c->sketch, into_file, s);
+
+    if (status == WEIR_NO_MEMORY)
+        s->error = ENOMEM;
+    return status == WEIR_OK;
+}
+
+static bool write_parts(struct sink *s, const struct contents *c)
+{
+    bool ok = c->sketch ? write_sketch(s, c) : write_filters(s, c);
+
     if (!ok || !drain(s, s->buffer, s->used))
         return false;
     if (fsync(s->fd) != 0 && errno != EINVAL)
@@ -316,7 +378,7 @@ bool store_writable(const char *path)
     return access(t.in_place ? path : dirname(copy), W_OK) == 0 || refuse(path, NULL, errno);
 }
 
-bool store_save(const char *path, const char *note, const struct shards *shards)
+static bool replace(const char *path, const struct contents *contents)
 {
     static struct sink s; /* one save at a time */
     static struct target t;
@@ -333,7 +395,7 @@ bool store_save(const char *path, const char *note, const struct shards *shards)
     s.error = 0;
     s.used = 0;
     inherit(s.fd, &t);
-    bool ok = write_parts(&s, note, shards);
+    bool ok = write_parts(&s, contents);
     if (!ok && !s.error)
         s.error = ENOMEM;
     if (close(s.fd) != 0 && ok)
@@ -345,4 +407,14 @@ bool store_save(const char *path, const char *note, const struct shards *shards)
     if (made)
         sync_directory(t.path);
     return true;
+}
+
+bool store_save(const char *path, const char *note, const struct shards *shards)
+{
+    return replace(path, &(struct contents){.note = note, .shards = shards});
+}
+
+bool store_save_sketch(const char *path, const weir_sketch *s)
+{
+    return replace(path, &(struct contents){.sketch = s});
 }

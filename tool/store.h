@@ -3,6 +3,8 @@
 #ifndef WEIR_STORE_H
 #define WEIR_STORE_H
 
+#include <weir/sketch.h>
+
 #include "read.h"
 #include "shards.h"
 
@@ -37,6 +39,13 @@ bool store_writable(const char *path);
  * the new. It keeps owner and mode. A device or pipe is written to instead.
  * note may be empty. */
 bool store_save(const char *path, const char *note, const struct shards *shards);
+
+/* Does a file hold a sketch? If it cannot be read, no. */
+bool store_has_sketch(const char *path);
+
+/* A file of one sketch. NULL or false after a sentence. */
+weir_sketch *store_load_sketch(const char *path);
+bool store_save_sketch(const char *path, const weir_sketch *s);
 
 void state_write(const struct state *s, char note[NOTE_MAX]);
 

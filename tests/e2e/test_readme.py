@@ -50,7 +50,6 @@ PRINTS = [
     "listed\n",
     None,
     None,
-    None,
 ]
 
 
@@ -63,7 +62,8 @@ def test_the_lines_of_shell_do_what_they_say(here):
         line = line.replace("tail -f", "cat")  # which would not end
         done = subprocess.run(line, shell=True, capture_output=True, timeout=60,
                               env={**os.environ, "PATH": path})
-        assert (done.returncode, done.stderr) == (0, b""), (line, done.stderr)
+        assert done.returncode == 0, (line, done.stderr)
+        assert done.stderr == b"" or line.startswith("weir top"), (line, done.stderr)
         assert prints is None or done.stdout.decode() == prints, line
     assert (here / "once.log").read_text() == "a\nb\n"
     assert (here / "bad.weir").stat().st_size < 4096

@@ -1,0 +1,121 @@
+/* counts.c - how far off are counts, for how many bytes?
+ *
+ * A million draws from 200000 keys, uniform and by Zipf's law, are counted at
+ * several sizes of memory and compared with exact counts. Prints TSV: load =
+ * keys per counter of a row; mean, p99 and worst = by how much an estimate is too
+ * high, over all keys, for "top" over the hundred most frequent; found = how many
+ * of those it lists as such; bound = the error that the sketch itself states. */
+#include "speed.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <weir/sketch.h>
+
+#include "base/rng.h"
+
+#define DRAWS 1000000
+#define UNIVERSE 200000
+#define FIRST 100
+
+static const char *const sketches[] = {"count-min",
+                                       "count-min update=conservative",
+                                       "count-min depth=2",
+                                       "count-min layout=line",
+                                       "top",
+                                       "count-min layout=line update=conservative"};
+static const double alphas[] = {0, 0.8, 1.0, 1.5};
+static const unsigned kib[] = {64, 256, 1024, 3200, 12800};
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static uint32_t draws[DRAWS];
+static uint64_t exact[UNIVERSE];
+static double over[UNIVERSE];
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void make_stream(double alpha)
+{
+    double *sums = must_allocate(UNIVERSE * sizeof *sums), sum = 0;
+    struct rng r = rng_at(SEED, 3);
+
+    for (size_t i = 0; i < UNIVERSE; i++)
+        sums[i] = sum += pow((double)(i + 1), -alpha);
+    memset(exact, 0, sizeof exact);
+    for (size_t i = 0; i < DRAWS; i++) {
+        double at = (double)(rng_next(&r) >> 11) * 0x1p-53 * sum;
+        size_t low = 0, high = UNIVERSE - 1;
+
+        while (low < high) {
+            size_t middle = (low + high) / 2;
+
+            if (sums[middle] > at)
+                high = middle;
+            else
+                low = middle + 1;
+        }
+        exact[draws[i] = (uint32_t)low]++;
+    }
+    free(sums);
+}
+
+static unsigned found_first(const weir_sketch *s)
+{
+    struct weir_heavy list[FIRST];
+    size_t n = weir_sketch_top(s, list, FIRST);
+    unsigned found = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        uint32_t key;
+
+        memcpy(&key, list[i].key.data, sizeof key);
+        found += key < FIRST;
+    }
+    return found;
+}
+
+static void measure(const char *sketch, unsigned memory, double alpha)
+{
+    struct weir_error error;
+    char sentence[128];
+    weir_sketch *s;
+    double sum = 0;
+
+    snprintf(sentence, sizeof sentence, "%s memory=%uK seed=%d", sketch, memory, SEED);
+    if (weir_sketch_open(&s, sentence, &error) != WEIR_OK)
+        die("%s", error.text);
+    for (size_t i = 0; i < DRAWS; i++)
+        weir_sketch_add(s, (struct weir_bytes){&draws[i], sizeof *draws}, 1);
+    bool lists = !strncmp(sketch, "top", 3);
+    size_t n = lists ? FIRST : UNIVERSE;
+    for (uint32_t i = 0; i < n; i++) {
+        over[i] = (double)(weir_sketch_ask(s, (struct weir_bytes){&i, sizeof i}).count - exact[i]);
+        sum += over[i];
+    }
+    qsort(over, n, sizeof *over, ascending);
+    unsigned depth = strstr(sketch, "depth=2") ? 2 : 4;
+    printf("%g\t%u\t%s\t%.2f\t%.2f\t%.0f\t%.0f\t%llu\t", alpha, memory, sketch,
+           lists ? 0 : (double)UNIVERSE * depth * 4 / (memory * 1024.0), sum / (double)n,
+           over[n * 99 / 100], over[n - 1], (unsigned long long)weir_sketch_stats(s).error);
+    lists ? printf("%u\n", found_first(s)) : printf("-\n");
+    weir_sketch_close(s);
+}
+
+int main(void)
+{
+    printf("zipf\tmemory_kib\tsketch\tload\tmean\tp99\tworst\tbound\tfound\n");
+    for (size_t i = 0; i < COUNT(alphas); i++) {
+        make_stream(alphas[i]);
+        for (size_t j = 0; j < COUNT(kib); j++)
+            for (size_t k = 0; k < COUNT(sketches); k++)
+                measure(sketches[k], kib[j], alphas[i]);
+    }
+    return 0;
+}

@@ -1,0 +1,131 @@
+/* weir/sketch.h - how often? Counts of keys on a stream without end, in memory
+ * that never grows.
+ *
+ *     weir_sketch *s;
+ *     struct weir_error error;
+ *     if (weir_sketch_open(&s, "top memory=1M", &error) != WEIR_OK)
+ *         die(error.text);
+ *     weir_sketch_add(s, (struct weir_bytes){line, length}, 1);
+ *     size_t n = weir_sketch_top(s, heavy, 20);
+ *     weir_sketch_close(s);
+ *
+ * Two kinds. "count-min" tells of any key how often it came, never too low, and
+ * keeps no keys. "top" (Space-Saving) keeps the most frequent keys themselves,
+ * each with a count and the most by which it can be too high.
+ *
+ * Threads: as for filters. A handle belongs to one thread at a time; several
+ * may ask at once while nobody changes it. */
+#ifndef WEIR_SKETCH_H
+#define WEIR_SKETCH_H
+
+#include <weir.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct weir_sketch weir_sketch;
+
+/* ---- open and close ---- */
+
+/* Open a sketch: "NAME knob=value ...", in the grammar of weir_open(). Every
+ * knob may be left out; docs/sketches.md lists them. On failure *out is NULL. */
+WEIR_API enum weir_status weir_sketch_open(weir_sketch **out, const char *config,
+                                           struct weir_error *error);
+WEIR_API void weir_sketch_close(weir_sketch *s);
+
+/* A second sketch in the same state; NULL if memory is short. */
+WEIR_API weir_sketch *weir_sketch_clone(const weir_sketch *s);
+
+/* Forget everything, as if just opened with the same seed. */
+WEIR_API void weir_sketch_clear(weir_sketch *s);
+
+/* ---- count ---- */
+
+/* Add to the count of a key. Cannot fail, never allocates; counts stop at the
+ * most they can be (docs/sketches.md), they never wrap. */
+WEIR_API void weir_sketch_add(weir_sketch *s, struct weir_bytes key, uint64_t amount);
+
+/* The same for n keys in order, faster: memory is fetched ahead. amounts may be
+ * NULL: 1 each. Leaves exactly the bytes that one by one would. */
+WEIR_API void weir_sketch_add_many(weir_sketch *s, const struct weir_bytes *keys,
+                                   const uint64_t *amounts, size_t n);
+
+/* The same with keys that weir_sketch_hash() has hashed, for sketches that keep
+ * no keys; WEIR_UNSUPPORTED for the others. */
+WEIR_API enum weir_status weir_sketch_add_hashed(weir_sketch *s, const struct weir_key *keys,
+                                                 const uint64_t *amounts, size_t n,
+                                                 struct weir_error *error);
+WEIR_API struct weir_key weir_sketch_hash(const weir_sketch *s, const void *data, size_t size);
+
+/* Take back what was added. Only for count-min with update=plain; elsewhere
+ * WEIR_UNSUPPORTED. Taking more than was added makes other counts too low. */
+WEIR_API enum weir_status weir_sketch_take(weir_sketch *s, struct weir_bytes key, uint64_t amount,
+                                           struct weir_error *error);
+
+/* ---- ask ---- */
+
+/* The true count is at most count, and at least count - error: for "top"
+ * always, for "count-min" with the chance that weir_sketch_stats() gives. */
+struct weir_estimate {
+    uint64_t count, error;
+};
+
+WEIR_API struct weir_estimate weir_sketch_ask(const weir_sketch *s, struct weir_bytes key);
+
+/* A key that is kept. Its bytes lie in the sketch, up to the next change. */
+struct weir_heavy {
+    struct weir_bytes key;
+    uint64_t count, error;
+};
+
+/* The at most n keys of the highest counts, highest first; returns how many.
+ * None from sketches that keep no keys. */
+WEIR_API size_t weir_sketch_top(const weir_sketch *s, struct weir_heavy *out, size_t n);
+
+/* Add all that another of the same configuration and seed has counted.
+ * Anything but WEIR_OK leaves it as it was; "top" needs memory for it. */
+WEIR_API enum weir_status weir_sketch_merge(weir_sketch *into, const weir_sketch *from,
+                                            struct weir_error *error);
+
+/* ---- what it knows of itself ---- */
+
+struct weir_sketch_stats {
+    uint64_t memory;   /* bytes of counters and keys, at most what memory= asked for */
+    uint64_t bytes;    /* all that the handle occupies */
+    uint64_t total;    /* all that was added, less what was taken back */
+    uint64_t keys;     /* "top": keys kept */
+    uint64_t error;    /* count-min: by how much a count may be too high; "top": the most that
+                          a key which is not kept can have come */
+    double confidence; /* with what chance that holds */
+    uint64_t too_long; /* "top": of total, what belongs to keys too long to be kept; none of the
+                          other figures cover them */
+};
+
+WEIR_API struct weir_sketch_stats weir_sketch_stats(const weir_sketch *s);
+
+/* As weir_config(). */
+WEIR_API size_t weir_sketch_config(const weir_sketch *s, char *buffer, size_t size);
+
+/* ---- save and load: as for filters, in the same files ---- */
+
+/* Bytes that saving would take now. */
+WEIR_API size_t weir_sketch_saved_size(const weir_sketch *s);
+
+/* WEIR_OK, WEIR_WRITE_FAILED, or for "top" WEIR_NO_MEMORY. */
+WEIR_API enum weir_status weir_sketch_write(const weir_sketch *s, weir_sink sink, void *context);
+
+/* Any bytes give a usable sketch or an error. */
+WEIR_API enum weir_status weir_sketch_load(weir_sketch **out, const void *data, size_t size,
+                                           size_t *used, struct weir_error *error);
+
+/* ---- which there are: as weir_about() and weir_about_knob() ---- */
+
+WEIR_API const struct weir_about *weir_sketch_about(size_t i);
+WEIR_API const struct weir_knob *weir_sketch_about_knob(size_t i, size_t j);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

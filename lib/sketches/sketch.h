@@ -1,0 +1,135 @@
+/* sketch.h - the waist of the sketches from inside: what one is made of and
+ * must say.
+ *
+ * struct weir_sketch holds every byte in one allocation, so that opening,
+ * closing, cloning and clearing are each written once. A sketch file says how
+ * its memory is laid out (plan, lay), how a key is counted and asked for, and
+ * how its state is written, read and merged. */
+#ifndef WEIR_SKETCHES_SKETCH_H
+#define WEIR_SKETCHES_SKETCH_H
+
+#include <weir/sketch.h>
+
+#include "base/hash.h"
+#include "error.h"
+#include "knobs.h"
+#include "part.h"
+
+enum sketch_knob {
+    SKETCH_MEMORY,
+    SKETCH_KEYS,
+    SKETCH_DEPTH,
+    SKETCH_COUNTER,
+    SKETCH_UPDATE,
+    SKETCH_LAYOUT,
+    SKETCH_ERROR,
+    SKETCH_CONFIDENCE,
+    SKETCH_HASH,
+    SKETCH_SEED,
+    SKETCH_KNOBS
+};
+
+#define HAS_KNOB(knob) (1u << (knob))
+#define HAS_COMMON (HAS_KNOB(SKETCH_MEMORY) | HAS_KNOB(SKETCH_HASH) | HAS_KNOB(SKETCH_SEED))
+
+#define DEPTH_MAX 16
+#define LINE 64
+
+enum { UPDATE_PLAIN, UPDATE_CONSERVATIVE };
+enum { LAYOUT_ROWS, LAYOUT_LINE };
+enum { COUNTER_32, COUNTER_64 };
+
+struct sketch_config {
+    const struct sketch_ops *ops;
+    uint32_t given;  /* HAS_KNOB of those the sentence named */
+    uint64_t memory; /* bits */
+    uint64_t keys;
+    uint64_t depth;
+    uint64_t counter, update, layout;
+    double error, confidence;
+    uint64_t hash, seed;
+};
+
+/* What "top" keeps: see top.c. */
+struct summary {
+    uint64_t floor; /* no key that is not kept has come more often */
+    uint64_t too_long;
+    uint64_t arena_used, arena_live; /* units of 8 bytes */
+    uint64_t hole;                   /* unit + 1 of the key dropped last; 0: none */
+    uint32_t n;                      /* keys kept */
+    uint32_t touched;                /* entries used so far; those given back are a chain: */
+    uint32_t spare;                  /* number + 1 of the first */
+    uint64_t low, cursor;            /* no count is less; none so low lies before this slot */
+};
+
+struct weir_sketch {
+    const struct sketch_ops *ops;
+    struct sketch_config config;
+    void *allocation;
+    size_t bytes; /* of the allocation */
+    uint8_t *data;
+    uint64_t size;  /* bytes of data */
+    uint64_t total; /* added */
+    uint64_t width; /* count-min: counters per row */
+
+    struct summary summary;
+    struct entry *entries;
+    struct slot *slots;
+    uint64_t *bounds;
+    uint8_t *arena;
+    uint64_t homes, slot_count, blocks;
+    uint64_t arena_size; /* units of 8 bytes */
+    uint32_t block;      /* slots in a block, as a power of two */
+};
+
+struct sketch_ops {
+    struct weir_about about;
+    uint32_t knobs;
+    uint32_t part;
+    uint64_t memory; /* bits, if none is asked for */
+    bool fixed;      /* every state takes as many bytes as are planned */
+    bool (*plan)(struct sketch_config *c, uint64_t *bytes, struct weir_error *error);
+    void (*lay)(weir_sketch *s); /* share out data */
+    void (*add)(weir_sketch *s, struct weir_bytes key, uint64_t amount);
+    void (*add_many)(weir_sketch *s, const struct weir_bytes *keys, const uint64_t *amounts,
+                     size_t n);
+    struct weir_estimate (*ask)(const weir_sketch *s, struct weir_bytes key);
+    void (*stats)(const weir_sketch *s, struct weir_sketch_stats *out);
+    enum weir_status (*merge)(weir_sketch *into, const weir_sketch *from);
+    uint64_t (*state_size)(const weir_sketch *s);
+    enum weir_status (*put)(const weir_sketch *s, struct part_writer *out);
+    bool (*get)(weir_sketch *s, struct part_reader *in); /* false: it cannot be */
+
+    /* where it has a meaning, or NULL */
+    size_t (*top)(const weir_sketch *s, struct weir_heavy *out, size_t n);
+    void (*add_hashed)(weir_sketch *s, const struct weir_key *keys, const uint64_t *amounts,
+                       size_t n);
+    bool (*take)(weir_sketch *s, struct weir_bytes key, uint64_t amount);
+};
+
+extern const struct sketch_ops sketch_count_min, sketch_top;
+
+/* From a configuration that is complete; NULL if memory is short. */
+weir_sketch *sketch_make(const struct sketch_config *c, uint64_t bytes);
+
+bool sketch_config_read(const char *sentence, struct sketch_config *c, struct weir_error *error);
+size_t sketch_config_write(const struct sketch_config *c, char *buffer, size_t size);
+
+static inline bool sketch_given(const struct sketch_config *c, enum sketch_knob knob)
+{
+    return c->given & HAS_KNOB(knob);
+}
+
+static inline struct hash128 sketch_hash(const weir_sketch *s, struct weir_bytes key)
+{
+    return s->config.hash ? hash_keyed(key.data, key.size, s->config.seed)
+                          : hash_fast(key.data, key.size, s->config.seed);
+}
+
+/* Counts stop at the most they can be. */
+static inline uint64_t sketch_sum(uint64_t a, uint64_t b)
+{
+    return a + b < a ? UINT64_MAX : a + b;
+}
+
+#endif

@@ -1,0 +1,151 @@
+"""weir count and weir top, against exact counts."""
+import collections
+import fcntl
+import json
+import os
+import pty
+import random
+import re
+import struct
+import subprocess
+import termios
+import time
+
+import pytest
+
+from conftest import WEIR, refused, run
+
+
+def stream(n=50000, universe=5000, alpha=1.0, seed=3):
+    weights = [1 / (i + 1) ** alpha for i in range(universe)]
+    return random.Random(seed).choices([f"key{i}" for i in range(universe)], weights, k=n)
+
+
+def text_of(keys):
+    return "".join(f"{k}\n" for k in keys)
+
+
+def table(result):
+    return [(k, int(c), int(e), float(s))
+            for k, c, e, s in (line.split("\t") for line in result.lines)]
+
+
+def test_top_lists_the_most_frequent_within_its_bounds(here):
+    keys = stream()
+    exact = collections.Counter(keys)
+    result = run("top", "-n", "50", "-m", "60K", "--seed", "1", input=text_of(keys))
+    rows = table(result)
+    assert len(rows) == 50
+    for key, count, error, share in rows:
+        assert count - error <= exact[key] <= count
+        assert share == pytest.approx(count / len(keys), rel=1e-5)
+    true = {k for k, _ in exact.most_common(50)}
+    assert len(true & {r[0] for r in rows}) >= 48
+    floor = int(re.search(r"at most (\d+) times", result.err).group(1))
+    assert 0 < floor < exact.most_common(50)[-1][1]
+
+
+def test_top_by_share_misses_none(here):
+    keys = stream()
+    exact = collections.Counter(keys)
+    rows = table(run("top", "--share", "0.5%", "-q", input=text_of(keys)))
+    assert {k for k, c in exact.items() if c >= 0.005 * len(keys)} <= {r[0] for r in rows}
+    short = run("top", "--share", "0.01%", "-m", "12K", input=text_of(keys))
+    assert "may be missing" in short.err
+
+
+def test_count_tells_counts_that_are_never_too_low(here):
+    keys = stream()
+    exact = collections.Counter(keys)
+    (here / "log").write_text(text_of(keys))
+    (here / "asked").write_text(text_of([f"key{i}" for i in range(6000)]))
+    result = run("count", "-m", "64K", "--seed", "1", "--query", "asked", "log")
+    found = dict(line.split("\t") for line in result.lines)
+    over = [int(found[f"key{i}"]) - exact[f"key{i}"] for i in range(6000)]
+    assert min(over) >= 0 and max(over) > 0
+    bound = int(re.search(r"at most (\d+) with", result.err).group(1))
+    assert sum(o > bound for o in over) <= 6000 * 0.0184  # e^-4
+    assert bound == -(-2.718281828459045 * 50000 // 4096)
+
+
+def test_weights_fields_and_formats(here):
+    rows = "name,bytes\nann,500\nbob,7\nann,20\n"
+    assert table(run("top", "-q", "--csv", "-k", "name", "-w", "bytes", input=rows)) == [
+        ("ann", 520, 0, 0.986717), ("bob", 7, 0, 0.0132827)]
+    lines = '{"u":"a","n":3}\n{"u":"b","n":4}\n{"u":"a","n":5}\n'
+    assert table(run("top", "-q", "-k", "/u", "-w", "/n", input=lines))[0][:2] == ("a", 8)
+    refused("top", "-w", "2", input="a 1\na x\n", saying=["the weight 'x' is not a number", "line 2"])
+    assert run("top", "-q", "-k", "1", "-w", "2", "--on-error", "skip",
+               input="a 1\na x\na 2\n").lines == ["a\t3\t0\t1"]
+    assert run("top", "-q", "-z", input=b"a\nb\0a\nb\0").out == b"a\nb\t2\t0\t1\0"
+
+
+def test_ngrams(here):
+    words = "the quick  brown fox\tjumps over the quick brown dog\n"
+    got = {r[0]: r[1] for r in table(run("top", "-q", "--ngrams", "3", input=words))}
+    tokens = words.split()
+    assert got == dict(collections.Counter(" ".join(tokens[i:i + 3]) for i in range(len(tokens) - 2)))
+    assert run("top", "-q", "--ngrams", "3", input="two words\n").lines == []
+
+
+def test_a_state_goes_on_and_partial_counts_are_merged(here):
+    keys = stream()
+    half = len(keys) // 2
+    options = ["-q", "--seed", "7", "-m", "32K"]
+    (here / "asked").write_text(text_of(sorted(set(keys))))
+    (here / "none").write_text("")
+    whole = run("count", *options, "--query", "asked", "--state", "whole", input=text_of(keys)).out
+    for name, part in ("a", keys[:half]), ("b", keys[half:]):
+        assert run("count", *options, "--state", name, input=text_of(part)).out == b""
+    run("merge", "-o", "both", "a", "b")
+    assert (here / "both").read_bytes() == (here / "whole").read_bytes()
+    assert run("count", "-q", "--state", "a", "--query", "asked", input=text_of(keys[half:])).out == whole
+    assert json.loads(run("info", "--json", "both").out)["total"] == len(keys)
+    assert "count-min memory=32768" in run("info", "both").out.decode()
+
+    for name, part in ("ta", keys[:half]), ("tb", keys[half:]):
+        run("top", *options, "--state", name, input=text_of(part))
+    run("merge", "-o", "tops", "ta", "tb")
+    exact = collections.Counter(keys)
+    rows = table(run("top", "-q", "--state", "tops", "none"))
+    assert all(c - e <= exact[k] <= c for k, c, e, _ in rows) and len(rows) == 20
+
+
+def test_what_does_not_go_is_refused(here):
+    (here / "a").write_text("x\n")
+    refused("count", "a", saying="--query")
+    refused("top", "-S", "half-life=1h", "a", saying="half-life")
+    refused("top", "--resume", "a", saying="no use for --resume")
+    refused("top", "-n", "5", "--share", "1%", "a", saying="--share")
+    refused("top", "-i", "1", "a", saying="-i")
+    run("top", "-q", "--state", "t", "--seed", "1", "a")
+    run("top", "-q", "--state", "u", "--seed", "2", "a")
+    refused("merge", "-o", "m", "t", "u", saying=["seed=1", "seed=2"])
+    refused("count", "--state", "t", "a", saying="not a sketch of 'weir count'")
+    refused("top", "--state", "t", "-m", "2M", "a", saying="another sketch")
+    refused("ask", "t", "a", saying="counts, not a filter")
+    run("build", "-q", "-o", "f", "a")
+    refused("top", "--state", "f", "a", saying="not a sketch")
+    (here / "cut").write_bytes((here / "t").read_bytes()[:-3])
+    refused("top", "--state", "cut", "a", saying="cut off")
+
+
+def test_a_table_is_refreshed_on_a_terminal(here):
+    out, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 10, 60, 0, 0))
+    process = subprocess.Popen([WEIR, "top", "-n", "3"], stdin=subprocess.PIPE, stdout=terminal,
+                               stderr=subprocess.DEVNULL)
+    os.close(terminal)
+    for _ in range(4):
+        os.write(process.stdin.fileno(), b"a\nb\na\n")
+        time.sleep(0.6)
+    process.stdin.close()
+    seen = b""
+    try:
+        while chunk := os.read(out, 65536):
+            seen += chunk
+    except OSError:
+        pass
+    assert process.wait(timeout=20) == 0
+    assert seen.count(b"count") >= 2 and b"\033[3A" in seen
+    assert seen.replace(b"\r", b"").endswith(b"\033[Ja\t8\t0\t0.666667\nb\t4\t0\t0.333333\n")

@@ -1,0 +1,173 @@
+/* counting.c - see counting.h. */
+#include "counting.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "say.h"
+#include "shards.h"
+#include "store.h"
+
+#define HELD 4096 /* keys counted at once, where they are not the records */
+
+struct counting {
+    const struct options *options;
+    weir_sketch *sketch;
+    void (*look)(void *context);
+    void *context;
+    struct weir_bytes key[HELD];
+    uint64_t amount[HELD];
+    size_t held;
+};
+
+/* ---- which sketch ---- */
+
+static weir_sketch *open_asked(const struct options *o, const char *name, const char *seed)
+{
+    char sentence[SENTENCE_MAX];
+    struct weir_error error;
+    weir_sketch *s;
+
+    if (!shards_sentence(o, name, seed, sentence)) {
+        fail("the options of the sketch are too long");
+        return NULL;
+    }
+    if (weir_sketch_open(&s, sentence, &error) != WEIR_OK)
+        fail("%s", error.text);
+    return s;
+}
+
+/* Would these options make the sketch that the state holds? */
+static bool same_sketch(const struct options *o, const char *name, const weir_sketch *s)
+{
+    char held[CONFIG_MAX], now[CONFIG_MAX];
+    weir_sketch *asked;
+    size_t n = strlen(name);
+
+    weir_sketch_config(s, held, sizeof held);
+    if (strncmp(held, name, n) != 0 || held[n] != ' ')
+        return fail("%s holds '%s', not a sketch of 'weir %s'", o->state, held, o->command) == 0;
+    if (!o->memory && !o->sets && !o->seed)
+        return true; /* the state knows */
+    asked = open_asked(o, name, config_value(held, "seed").text);
+    if (!asked)
+        return false;
+    weir_sketch_config(asked, now, sizeof now);
+    weir_sketch_close(asked);
+    return strcmp(held, now) == 0 ||
+           fail("%s was saved by another sketch, '%s', where now '%s' is asked for; leave the "
+                "options out to go on with it, or remove the file to start anew",
+                o->state, held, now) == 0;
+}
+
+weir_sketch *counting_open(const struct options *o, const char *name)
+{
+    weir_sketch *s;
+
+    if (!o->state || access(o->state, F_OK) != 0)
+        return open_asked(o, name, NULL);
+    s = store_load_sketch(o->state);
+    if (s && !same_sketch(o, name, s)) {
+        weir_sketch_close(s);
+        return NULL;
+    }
+    return s;
+}
+
+/* ---- records into it ---- */
+
+static void drain(struct counting *c)
+{
+    weir_sketch_add_many(c->sketch, c->key, c->amount, c->held);
+    c->held = 0;
+}
+
+static void hold(struct counting *c, struct weir_bytes key, uint64_t amount)
+{
+    c->key[c->held] = key;
+    c->amount[c->held] = amount;
+    if (++c->held == HELD)
+        drain(c);
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* Every so many words in a row, with one space between them. */
+static bool hold_grams(struct counting *c, struct arena *a, struct weir_bytes text, uint64_t amount)
+{
+    uint32_t n = c->options->ngrams, words = 0;
+    const char *at = text.data, *end = at + text.size;
+    char *to = arena_take(a, text.size + 1), *first[GRAM_MAX];
+
+    if (!to)
+        return false;
+    while (at < end) {
+        if (is_blank(*at)) {
+            at++;
+            continue;
+        }
+        first[words++ % n] = to;
+        while (at < end && !is_blank(*at))
+            *to++ = *at++;
+        if (words >= n) {
+            char *from = first[words % n];
+
+            hold(c, (struct weir_bytes){from, (size_t)(to - from)}, amount);
+        }
+        *to++ = ' ';
+    }
+    return true;
+}
+
+static void take(void *context, struct batch *b)
+{
+    struct counting *c = context;
+    const struct options *o = c->options;
+
+    if (!b->bads && !o->ngrams && !o->weight) {
+        weir_sketch_add_many(c->sketch, b->key, NULL, b->n);
+        return;
+    }
+    for (uint32_t i = 0; i < b->n; i++) {
+        uint64_t amount = o->weight ? b->importance[i] : 1;
+
+        if (b->bads && b->bad[i])
+            continue;
+        if (!o->ngrams)
+            hold(c, b->key[i], amount);
+        else if (!hold_grams(c, &b->arena, b->key[i], amount))
+            batch_fault(b, i, false, "memory is short");
+    }
+    drain(c);
+}
+
+static void look(void *context)
+{
+    struct counting *c = context;
+
+    c->look(c->context);
+}
+
+int counting_run(const struct options *o, weir_sketch *s, void (*looks)(void *), void *context)
+{
+    struct counting *c = calloc(1, sizeof *c);
+    int status;
+
+    if (!c)
+        return fail("memory is short");
+    *c = (struct counting){.options = o, .sketch = s, .look = looks, .context = context};
+    status = intake_run(&(struct intake){.options = o,
+                                         .files = o->operand,
+                                         .count = o->operands,
+                                         .take = take,
+                                         .look = looks ? look : NULL,
+                                         .context = c});
+    free(c);
+    if (o->state && !store_save_sketch(o->state, s))
+        status = EXIT_ERROR;
+    return status;
+}

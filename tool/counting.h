@@ -1,0 +1,19 @@
+/* counting.h - records into a sketch: what weir count and weir top share. */
+#ifndef WEIR_COUNTING_H
+#define WEIR_COUNTING_H
+
+#include <weir/sketch.h>
+
+#include "intake.h"
+
+#define GRAM_MAX 16 /* words in a key of --ngrams, at most */
+
+/* The sketch that the options ask for, or the one of --state; name is the kind
+ * of it. NULL after a sentence. */
+weir_sketch *counting_open(const struct options *o, const char *name);
+
+/* Count the records of all files. look: as in intake.h. The state file, if
+ * there is one, is saved after it. The exit status. */
+int counting_run(const struct options *o, weir_sketch *s, void (*look)(void *), void *context);
+
+#endif
