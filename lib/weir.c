@@ -197,10 +197,7 @@ size_t weir_config(const weir *w, char *buffer, size_t size)
     char full[CONFIG_SIZE];
     size_t length = config_write(&w->config, full, sizeof full);
 
-    if (size > 0) {
-        struct text t = text_in(buffer, size);
-        text_add(&t, full);
-    }
+    text_copy(buffer, size, full);
     return length;
 }
 

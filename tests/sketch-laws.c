@@ -196,6 +196,21 @@ LAW_TEST(every_flip_is_found)
 LAW_TEST(every_sealed_flip_is_refused_or_usable)
 LAW_TEST(every_sealed_cut_is_refused)
 
+static void a_config_is_cut_to_its_buffer(void **state)
+{
+    weir_sketch *s = open_sketch("count-min memory=512 seed=3");
+    char whole[256], cut[8] = "-------";
+    size_t length = weir_sketch_config(s, whole, sizeof whole);
+
+    (void)state;
+    assert_int_equal(length, strlen(whole));
+    assert_int_equal(weir_sketch_config(s, cut, 6), length);
+    assert_string_equal(cut, "count");
+    assert_int_equal(cut[6], '-');
+    assert_int_equal(weir_sketch_config(s, NULL, 0), length);
+    weir_sketch_close(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +221,7 @@ int main(void)
         cmocka_unit_test(law_every_sealed_flip_is_refused_or_usable),
         cmocka_unit_test(law_every_sealed_cut_is_refused),
         cmocka_unit_test(a_sketch_is_no_filter_and_a_filter_no_sketch),
+        cmocka_unit_test(a_config_is_cut_to_its_buffer),
     };
 
     return cmocka_run_group_tests_name("sketch-laws", tests, NULL, NULL);

@@ -27,6 +27,14 @@ void text_add(struct text *t, const char *s)
     text_add_span(t, s, strlen(s));
 }
 
+void text_copy(char *buffer, size_t size, const char *s)
+{
+    if (size == 0)
+        return;
+    struct text t = text_in(buffer, size);
+    text_add(&t, s);
+}
+
 void text_add_u64(struct text *t, uint64_t n)
 {
     char digits[20];

@@ -23,6 +23,9 @@ void text_add_rate(struct text *t, uint64_t billionths);
 /* A rate to three digits, rounded up: 0.0101, 2.3e-7 */
 void text_add_double(struct text *t, double rate);
 
+/* As much of a text as a caller's buffer takes, which may be nothing. */
+void text_copy(char *buffer, size_t size, const char *s);
+
 /* A stretch of someone else's text. */
 struct span {
     const char *s;

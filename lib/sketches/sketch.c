@@ -240,5 +240,9 @@ struct weir_sketch_stats weir_sketch_stats(const weir_sketch *s)
 
 size_t weir_sketch_config(const weir_sketch *s, char *buffer, size_t size)
 {
-    return sketch_config_write(&s->config, buffer, size);
+    char full[CONFIG_SIZE];
+    size_t length = sketch_config_write(&s->config, full, sizeof full);
+
+    text_copy(buffer, size, full);
+    return length;
 }

@@ -145,7 +145,8 @@ static uint64_t count_seen(const uint8_t *verdict, size_t n)
     return seen;
 }
 
-uint64_t show_fresh(weir *w, struct fresh *f, uint64_t n)
+/* Show n fresh keys, or only ask for them; how many were said to be seen. */
+static uint64_t run_fresh(weir *w, struct fresh *f, uint64_t n, bool asking)
 {
     struct weir_key key[BATCH];
     uint8_t verdict[BATCH];
@@ -155,28 +156,24 @@ uint64_t show_fresh(weir *w, struct fresh *f, uint64_t n)
         size_t now = n < BATCH ? n : BATCH;
 
         make_keys(w, f, key, now);
-        weir_observe_many(w, key, now, verdict);
+        if (asking)
+            weir_ask_many(w, key, now, verdict);
+        else
+            weir_observe_many(w, key, now, verdict);
         seen += count_seen(verdict, now);
         n -= now;
     }
     return seen;
 }
 
-uint64_t ask_fresh(const weir *w, struct fresh *f, uint64_t n)
+uint64_t show_fresh(weir *w, struct fresh *f, uint64_t n)
 {
-    struct weir_key key[BATCH];
-    uint8_t verdict[BATCH];
-    uint64_t seen = 0;
+    return run_fresh(w, f, n, false);
+}
 
-    while (n > 0) {
-        size_t now = n < BATCH ? n : BATCH;
-
-        make_keys(w, f, key, now);
-        weir_ask_many(w, key, now, verdict);
-        seen += count_seen(verdict, now);
-        n -= now;
-    }
-    return seen;
+uint64_t ask_fresh(weir *w, struct fresh *f, uint64_t n)
+{
+    return run_fresh(w, f, n, true);
 }
 
 void assert_within(const char *what, double actual, double expected, double share, double distance)

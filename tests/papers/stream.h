@@ -53,7 +53,7 @@ struct fresh {
 /* Both return how many of the n were said to be seen. Asked keys are used up
  * too, and are not remembered. */
 uint64_t show_fresh(weir *w, struct fresh *f, uint64_t n);
-uint64_t ask_fresh(const weir *w, struct fresh *f, uint64_t n);
+uint64_t ask_fresh(weir *w, struct fresh *f, uint64_t n);
 
 /* Fail unless actual is within a share, or a distance, of expected. */
 void assert_within(const char *what, double actual, double expected, double share, double distance);
