@@ -23,21 +23,41 @@ struct periods {
     double length; /* INFINITY: it never ends */
     struct meeting (*meet)(const void *filter, const struct periods *p, double period, double u);
     const void *filter;
+
+    double steady; /* from this period on all meet the same, but for how many are new */
+    bool kept;
+    struct meeting met[MOMENTS];
 };
 
 struct sums {
     double news, repeats, false_seen, false_new;
 };
 
+/* What is met at the i-th moment of a whole period. New arrivals are not missed: of
+ * later periods only their share is worked out. */
+static struct meeting meet_whole(struct periods *p, double number, double u, int i)
+{
+    double t = number * p->length + u, first = p->steady * p->length + u;
+
+    if (number < p->steady || isinf(p->m->n))
+        return p->meet(p->filter, p, number, u);
+    if (!p->kept)
+        p->met[i] = p->meet(p->filter, p, p->steady, u);
+    struct meeting x = p->met[i];
+    x.missed += (model_new(p->m, first) - model_new(p->m, t)) * (1 - x.error);
+    return x;
+}
+
 /* So many periods as the one that begins at `start`, up to its u = end. */
-static void add_period(const struct periods *p, double number, double end, double times,
-                       struct sums *s)
+static void add_period(struct periods *p, double number, double end, double times, struct sums *s)
 {
     double start = number > 0 ? number * p->length : 0;
+    bool whole = end == p->length;
 
     for (int i = 0; i < MOMENTS; i++) {
         double a = start + end * i / MOMENTS, b = start + end * (i + 1) / MOMENTS;
-        struct meeting x = p->meet(p->filter, p, number, (a + b) / 2 - start);
+        double u = (a + b) / 2 - start;
+        struct meeting x = whole ? meet_whole(p, number, u, i) : p->meet(p->filter, p, number, u);
         double fresh = isinf(p->m->n) ? (b - a) * p->m->fresh
                                       : model_distinct(p->m, b) - model_distinct(p->m, a);
 
@@ -46,10 +66,11 @@ static void add_period(const struct periods *p, double number, double end, doubl
         s->false_seen += times * fresh * x.error;
         s->false_new += times * (b - a) * x.missed;
     }
+    p->kept |= whole && number >= p->steady;
 }
 
 /* All whole periods; of more than a few, ever longer rows by the one in their middle. */
-static void add_periods(const struct periods *p, double whole, struct sums *s)
+static void add_periods(struct periods *p, double whole, struct sums *s)
 {
     for (double first = 0, row; first < whole; first += row) {
         row = first < PERIODS_EACH ? 1 : fmin(floor(first / PERIODS_EACH * 2), whole - first);
@@ -57,7 +78,7 @@ static void add_periods(const struct periods *p, double whole, struct sums *s)
     }
 }
 
-static void predict(const struct periods *p, struct prediction *out)
+static void predict(struct periods *p, struct prediction *out)
 {
     bool endless = isinf(p->m->n);
     double whole = endless ? PERIODS_MOST : floor(p->m->n / p->length);
@@ -109,7 +130,7 @@ void two_buffer_predict(const struct two_buffer *f, const struct stream_model *m
                         struct prediction *p)
 {
     double shown = two_buffer_shown(f->cells, f->window, f->k);
-    struct periods periods = {m, model_age(m, shown), meet_two, f}, fresh = periods;
+    struct periods periods = {m, model_age(m, shown), meet_two, f, .steady = 2}, fresh = periods;
     struct stream_model endless;
 
     predict(&periods, p);
@@ -169,9 +190,49 @@ static struct meeting meet_apbf(const void *filter, const struct periods *p, dou
     return (struct meeting){error, missed * (1 - error), all};
 }
 
+/* The chance that an arrival is taken, u after a period began, in the long run. It is
+ * not, if the k youngest slices have it: it came in this period, or earlier, and the
+ * bits it has not set in the slices since are there by chance. */
+static double taken_at(const struct apbf *f, const struct periods *p, double u)
+{
+    double there = 1, taken = 0, shorter = model_new(p->m, u);
+
+    for (uint64_t age = 1; age <= f->k; age++) {
+        double rest = model_new(p->m, u + (double)age * p->length);
+        double keys = model_distinct(p->m, u + (double)(age - 1) * p->length);
+
+        there *= -expm1(-keys / f->bits);
+        taken += (shorter - rest) * (1 - there);
+        shorter = rest;
+    }
+    return taken + shorter * (1 - there);
+}
+
+static double taken_in(const struct apbf *f, const struct periods *p)
+{
+    double taken = 0;
+
+    for (int i = 0; i < MOMENTS; i++)
+        taken += taken_at(f, p, p->length * (i + 0.5) / MOMENTS) * p->length / MOMENTS;
+    return taken;
+}
+
+/* The period in which a generation is taken: longer than until as many distinct keys
+ * have come. */
+static double period_of(const struct apbf *f, const struct stream_model *m)
+{
+    struct periods p = {.m = m, .length = model_age(m, f->generation)};
+
+    for (int i = 0; i < 8 && p.length < m->n; i++)
+        p.length *= f->generation / taken_in(f, &p);
+    return p.length;
+}
+
 void apbf_predict(const struct apbf *f, const struct stream_model *m, struct prediction *p)
 {
-    struct periods periods = {m, model_age(m, f->generation), meet_apbf, f}, fresh = periods;
+    double slices = (double)(f->k + f->slices);
+    struct periods periods = {m, period_of(f, m), meet_apbf, f, .steady = slices + 1};
+    struct periods fresh = periods;
     struct stream_model endless;
     struct prediction settled;
 
