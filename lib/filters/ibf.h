@@ -42,4 +42,20 @@ static bool plan_ibf(struct config *c, struct shape *s,
     return true;
 }
 
+/* A class per level, as IBF-MC and IBF-H have them. */
+static inline uint32_t own_level(uint32_t class, uint32_t top)
+{
+    (void)top;
+    return class;
+}
+
+static inline bool predict_by_class(const struct config *c, const struct shape *s,
+                                    const struct stream_model *m, bool harmonic,
+                                    struct prediction *p)
+{
+    const struct raising r = {(1u << c->cell) - 1, own_level, harmonic};
+
+    return predict_raising(&r, c, s, m, p);
+}
+
 #endif

@@ -37,6 +37,11 @@ static double lowered(double decay, double chance)
     return decay - missing;
 }
 
+double stable_draws(double decay, double chance)
+{
+    return chance > 1e-9 ? lowered(decay, chance) / chance : STABLE_TRIES * decay;
+}
+
 /* H makes the law implicit: sweep from the top for a guessed H, and bisect on
  * the H that comes out equal to the guess. With x = r / H (less where draws run
  * out) each level follows from those above: A_i (1 - T_(i+1) - V_i) = V_i x / i. */
@@ -61,7 +66,7 @@ void stable_law_h(const double *mix, uint32_t top, double k, double decay, doubl
     for (int i = 0; i < 100; i++) {
         double guess = (lo + hi) / 2;
 
-        if (sweep_h(mix, top, lowered(decay, guess) / guess / k, law) > guess)
+        if (sweep_h(mix, top, stable_draws(decay, guess) / k, law) > guess)
             lo = guess;
         else
             hi = guess;

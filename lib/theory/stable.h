@@ -25,6 +25,9 @@
 void stable_law(const double *mix, uint32_t top, double k, double decay, double *law);
 void stable_law_h(const double *mix, uint32_t top, double k, double decay, double *law);
 
+/* Draws of H per arrival, where one finds a cell to lower with this chance. */
+double stable_draws(double decay, double chance);
+
 /* The share of empty cells of SBF. */
 double stable_empty(uint32_t top, double k, double decay, double cells);
 
