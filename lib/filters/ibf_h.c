@@ -15,7 +15,7 @@
 
 static bool plan(struct config *c, struct shape *s, struct weir_error *error)
 {
-    if (!plan_ibf(c, s, stable_error_h, error))
+    if (!plan_ibf(c, s, true, error))
         return false;
     s->lines = (uint32_t)(c->k + c->decay * TRIES_EXPECTED);
     return true;

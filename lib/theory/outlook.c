@@ -164,12 +164,11 @@ static bool false_negatives(struct fade *f, const struct fade_class *classes, ui
 
 static double settles_at(const struct fading *of, const struct fade_class *classes, uint32_t n)
 {
-    double mix[STABLE_CLASSES + 1] = {0}, law[STABLE_CLASSES + 1];
+    struct stable s = {of->harmonic, of->top, of->cells, {0}};
 
     for (uint32_t c = 0; c < n; c++)
-        mix[classes[c].level] += model_new(&classes[c].keys, 0);
-    (of->harmonic ? stable_law_h : stable_law)(mix, of->top, of->k, of->decay, law);
-    return pow(1 - law[0], of->k);
+        s.mix[classes[c].level] += model_new(&classes[c].keys, 0);
+    return stable_error_of(&s, (uint64_t)of->k, of->decay);
 }
 
 bool outlook(const struct fading *of, const struct fade_class *classes, uint32_t n,
