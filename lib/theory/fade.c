@@ -238,13 +238,21 @@ void fade_close(struct fade *f)
     free(f->empty);
 }
 
-double fade_fill(const struct fade *f, double arrivals)
+double fade_find(const struct fade *f, double age, uint32_t *before)
 {
     uint32_t l = 0;
 
-    while (l + 1 < f->steps && f->age[l + 1] < arrivals)
+    while (l + 1 < f->steps && f->age[l + 1] < age)
         l++;
-    double part = fmin(1, (arrivals - f->age[l]) / (f->age[l + 1] - f->age[l]));
+    *before = l;
+    return fmin(1, (age - f->age[l]) / (f->age[l + 1] - f->age[l]));
+}
+
+double fade_fill(const struct fade *f, double arrivals)
+{
+    uint32_t l;
+    double part = fade_find(f, arrivals, &l);
+
     return 1 - f->empty[l] - part * (f->empty[l + 1] - f->empty[l]);
 }
 

@@ -61,6 +61,10 @@ bool fade_open(struct fade *f, const struct fading *of, const struct fade_class 
                uint32_t n);
 void fade_close(struct fade *f);
 
+/* Where in the grid an age lies: between *before and the next, at this part of the
+ * way; at the end of the last step if it is beyond. */
+double fade_find(const struct fade *f, double age, uint32_t *before);
+
 /* Share of cells in use after so many arrivals. */
 double fade_fill(const struct fade *f, double arrivals);
 

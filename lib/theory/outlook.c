@@ -187,29 +187,74 @@ bool outlook(const struct fading *of, const struct fade_class *classes, uint32_t
     return ok;
 }
 
+/* ---- by gap ---- */
+
+/* The chain and its last look. */
+struct look {
+    struct fade fade;
+    double *forgotten;
+};
+
+static bool look_open(struct look *k, const struct fading *of, const struct fade_class *classes,
+                      uint32_t n)
+{
+    if (!fade_open(&k->fade, of, classes, n))
+        return false;
+    k->forgotten = malloc((k->fade.steps + 1) * (of->top + 1) * sizeof *k->forgotten);
+    if (!k->forgotten) {
+        fade_close(&k->fade);
+        return false;
+    }
+    fade_forgotten(&k->fade, k->fade.steps, k->forgotten);
+    return true;
+}
+
+static void look_close(struct look *k)
+{
+    fade_close(&k->fade);
+    free(k->forgotten);
+}
+
+static double miss_after(const struct look *k, uint32_t l, uint32_t level)
+{
+    return miss(&k->fade, k->forgotten[l * (k->fade.of.top + 1) + level]);
+}
+
 bool outlook_by_gap(const struct fading *of, const struct fade_class *classes, uint32_t n,
                     uint32_t level, const double *gap, double *missed, uint32_t gaps)
 {
-    struct fade f;
-    double *forgotten = NULL;
+    struct look k;
 
-    if (!fade_open(&f, of, classes, n))
+    if (!look_open(&k, of, classes, n))
         return false;
-    size_t row = of->top + 1;
-    forgotten = malloc((f.steps + 1) * row * sizeof *forgotten);
-    if (forgotten)
-        fade_forgotten(&f, f.steps, forgotten);
-    for (uint32_t i = 0; forgotten && i < gaps; i++) {
-        uint32_t l = 0;
+    for (uint32_t i = 0, l; i < gaps; i++) {
+        double part = fade_find(&k.fade, gap[i], &l), from = miss_after(&k, l, level);
 
-        while (l + 1 < f.steps && f.age[l + 1] < gap[i])
-            l++;
-        double part = fmin(1, (gap[i] - f.age[l]) / (f.age[l + 1] - f.age[l]));
-        double from = forgotten[l * row + level], to = forgotten[(l + 1) * row + level];
-
-        missed[i] = miss(&f, from + part * (to - from));
+        missed[i] = from + part * (miss_after(&k, l + 1, level) - from);
     }
-    fade_close(&f);
-    free(forgotten);
-    return forgotten != NULL;
+    look_close(&k);
+    return true;
+}
+
+double outlook_remembered(const struct fading *of, const struct fade_class *classes, uint32_t n)
+{
+    struct look k;
+    double sum = 0;
+
+    if (!look_open(&k, of, classes, n))
+        return 0;
+    double error = error_at(&k.fade, k.fade.steps);
+    for (uint32_t c = 0; c < n; c++) {
+        double share = model_new(&classes[c].keys, 0);
+
+        for (uint32_t l = 0; l < k.fade.steps; l++) {
+            double known =
+                1 -
+                (miss_after(&k, l, classes[c].level) + miss_after(&k, l + 1, classes[c].level)) / 2;
+
+            sum += share * (k.fade.age[l + 1] - k.fade.age[l]) * (known - error) / (1 - error);
+        }
+    }
+    look_close(&k);
+    return sum;
 }

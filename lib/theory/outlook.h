@@ -24,4 +24,9 @@ bool outlook(const struct fading *of, const struct fade_class *classes, uint32_t
 bool outlook_by_gap(const struct fading *of, const struct fade_class *classes, uint32_t n,
                     uint32_t level, const double *gap, double *miss, uint32_t gaps);
 
+/* Keys remembered, once settled: the sum over all ages of the chance to be known
+ * beyond that of a key never shown, (1 - miss - error) / (1 - error); classes count by
+ * how often they come. 0 if there is no memory. */
+double outlook_remembered(const struct fading *of, const struct fade_class *classes, uint32_t n);
+
 #endif
