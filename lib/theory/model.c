@@ -76,7 +76,8 @@ void model_bias(struct stream_model *m, double low, double high, bool inverse)
            way = inverse ? low - high : high - low;
 
     m->important = true;
-    m->fresh_importance = (struct model_range){end, end};
+    m->fresh_importance =
+        inverse ? (struct model_range){high - 1, high} : (struct model_range){low, low + 1};
     for (uint32_t i = 0; i < m->bins; i++)
         keys += m->bin[i].keys;
     for (uint32_t i = 0; i < m->bins; i++) {
