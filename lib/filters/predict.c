@@ -74,7 +74,7 @@ bool predict_raising(const struct raising *r, const struct config *c, const stru
 
     if (ok) {
         cut(r, c, m, classes);
-        ok = outlook(&of, classes, r->classes, p);
+        ok = stable_run(&of, classes, r->classes, p);
         p->classes = r->classes > 1 ? r->classes : 0;
         p->paper = p->stable;
     }

@@ -1,10 +1,10 @@
 /* predict.h - what SBF and the IBF family will do: a stream cut into classes of
- * importance, for the model that they share (theory/outlook.h). */
+ * importance, for the model that they share (theory/stable_run.h). */
 #ifndef WEIR_PREDICT_H
 #define WEIR_PREDICT_H
 
 #include "filter.h"
-#include "theory/outlook.h"
+#include "theory/stable_run.h"
 
 /* A key of class i, of so many, raises its cells to level_of(i, top). */
 struct raising {

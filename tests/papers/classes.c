@@ -1,4 +1,4 @@
-/* classes.c - what theory/outlook.h predicts for the filters of 000, class by class
+/* classes.c - what theory/stable_run.h predicts for the filters of 000, class by class
  * of importance, against what they do in the set-up of 000: 16 KB, 100,000 records of
  * importance 1 to 50, K=5, P=10, M=7, about 10, 30 or 50 % of repeats; all keys
  * equally frequent, or by Zipf's law with importance even, along with frequency, or

@@ -1,13 +1,13 @@
-/* theory/settings.h - K and P for a ceiling on false positives (000 sets 20 %), for
+/* theory/stable_settings.h - K and P for a ceiling on false positives (000 sets 20 %), for
  * a known mix of classes.
  *
  * More P than the ceiling asks for only forgets sooner, so for each K it is the least
  * that will do; of those, the K that remembers most keys on a stream without end
- * (outlook_remembered). */
-#ifndef WEIR_THEORY_SETTINGS_H
-#define WEIR_THEORY_SETTINGS_H
+ * (stable_remembered). */
+#ifndef WEIR_THEORY_STABLE_SETTINGS_H
+#define WEIR_THEORY_STABLE_SETTINGS_H
 
-#include "outlook.h"
+#include "stable_run.h"
 #include "stable.h"
 
 struct settings {
@@ -16,7 +16,7 @@ struct settings {
     double remembered; /* keys; 0 if no K up to the most keeps the ceiling */
 };
 
-struct settings settings_for(const struct stable *s, double error, uint64_t k_most,
-                             uint64_t decay_most);
+struct settings stable_settings(const struct stable *s, double error, uint64_t k_most,
+                                uint64_t decay_most);
 
 #endif

@@ -1,5 +1,5 @@
-/* theory/outlook.c - see outlook.h. */
-#include "outlook.h"
+/* theory/stable_run.c - see stable_run.h. */
+#include "stable_run.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -171,8 +171,8 @@ static double settles_at(const struct fading *of, const struct fade_class *class
     return stable_error_of(&s, (uint64_t)of->k, of->decay);
 }
 
-bool outlook(const struct fading *of, const struct fade_class *classes, uint32_t n,
-             struct prediction *p)
+bool stable_run(const struct fading *of, const struct fade_class *classes, uint32_t n,
+                struct prediction *p)
 {
     struct fade f;
 
@@ -220,8 +220,8 @@ static double miss_after(const struct look *k, uint32_t l, uint32_t level)
     return miss(&k->fade, k->forgotten[l * (k->fade.of.top + 1) + level]);
 }
 
-bool outlook_by_gap(const struct fading *of, const struct fade_class *classes, uint32_t n,
-                    uint32_t level, const double *gap, double *missed, uint32_t gaps)
+bool stable_miss_by_gap(const struct fading *of, const struct fade_class *classes, uint32_t n,
+                        uint32_t level, const double *gap, double *missed, uint32_t gaps)
 {
     struct look k;
 
@@ -236,7 +236,7 @@ bool outlook_by_gap(const struct fading *of, const struct fade_class *classes, u
     return true;
 }
 
-double outlook_remembered(const struct fading *of, const struct fade_class *classes, uint32_t n)
+double stable_remembered(const struct fading *of, const struct fade_class *classes, uint32_t n)
 {
     struct look k;
     double sum = 0;

@@ -1,9 +1,7 @@
-/* outlook.c - what theory/fade.h and theory/outlook.h say, against the filters:
- * SBF on the streams of 004, the way from empty to the stable point, misses by gap and
- * class, and the settings that theory chooses for a ceiling.
- *
- * On 004's streams cells differ by the number and rate of their keys; what is known of
- * fresh keys does not help there. All 24 rows, at 1/200 of their size. */
+/* fading.c - what theory/fade.h and theory/stable_run.h say, against the filters:
+ * the way from empty to the stable point, misses by gap and class, and the settings
+ * that theory chooses for a ceiling, on streams of fresh keys. (Streams with repeats:
+ * predictions.c and classes.c.) */
 #include "stream.h"
 
 #include <math.h>
@@ -11,7 +9,7 @@
 #include <stdlib.h>
 
 #include "filter.h"
-#include "theory/settings.h"
+#include "theory/stable_settings.h"
 
 #define VALUES 49 /* importance=1-49: seven for each of seven classes */
 #define TOP 7
@@ -19,51 +17,6 @@
 static unsigned long long cells_wanted(void)
 {
     return is_quick() ? 1 << 17 : 1 << 20;
-}
-
-/* ---- SBF on the streams of 004 ---- */
-
-static struct prediction prediction_for(const weir *w, const struct stream_model *m)
-{
-    struct prediction p;
-
-    prediction_none(&p);
-    assert_true(w->ops->predict(&w->config, &w->shape, m, &p));
-    return p;
-}
-
-static void sbf_is_as_predicted(double n, double distinct, double mib)
-{
-    double scale = is_quick() ? 2000 : 200;
-    unsigned long long bits = (unsigned long long)(mib * 0x1p23 / scale);
-    weir *w = open_filter("sbf k=2 cell=1 decay=4 memory=%llubit seed=3", bits);
-    struct rates got = show_uniform(w, (uint64_t)(n / scale), distinct, 11);
-    struct stream_model m;
-    char what[80];
-
-    model_uniform(&m, n / scale, uniform_keys(n / scale, distinct), 0);
-    struct prediction p = prediction_for(w, &m);
-    snprintf(what, sizeof what, "%g records, %g distinct, %g MiB", n, distinct, mib);
-    printf("%s: predicted %.4f/%.4f, measured %.4f/%.4f\n", what, 100 * p.fpr, 100 * p.fnr,
-           100 * got.fpr, 100 * got.fnr);
-    assert_within(what, p.fpr, got.fpr, is_quick() ? 0.05 : 0.02, 0.0005);
-    assert_within(what, p.fnr, got.fnr, is_quick() ? 0.03 : 0.01, 0);
-    assert_within(what, p.fill, weir_stats(w).fill, 0.03, 0);
-    assert_within(what, p.stable, 1 / 9.0, 0.001, 0);
-    weir_close(w);
-}
-
-static void sbf_does_on_the_streams_of_004_as_predicted(void **state)
-{
-    static const double distinct[] = {0.15, 0.6, 0.9};
-
-    (void)state;
-    for (int i = 0; i < 3; i++) {
-        for (double mib = 64; mib <= 512; mib *= 2) {
-            sbf_is_as_predicted(695e6, distinct[i], mib);
-            sbf_is_as_predicted(1e9, distinct[i], mib);
-        }
-    }
 }
 
 /* ---- fresh keys, of classes in unequal shares ---- */
@@ -219,7 +172,7 @@ static void forgets_as_predicted(const struct filter *f)
         add_missed(f, w, &keys, gap[i % GAPS], count[i % GAPS]);
     }
     for (uint32_t level = 1; level <= f->top; level++) {
-        assert_true(outlook_by_gap(&of, classes, f->top, level, gap, miss, GAPS));
+        assert_true(stable_miss_by_gap(&of, classes, f->top, level, gap, miss, GAPS));
         for (int i = 0; i < GAPS; i++)
             assert_missed(f, level, miss[i], count[i][level]);
     }
@@ -287,7 +240,7 @@ static void settings_for_a_mix_keep_the_ceiling_and_remember_as_predicted(void *
     (void)state;
     for (int harmonic = 0; harmonic < 2; harmonic++) {
         struct stable even = evenly(harmonic, cells), worst = stable_worst(harmonic, TOP, cells);
-        struct settings set = settings_for(&even, 0.2, K_MAX, DECAY_MAX);
+        struct settings set = stable_settings(&even, 0.2, K_MAX, DECAY_MAX);
 
         assert_true(set.error <= 0.2);
         assert_true(stable_error_of(&even, set.k, (double)set.decay - 1) > 0.2);
@@ -298,7 +251,7 @@ static void settings_for_a_mix_keep_the_ceiling_and_remember_as_predicted(void *
 
 static double remembered_with(const struct stable *s, uint64_t k, double error)
 {
-    return settings_for(s, error, k, DECAY_MAX).remembered;
+    return stable_settings(s, error, k, DECAY_MAX).remembered;
 }
 
 static void settings_of_sbf_are_those_that_remember_most(void **state)
@@ -309,7 +262,7 @@ static void settings_of_sbf_are_those_that_remember_most(void **state)
     (void)state;
     for (int i = 0; i < 3; i++) {
         struct stable s = stable_worst(false, 1, (double)cells_wanted() / 4);
-        struct settings set = settings_for(&s, error[i], K_MAX, DECAY_MAX);
+        struct settings set = stable_settings(&s, error[i], K_MAX, DECAY_MAX);
 
         assert_int_equal(set.k, k[i]);
         assert_int_equal(set.decay, stable_decay(error[i], 1, k[i], s.cells));
@@ -323,14 +276,13 @@ static void no_settings_are_found_for_a_ceiling_out_of_reach(void **state)
     struct stable s = stable_worst(false, TOP, 1e6);
 
     (void)state;
-    assert_true(settings_for(&s, 1e-9, 2, DECAY_MAX).remembered == 0);
-    assert_true(settings_for(&s, 1e-9, K_MAX, DECAY_MAX).remembered > 0);
+    assert_true(stable_settings(&s, 1e-9, 2, DECAY_MAX).remembered == 0);
+    assert_true(stable_settings(&s, 1e-9, K_MAX, DECAY_MAX).remembered > 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sbf_does_on_the_streams_of_004_as_predicted),
         cmocka_unit_test(filters_fill_as_predicted_from_empty_to_stable),
         cmocka_unit_test(filters_forget_by_gap_and_class_as_predicted),
         cmocka_unit_test(settings_for_a_mix_keep_the_ceiling_and_remember_as_predicted),

@@ -1,5 +1,5 @@
-/* theory/settings.c - see settings.h. */
-#include "settings.h"
+/* theory/stable_settings.c - see stable_settings.h. */
+#include "stable_settings.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static struct settings best(const struct stable *s, double error, uint64_t k_mos
         struct settings now = {k, decay, stable_error_of(s, k, (double)decay), 0};
 
         if (now.error <= error)
-            now.remembered = outlook_remembered(&of, classes, n);
+            now.remembered = stable_remembered(&of, classes, n);
         if (now.remembered > best.remembered)
             best = now;
         else if (best.k && k >= best.k + DECLINE)
@@ -41,8 +41,8 @@ static struct settings best(const struct stable *s, double error, uint64_t k_mos
     return best;
 }
 
-struct settings settings_for(const struct stable *s, double error, uint64_t k_most,
-                             uint64_t decay_most)
+struct settings stable_settings(const struct stable *s, double error, uint64_t k_most,
+                                uint64_t decay_most)
 {
     struct fade_class *classes = malloc(s->top * sizeof *classes);
     struct settings found = {0, 0, 1, 0};
