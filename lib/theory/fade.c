@@ -11,7 +11,7 @@
 
 #include "stable.h"
 
-#define FIRST_STEP 0.02 /* of the time between two events of a cell */
+#define FIRST_STEP 0.02 /* of the time between two events of a cell, at the least */
 #define GROWTH 1.06
 #define STEPS_LEAST 192
 #define STEPS_MOST 1024
@@ -34,7 +34,8 @@ static double horizon(const struct fading *of)
 static void lay_grid(struct fade *f, double arrivals)
 {
     double last = fmin(horizon(&f->of), arrivals);
-    double step = fmin(FIRST_STEP * f->of.cells / (f->of.k + f->of.decay), last / STEPS_LEAST);
+    double most = f->of.harmonic ? STABLE_TRIES * f->of.decay : f->of.decay;
+    double step = fmin(FIRST_STEP * f->of.cells / (f->of.k + most), last / STEPS_LEAST);
     uint32_t n = 0;
 
     f->age[0] = 0;
