@@ -79,6 +79,39 @@ WEIR_API enum weir_status weir_predict(struct weir_prediction *p, const char *fi
  * where there are none. */
 WEIR_API double weir_least_fnr(double bits, double keys, double fpr);
 
+/* ---- which filter ---- */
+
+/* Zero stands for what was not said. */
+struct weir_wish {
+    uint64_t memory; /* bytes to spend */
+    double fp, fn;   /* what a false positive costs, and a false negative; both 0: 1 each */
+    double fpr, fnr; /* ceilings; a stream without end and without repeats has fpr 1 % */
+};
+
+/* The cost of an arrival: fp times the chance that it is a false positive, plus fn
+ * times the chance that it is a false negative. On a stream without end and without
+ * repeats nothing can be missed: there it is one over the keys that are remembered. */
+
+/* The settings of a filter that cost least, of those that keep the ceilings; where
+ * none does, those that come nearest, and the cost is infinite. The name may be
+ * followed by knobs that are not to be changed. Some hundred predictions: tens of
+ * milliseconds. WEIR_BAD_CONFIG or WEIR_UNSUPPORTED as for weir_predict(). */
+WEIR_API enum weir_status weir_choose(struct weir_prediction *p, const char *filter,
+                                      const struct weir_stream *s, const struct weir_wish *wish,
+                                      struct weir_error *error);
+
+/* The best of each filter, the cheapest first, at most `room` of them; returns how
+ * many. Those without a model are left out. Some seconds at the most. */
+WEIR_API size_t weir_rank(struct weir_prediction *p, size_t room, const struct weir_stream *s,
+                          const struct weir_wish *wish);
+
+/* The least memory, within 2 %, with which a filter keeps both ceilings; that of the
+ * wish is the most that may be spent (0: 16 TiB). WEIR_UNSUPPORTED also where no
+ * memory is enough. */
+WEIR_API enum weir_status weir_least_memory(struct weir_prediction *p, const char *filter,
+                                            const struct weir_stream *s,
+                                            const struct weir_wish *wish, struct weir_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -25,7 +25,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MODEL_BINS 96
+#define MODEL_BINS 48
 #define MODEL_CLASSES 256
 
 struct model_range {

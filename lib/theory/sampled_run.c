@@ -6,6 +6,7 @@
 #include "sampled.h"
 
 #define STEPS 1200
+#define SETTLED 300 /* times s, by when those that settle have */
 #define FIRST 0.002 /* of s: the first step, before which hardly a bit is set */
 
 /* The past: at the end of each step how much has been cleared and inserted. */
@@ -190,7 +191,7 @@ static double next_time(const struct sampled *f, double t, double end)
 void sampled_predict(const struct sampled *f, const struct stream_model *m, struct prediction *p)
 {
     struct run r = {.f = f, .m = m, .moments = 1};
-    double end = isinf(m->n) ? 1e4 * f->bits : m->n, news = 0, repeats = 0, wrong[2] = {0, 0};
+    double end = isinf(m->n) ? SETTLED * f->bits : m->n, news = 0, repeats = 0, wrong[2] = {0, 0};
     struct meeting x = {.fresh = 1, .empty = 1};
 
     lay_gaps(&r, FIRST * f->bits, end);
@@ -208,6 +209,11 @@ void sampled_predict(const struct sampled *f, const struct stream_model *m, stru
     p->stable = settles_at(f);
     p->fill = 1 - x.empty;
     p->error = x.error;
-    p->fpr = isinf(m->n) ? x.error : wrong[0] / news;
+    p->fpr = wrong[0] / news;
     p->fnr = repeats > 1e-9 * end ? wrong[1] / repeats : NAN;
+    if (isinf(m->n)) { /* what has not come by then has been forgotten when it does */
+        p->fpr = x.error;
+        p->fnr = m->fresh == 1 ? NAN
+                               : (x.missed + (x.fresh - m->fresh) * (1 - x.error)) / (1 - m->fresh);
+    }
 }

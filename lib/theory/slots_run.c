@@ -55,6 +55,8 @@ static double mean_over_lines(const struct line *l, const double *value, double 
 {
     double chance = exp(-keys), rest = 1, mean = 0;
 
+    if (chance == 0)
+        return value[l->full];
     for (uint32_t i = 0; i < l->full; i++) {
         mean += chance * value[i];
         rest -= chance;
@@ -82,12 +84,14 @@ static void table_misses(struct line *l)
 {
     double values = values_of(l->f->width[l->f->widths - 1]), step = 1.0 / LOADS_EACH;
     double by_another = 0; /* its fingerprint came with another key since */
+    double before = 1;     /* what came to by_another per key */
 
     for (int i = 0; i <= LOADS; i++) {
-        double keys = i * step, still = stays(l->f, keys), own = exp(-keys / values);
+        double keys = i * step, now = exp(-keys / values) * stays(l->f, keys);
 
-        l->missed[i] = 1 - (own * still + by_another);
-        by_another += step / values * own * (still + stays(l->f, keys + step)) / 2;
+        by_another += i > 0 ? step / values * (before + now) / 2 : 0;
+        l->missed[i] = 1 - (now + by_another);
+        before = now;
     }
     l->worst = 1 - by_another;
 }
