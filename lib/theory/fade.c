@@ -89,8 +89,7 @@ static void count_keys(struct fade *f, const struct fade_class *classes, uint32_
     }
 }
 
-/* Visits of the classes above i to a cell within an age, then what they spare of it
- * in half a step. */
+/* Visits of the classes above i to a cell within an age. */
 static void count_visits(struct fade *f, const struct fade_class *classes, uint32_t l)
 {
     double *visits = f->spared + l * (f->of.top + 1);
@@ -101,6 +100,7 @@ static void count_visits(struct fade *f, const struct fade_class *classes, uint3
         visits[i] += visits[i + 1];
 }
 
+/* What they spare of it in half a step. */
 static void spare(struct fade *f, const struct fade_class *classes)
 {
     uint32_t row = f->of.top + 1;
