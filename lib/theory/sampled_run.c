@@ -207,6 +207,7 @@ void sampled_predict(const struct sampled *f, const struct stream_model *m, stru
         wrong[1] += width * (before.missed + x.missed) / 2;
     }
     p->stable = settles_at(f);
+    p->paper = sampled_paper(f, m->n);
     p->fill = 1 - x.empty;
     p->error = x.error;
     p->fpr = wrong[0] / news;
