@@ -85,7 +85,7 @@ static bool consider(struct search *s, struct config c)
     struct shape shape = {0};
     struct weir_prediction p;
 
-    if (!c.ops->plan(&c, &shape, NULL) || !plan_predict(&c, &shape, s->m, &p))
+    if (!c.ops->plan(&c, &shape, NULL) || plan_predict(&c, &shape, s->m, &p) != WEIR_OK)
         return false;
     if (isinf(s->m->n))
         p.remembered = remembered(&c, &shape);

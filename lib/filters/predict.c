@@ -86,5 +86,6 @@ bool predict_raising(const struct raising *r, const struct config *c, const stru
         p->paper = p->stable;
     }
     free(classes);
+    p->no_memory = !ok;
     return ok;
 }
