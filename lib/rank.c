@@ -87,7 +87,7 @@ static bool consider(struct search *s, struct config c)
 
     if (s->found && s->sparing && s->value <= 1)
         return false;
-    if (!c.ops->plan(&c, &shape, NULL) || !plan_predict(&c, &shape, s->m, &p))
+    if (!c.ops->plan(&c, &shape, NULL) || plan_predict(&c, &shape, s->m, &p) != WEIR_OK)
         return false;
     if (isinf(s->m->n))
         p.remembered = remembered(&c, &shape);
