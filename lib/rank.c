@@ -235,6 +235,17 @@ static void begin(struct search *s, const struct stream_model *m, const struct w
         s->wish.fpr = ENDLESS_FPR;
 }
 
+double weir_cost(const struct weir_prediction *p, const struct weir_stream *stream,
+                 const struct weir_wish *wish)
+{
+    struct search s;
+    struct stream_model m;
+
+    stream_model(stream, &m);
+    begin(&s, &m, wish);
+    return cost_of(&s, p);
+}
+
 static enum weir_status refuse(const struct config *c, struct weir_error *error)
 {
     return error_say(error, WEIR_UNSUPPORTED, "there is no model of ", c->ops->about.name,
