@@ -15,7 +15,7 @@
 #define ENDLESS_FPR 0.01
 #define CLIMBS 40
 #define WORTH 0.999 /* a step that lowers the cost by less is not taken */
-#define FILTERS_MOST 64
+#define HOPELESS 3  /* times a ceiling */
 
 /* What is searched for, and the best so far. */
 struct search {
@@ -85,6 +85,8 @@ static bool consider(struct search *s, struct config c)
     struct shape shape = {0};
     struct weir_prediction p;
 
+    if (s->found && s->sparing && s->value <= 1)
+        return false;
     if (!c.ops->plan(&c, &shape, NULL) || plan_predict(&c, &shape, s->m, &p) != WEIR_OK)
         return false;
     if (isinf(s->m->n))
@@ -162,8 +164,13 @@ static void consider_starts(struct search *s, const struct config *base)
 
     consider(s, *base);
     consider_rates(s, base);
-    for (int i = 1; i <= 10 && is_free(s, base, KNOB_K); i++)
-        consider(s, with(base, KNOB_K, i));
+    for (int i = 1; i <= 10 && is_free(s, base, KNOB_K); i++) {
+        struct config c = with(base, KNOB_K, i);
+
+        consider(s, c);
+        if (is_free(s, base, KNOB_CELL) && i <= 6)
+            consider(s, with(&c, KNOB_CELL, 1));
+    }
     for (int i = 8; i <= 32 && is_free(s, base, KNOB_WIDTH); i += i < 16 ? 1 : i < 24 ? 4 : 8)
         consider(s, with(base, KNOB_WIDTH, i));
     if (isinf(keys))
@@ -216,15 +223,22 @@ static bool climb(struct search *s)
     return higher;
 }
 
+/* Where only the ceilings count, the first that keeps them will do; what is far off
+ * will not get there by small steps. */
+static bool is_decided(const struct search *s)
+{
+    return !s->found || (s->sparing && (s->value <= 1 || s->value > HOPELESS));
+}
+
 static bool find(struct search *s, const struct config *base)
 {
     s->found = false;
     s->fixed = base->given & ~HAS(KNOB_MEMORY);
     consider_starts(s, base);
+    for (int i = 0; i < CLIMBS && !is_decided(s) && climb(s); i++)
+        ;
     if (!s->found)
         return false;
-    for (int i = 0; i < CLIMBS && climb(s); i++)
-        ;
     s->found = false; /* once more, in full */
     return consider(s, spelled_out(s));
 }
@@ -324,11 +338,11 @@ static bool keeps(struct search *s, const struct config *base, double memory)
 {
     struct config c = *base;
 
-    c.memory = (uint64_t)memory;
+    c.memory = (uint64_t)memory / 8 * 8;
     return find(s, &c) && s->value <= 1;
 }
 
-/* Between one that is not enough and one that is. */
+/* Between one that is not enough and one that is, of which p tells. */
 static void narrow(struct search *s, const struct config *base, double lo, double hi,
                    struct weir_prediction *p)
 {
@@ -344,6 +358,28 @@ static void narrow(struct search *s, const struct config *base, double lo, doubl
     }
 }
 
+/* A memory that is enough, and one a quarter of it that is not; false if none is. */
+static bool bracket(struct search *s, const struct config *base, double most, double *lo,
+                    double *hi, struct weir_prediction *p)
+{
+    double keys = model_distinct(s->m, s->m->n);
+
+    *hi = fmin(fmax(isinf(keys) ? 1e7 : 8 * keys, MEMORY_MIN), most);
+    bool enough = keeps(s, base, *hi);
+    for (; !enough; enough = keeps(s, base, *hi)) {
+        if (!s->found || *hi == most)
+            return false;
+        *hi = fmin(*hi * 4, most);
+    }
+    do {
+        hand_over(s, p);
+        *lo = fmax(*hi / 4, MEMORY_MIN);
+        enough = *hi > MEMORY_MIN && keeps(s, base, *lo);
+        *hi = enough ? *lo : *hi;
+    } while (enough);
+    return true;
+}
+
 enum weir_status weir_least_memory(struct weir_prediction *p, const char *filter,
                                    const struct weir_stream *stream, const struct weir_wish *wish,
                                    struct weir_error *error)
@@ -351,22 +387,19 @@ enum weir_status weir_least_memory(struct weir_prediction *p, const char *filter
     struct search s;
     struct stream_model m;
     struct config base;
-    double most = wish->memory ? 8 * (double)wish->memory : (double)MEMORY_MAX, memory, lo = 256;
+    double most = wish->memory ? 8 * (double)wish->memory : (double)MEMORY_MAX, lo, hi;
 
     if (!read_base(&base, filter, 0, error))
         return WEIR_BAD_CONFIG;
     stream_model(stream, &m);
     begin(&s, &m, wish);
     s.sparing = true;
-    for (memory = MEMORY_MIN; !keeps(&s, &base, fmin(memory, most)); memory *= 4) {
-        if (!s.found)
-            return refuse(&base, error);
-        if (memory >= most)
-            return error_say(error, WEIR_UNSUPPORTED, base.ops->about.name,
-                             " does not keep these ceilings with any memory", NULL);
-        lo = memory;
-    }
-    hand_over(&s, p);
-    narrow(&s, &base, lo, fmin(memory, most), p);
+    if (!bracket(&s, &base, most, &lo, &hi, p))
+        return s.found ? error_say(error, WEIR_UNSUPPORTED, base.ops->about.name,
+                                   " does not keep these ceilings with any memory, or not with "
+                                   "what there is",
+                                   NULL)
+                       : refuse(&base, error);
+    narrow(&s, &base, lo, hi, p);
     return WEIR_OK;
 }

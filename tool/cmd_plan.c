@@ -15,6 +15,7 @@
 
 #define MEMORY_DEFAULT ((uint64_t)64 << 20)
 #define FILTERS_MOST 64
+#define FAR_MORE 4
 #define FITS 0.001 /* false negatives below this are none to speak of */
 
 struct plan {
@@ -112,6 +113,8 @@ static bool ask_all(struct plan *p)
             return false;
         if (ask(p, sentence, &one, NULL) == WEIR_OK)
             add(p, &one);
+        if (p->sizing && p->n > 0) /* what needs far more is not looked for */
+            p->wish.memory = p->p[0].memory * FAR_MORE;
     }
     return p->n > 0 || fail("no filter keeps these ceilings, or has these knobs, on such a "
                             "stream") == 0;
@@ -187,6 +190,12 @@ static void say_why(const struct plan *p, char *text, size_t size)
         snprintf(text, size,
                  "nothing repeats: whatever forgets fastest errs least, and none "
                  "is needed");
+    else if (p->sizing)
+        snprintf(text, size,
+                 "%s keeps the ceilings with the least memory: %s, %.1f bits for each of %s "
+                 "distinct keys; filters that need more than %d times that are not listed",
+                 name, show_bytes((double)best->memory).text, bits, show_count(distinct(p)).text,
+                 FAR_MORE);
     else if (best->fnr < FITS)
         snprintf(text, size,
                  "%s is enough: your stream fits, with %.1f bits for each of its %s distinct keys",

@@ -91,12 +91,23 @@ void model_bias(struct stream_model *m, double low, double high, bool inverse)
 
 /* ---- distinct keys ---- */
 
+/* exp(-x) and 1 - exp(-x), at once where that is easy: models ask for very many. */
+static double stays_away(double x)
+{
+    return x > 50 ? 0 : x < 1e-4 ? 1 - x * (1 - x * (0.5 - x / 6)) : exp(-x);
+}
+
+static double comes(double x)
+{
+    return x > 50 ? 1 : x < 1e-4 ? x * (1 - x * (0.5 - x / 6)) : -expm1(-x);
+}
+
 double model_distinct(const struct stream_model *m, double age)
 {
     double d = m->fresh > 0 ? m->fresh * age : 0;
 
     for (uint32_t i = 0; i < m->bins; i++)
-        d -= m->bin[i].keys * expm1(-m->bin[i].rate * age);
+        d += m->bin[i].keys * comes(m->bin[i].rate * age);
     return d;
 }
 
@@ -105,7 +116,7 @@ double model_new(const struct stream_model *m, double age)
     double share = m->fresh;
 
     for (uint32_t i = 0; i < m->bins; i++)
-        share += m->bin[i].keys * m->bin[i].rate * exp(-m->bin[i].rate * age);
+        share += m->bin[i].keys * m->bin[i].rate * stays_away(m->bin[i].rate * age);
     return share;
 }
 

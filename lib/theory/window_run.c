@@ -26,10 +26,11 @@ struct periods {
     const void *filter;
     struct meeting (*meet)(const void *filter, const struct periods *p, uint32_t period, int i);
     double length;
-    uint32_t steady;              /* from this period on all are alike */
-    double whole[AGES];           /* D of so many periods */
-    double keys[AGES][MOMENTS];   /* D of so many periods and the part of this one */
-    double longer[AGES][MOMENTS]; /* D' of the same */
+    struct meeting settled[MOMENTS]; /* in all periods */
+    uint32_t steady;                 /* from this period on */
+    double whole[AGES];              /* D of so many periods */
+    double keys[AGES][MOMENTS];      /* D of so many periods and the part of this one */
+    double longer[AGES][MOMENTS];    /* D' of the same */
 };
 
 struct sums {
@@ -62,14 +63,18 @@ static double new_at(const struct periods *p, double period, int i)
     return isinf(p->m->n) ? p->m->fresh : model_new(p->m, period * p->length + moment(p, i));
 }
 
+static struct meeting meet(const struct periods *p, double period, int i)
+{
+    return period < p->steady ? p->meet(p->filter, p, (uint32_t)period, i) : p->settled[i];
+}
+
 /* So many periods as this one, up to a share of them. */
 static void add_period(const struct periods *p, double period, double share, double times,
                        struct sums *s)
 {
     for (int i = 0; i < MOMENTS; i++) {
         double weight = times * fmin(fmax(share * MOMENTS - i, 0), 1), fresh = new_at(p, period, i);
-        uint32_t alike = period < p->steady ? (uint32_t)period : p->steady;
-        struct meeting x = p->meet(p->filter, p, alike, i);
+        struct meeting x = meet(p, period, i);
 
         s->all += weight;
         s->news += weight * fresh;
@@ -86,18 +91,19 @@ static void add_periods(const struct periods *p, double whole, struct sums *s)
     }
 }
 
-static void predict(const struct periods *p, struct prediction *out)
+static void predict(struct periods *p, struct prediction *out)
 {
     bool endless = isinf(p->m->n);
     double whole = endless ? p->steady : floor(p->m->n / p->length);
     double share = endless ? 1 : p->m->n / p->length - whole;
     struct sums s = {0};
 
+    for (int i = 0; i < MOMENTS && whole >= p->steady; i++)
+        p->settled[i] = p->meet(p->filter, p, p->steady, i);
     if (!endless)
         add_periods(p, whole, &s);
     add_period(p, whole, share, 1, &s);
-    struct meeting last = p->meet(p->filter, p, whole < p->steady ? (uint32_t)whole : p->steady,
-                                  (int)fmin(share * MOMENTS, MOMENTS - 1));
+    struct meeting last = meet(p, whole, (int)fmin(share * MOMENTS, MOMENTS - 1));
     out->fpr = s.false_seen / s.news;
     out->fnr = s.all - s.news > 1e-9 * s.all ? s.false_new / (s.all - s.news) : NAN;
     out->fill = last.fill;
