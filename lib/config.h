@@ -77,6 +77,9 @@ size_t config_describe(const struct config *c, char *buffer, size_t size);
  * does. Buffers of 64 bytes. */
 bool config_differ(const struct config *a, const struct config *b, char *of_a, char *of_b);
 
+/* The number nearest to this that a knob may be. */
+uint64_t config_within(enum knob knob, double number);
+
 /* For plan(): a number that theory asks for, whole and no more than a knob may
  * be: what is planned can be written, read and planned again. */
 static inline uint64_t config_at_most(double number, uint64_t most)

@@ -133,7 +133,7 @@ static struct config with(const struct config *base, enum knob knob, double valu
 {
     struct config c = *base;
 
-    *number_of(&c, knob) = value < 1 ? 1 : config_at_most(value, COUNT_MAX);
+    *number_of(&c, knob) = config_within(knob, value);
     c.given |= HAS(knob);
     return c;
 }
