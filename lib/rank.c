@@ -107,33 +107,13 @@ static bool is_free(const struct search *s, const struct config *c, enum knob kn
     return (c->ops->knobs & HAS(knob)) && !(s->fixed & HAS(knob));
 }
 
-static uint64_t *number_of(struct config *c, enum knob knob)
-{
-    switch (knob) {
-    case KNOB_CAPACITY:
-        return &c->capacity;
-    case KNOB_K:
-        return &c->k;
-    case KNOB_CELL:
-        return &c->cell;
-    case KNOB_DECAY:
-        return &c->decay;
-    case KNOB_WINDOW:
-        return &c->window;
-    case KNOB_SLICES:
-        return &c->slices;
-    case KNOB_WIDTH:
-        return &c->width;
-    default:
-        return &c->slots;
-    }
-}
-
+/* With a knob as near to a value as it can be. */
 static struct config with(const struct config *base, enum knob knob, double value)
 {
     struct config c = *base;
+    uint64_t most, *number = config_number(&c, knob, &most);
 
-    *number_of(&c, knob) = config_within(knob, value);
+    *number = value < 1 ? 1 : config_at_most(value, most);
     c.given |= HAS(knob);
     return c;
 }
@@ -194,7 +174,7 @@ static struct config spelled_out(const struct search *s)
     struct config c = s->config;
 
     for (size_t i = 0; i < CLIMBED; i++)
-        if ((c.ops->knobs & HAS(climbed[i])) && *number_of(&c, climbed[i]) > 0)
+        if ((c.ops->knobs & HAS(climbed[i])) && *config_number(&c, climbed[i], NULL) > 0)
             c.given |= HAS(climbed[i]);
     c.given &= ~(HAS(KNOB_FPR) | HAS(KNOB_CAPACITY)) | s->fixed;
     c.capacity = config_has(&c, KNOB_CAPACITY) ? c.capacity : 0;
@@ -209,7 +189,7 @@ static bool climb(struct search *s)
 
     for (size_t i = 0; i < CLIMBED; i++) {
         enum knob knob = climbed[i];
-        double now = (double)*number_of(&at, knob);
+        double now = (double)*config_number(&at, knob, NULL);
 
         if (!is_free(s, &at, knob) || now == 0)
             continue;
