@@ -80,9 +80,6 @@ uint64_t *config_number(struct config *c, enum knob knob, uint64_t *most);
  * does. Buffers of 64 bytes. */
 bool config_differ(const struct config *a, const struct config *b, char *of_a, char *of_b);
 
-/* The number nearest to this that a knob may be. */
-uint64_t config_within(enum knob knob, double number);
-
 /* For plan(): a number that theory asks for, whole and no more than a knob may
  * be: what is planned can be written, read and planned again. */
 static inline uint64_t config_at_most(double number, uint64_t most)
