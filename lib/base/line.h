@@ -29,6 +29,16 @@
 
 static const uint8_t line_width[LINE_WIDTHS] = {32, 24, 20, 16, 15, 14, 13, 12, 11, 10, 9, 8};
 
+/* A fingerprint from half a hash: 32 bits, of which the first byte is never
+ * zero, nor then any prefix. */
+static inline uint32_t line_print(uint64_t hash)
+{
+    bits_u128 scaled = (bits_u128)hash * 255;
+    uint32_t first = (uint32_t)(scaled >> 64) + 1;
+
+    return first << 24 | (uint32_t)((uint64_t)scaled >> 40);
+}
+
 /* Which of the twelve a line has. */
 static inline uint32_t line_index(const uint8_t *line)
 {

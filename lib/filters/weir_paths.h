@@ -11,15 +11,6 @@ static inline uint8_t *line_of(const weir *w, const struct arrival *a)
     return w->cells + a->at[LINE];
 }
 
-/* 32 bits, of which the first byte is never zero, nor then any prefix. */
-static inline uint32_t fingerprint(struct weir_key key)
-{
-    bits_u128 scaled = (bits_u128)key.hi * 255;
-    uint32_t first = (uint32_t)(scaled >> 64) + 1;
-
-    return first << 24 | (uint32_t)((uint64_t)scaled >> 40);
-}
-
 static inline uint32_t cut_to(const uint8_t *line, uint32_t print)
 {
     return print >> (32 - line_width[line_index(line)]);
@@ -28,7 +19,7 @@ static inline uint32_t cut_to(const uint8_t *line, uint32_t print)
 static inline void touch(const weir *w, struct arrival *a)
 {
     a->at[LINE] = place(a->key, 0, w->shape.cells / LINE_BYTES) * LINE_BYTES;
-    a->at[PRINT] = fingerprint(a->key);
+    a->at[PRINT] = line_print(a->key.hi);
     cells_fetch(line_of(w, a));
 }
 
@@ -186,7 +177,7 @@ static inline __attribute__((always_inline)) void walk(weir *w, const struct wei
         }
         if (i < n) {
             r->line = cells + place(keys[i], 0, lines) * LINE_BYTES;
-            r->print = fingerprint(keys[i]);
+            r->print = line_print(keys[i].hi);
             cells_fetch(r->line);
         }
     }
