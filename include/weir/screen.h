@@ -11,7 +11,7 @@
  * A screen stands before a store. It answers what it can from a few kilobytes,
  * and asks the store for the rest through the caller's function.
  *
- *   weir     remembers the store's verdicts by fingerprint, longest unused forgotten first
+ *   weir     remembers the store's verdicts by fingerprint, those least used forgotten first
  *   dabf     two Bloom filters, of keys asked and of members (Busnel and Gillet 2019),
  *            with window= two such pairs flushed in turn
  *   1bf      the whole set in one Bloom filter, the store never asked

@@ -46,9 +46,9 @@ static void write_ratio(struct text *t, const void *value)
 /* clang-format off */
 static const struct knob_row rows[SCREEN_KNOBS] = {
 #define AT(member) .offset = offsetof(struct screen_config, member)
-    [SCREEN_MEMORY] = {{"memory", "a size from 64 (bytes) to 16T: 512K, 64M, 1000bit",
+    [SCREEN_MEMORY] = {{"memory", "a size from 8 (bytes) to 16T: 512K, 64M, 1000bit",
         "memory of verdicts or bits"}, .kind = A_SIZE, AT(memory),
-        .min = MEMORY_MIN, .max = MEMORY_MAX},
+        .min = 64, .max = MEMORY_MAX},
     [SCREEN_SET] = {{"set", "a count from 1 to 1T: 100k, 10M",
         "members that the store has"}, .kind = A_COUNT, AT(set), .min = 1, .max = COUNT_MAX},
     [SCREEN_CAPACITY] = {{"capacity", "a count from 1 to 1T: 100k, 10M",

@@ -11,12 +11,13 @@
  *   | slot 0 | slot 1 | ... | slot n-1 | 0 | ... v1  v0 | width |
  *
  * A key whose fingerprint is there gets the stored verdict, and moves to the
- * front; another is asked for and enters the line. What has not been used for
- * longest falls out.
+ * front. Another is asked for, and enters at two fifths of the way: most keys of
+ * most streams never come again, and are not to push out those that do. The last
+ * one of a full line falls out.
  *
- * So memory never fills up and nothing saturates: calls are the misses of a
- * cache, and the error is that of a fingerprint which another key has too, n of
- * 255 * 2^(width-8) with n slots in use, whatever the length of the stream.
+ * Memory is rounded up to whole lines. It never fills up and nothing
+ * saturates: calls are the misses of a cache, and the error is that of a fingerprint which another
+ * key has too, n of 255 * 2^(width-8) with n slots in use, whatever the length of the stream.
  *
  * A set that changes makes verdicts grow old. With window= a hand goes round the
  * lines once in so many records, and empties each: no verdict is older than the
@@ -88,7 +89,7 @@ static bool plan(struct screen_config *c, struct screen_shape *shape, struct wei
     }
     c->slots = c->slots < most ? c->slots : most;
     shape->filters = 1;
-    shape->filter[0].cells = c->memory / (8 * LINE_BYTES) * LINE_BYTES;
+    shape->filter[0].cells = (c->memory + 8 * LINE_BYTES - 1) / (8 * LINE_BYTES) * LINE_BYTES;
     return true;
 }
 
@@ -204,15 +205,29 @@ static uint8_t decide(const weir_screen *s, struct weir_key key)
     return verdict(line, (uint32_t)__builtin_ctzll(found)) ? WEIR_MEMBER : WEIR_OTHER;
 }
 
+static bool is_full(const weir_screen *s, const uint8_t *line)
+{
+    uint32_t index = line_index(line);
+
+    return line_get(line, line_width[index], slots_at(&s->config, index) - 1) != 0;
+}
+
+/* How deep a new verdict enters: never behind an empty slot. */
+static uint32_t depth_in(const uint8_t *line, uint32_t slots)
+{
+    uint32_t depth = slots * 2 / 5;
+
+    if (depth > 0 && line_get(line, line_width[line_index(line)], depth - 1) == 0)
+        depth = (uint32_t)__builtin_ctzll(line_match(line, slots, 0));
+    return depth;
+}
+
 static void insert(const weir_screen *s, uint8_t *line, struct weir_key key, bool member)
 {
-    uint32_t slots;
-
-    while ((slots = slots_at(&s->config, line_index(line))),
-           line_width[line_index(line)] > s->config.width &&
-               line_get(line, line_width[line_index(line)], slots - 1) != 0)
+    while (line_width[line_index(line)] > s->config.width && is_full(s, line))
         cut(s, line);
-    move(line, slots - 1, 0, cut_to(line, key), member);
+    uint32_t slots = slots_at(&s->config, line_index(line));
+    move(line, slots - 1, depth_in(line, slots), cut_to(line, key), member);
 }
 
 /* The hand goes on, by as much as one record is of the window. */
@@ -308,7 +323,7 @@ static bool check(const weir_screen *s)
 }
 
 const struct screen_ops screen_weir = {
-    .about = {"weir", "the store's verdicts by fingerprint, longest unused forgotten first"},
+    .about = {"weir", "the store's verdicts by fingerprint, those least used forgotten first"},
     .knobs = SCREEN_ALWAYS | SCREEN_HAS(SCREEN_MEMORY) | SCREEN_HAS(SCREEN_WINDOW) |
              SCREEN_HAS(SCREEN_WIDTH) | SCREEN_HAS(SCREEN_SLOTS) | SCREEN_HAS(SCREEN_FPR),
     .plan = plan,
