@@ -6,6 +6,7 @@
 
 #include "screened.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -313,6 +314,48 @@ static void a_screen_is_no_filter_and_a_filter_no_screen(void **state)
     counted_free(c);
 }
 
+/* ---- golden files ---- */
+
+static void tells_what_it_told(const char *name, struct blob file)
+{
+    struct weir_part part;
+    char note[SENTENCE];
+    weir_screen *w;
+    size_t used = 0;
+
+    assert_int_equal(weir_screen_load(&w, file.data, file.size, &used, NULL), WEIR_OK);
+    golden_screen_note(w, note, sizeof note);
+    assert_memory_equal(note, name, strlen(name));
+    assert_int_equal(weir_part_read(file.data + used, file.size - used, &part, NULL), WEIR_OK);
+    assert_int_equal(used + part.size, file.size);
+    assert_int_equal(part.body_size, strlen(note));
+    assert_memory_equal(part.body, note, part.body_size);
+    weir_screen_close(w);
+}
+
+/* Saved as it was, and its stream, shown again, gives these bytes. */
+static void golden_files_tell_what_they_told(void **state)
+{
+    const char *root = getenv("WEIR_SOURCE");
+    char path[SENTENCE];
+
+    (void)state;
+    for (size_t i = 0; weir_screen_about(i); i++) {
+        const char *name = weir_screen_about(i)->name;
+
+        snprintf(path, sizeof path, "%s/tests/golden/screen-%s.weir", root ? root : ".", name);
+        struct blob file = blob_read(path);
+        weir_screen *w = golden_screen(name);
+        struct blob again = screen_blob(w);
+        tells_what_it_told(name, file);
+        assert_true(again.size <= file.size);
+        assert_memory_equal(again.data, file.data, again.size);
+        blob_free(file);
+        blob_free(again);
+        weir_screen_close(w);
+    }
+}
+
 #define LAW_TEST(name)                                                                             \
     static void law_##name(void **state)                                                           \
     {                                                                                              \
@@ -343,6 +386,7 @@ int main(void)
         cmocka_unit_test(law_every_flip_is_found),
         cmocka_unit_test(law_every_sealed_flip_is_refused_or_usable),
         cmocka_unit_test(a_screen_is_no_filter_and_a_filter_no_screen),
+        cmocka_unit_test(golden_files_tell_what_they_told),
     };
 
     return cmocka_run_group_tests_name("screen-laws", tests, NULL, NULL);
