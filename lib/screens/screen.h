@@ -127,6 +127,15 @@ static inline struct weir_key screen_hash(const weir_screen *s, struct weir_byte
     return (struct weir_key){h.lo, h.hi, 1};
 }
 
+/* How many keys so many bits are taken to be for, if nobody says: one in eight,
+ * and no more than a knob may be. */
+static inline uint64_t screen_keys(uint64_t bits)
+{
+    uint64_t keys = bits / 8;
+
+    return keys < 1 ? 1 : keys > COUNT_MAX ? COUNT_MAX : keys;
+}
+
 /* Keys that were answered: the clock of a window. */
 static inline uint64_t screen_records(const weir_screen *s)
 {

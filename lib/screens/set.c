@@ -12,13 +12,11 @@
 #include "screen.h"
 #include "theory/dabf.h"
 
-#define BITS_PER_MEMBER 8 /* where the number of members is not told */
-
 static bool plan(struct screen_config *c, struct screen_shape *shape, struct weir_error *error)
 {
     (void)error;
     if (!c->set)
-        c->set = c->memory / BITS_PER_MEMBER;
+        c->set = screen_keys(c->memory);
     if (!c->k)
         c->k = dabf_k(c->memory, c->set);
     shape->filters = 1;
