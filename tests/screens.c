@@ -37,7 +37,7 @@ static void assert_completed(const char *sentence, const char *expected)
 static void sentences_are_completed(void **state)
 {
     (void)state;
-    assert_completed("seed=1", "weir memory=1048576 width=16 slots=29 hash=xxh3 seed=1");
+    assert_completed("seed=1", "weir memory=1048576 width=20 slots=24 hash=xxh3 seed=1");
     assert_completed("weir memory=1000bit fpr=0.1% seed=1",
                      "weir memory=125 width=15 slots=31 hash=xxh3 seed=1");
     assert_completed("weir memory=64 width=8 window=10k seed=1",

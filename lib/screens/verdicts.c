@@ -28,7 +28,7 @@
 #include "screen.h"
 #include "theory/slots.h"
 
-#define WIDTH_DEFAULT 16
+#define WIDTH_DEFAULT 20      /* a wrong verdict costs more than a call */
 #define LINES_LOOKED_AT 65536 /* to measure fill and error */
 
 #define VERDICTS (LINE_BYTES - 8) /* the byte from which the word with the verdicts begins */

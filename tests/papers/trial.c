@@ -14,28 +14,42 @@
 
 /* ---- streams ---- */
 
-struct draw draw_open(const struct trial *t)
-{
-    struct draw d = {.trial = t,
-                     .sums = calloc(t->universe, sizeof *d.sums),
-                     .records = calloc(t->records, sizeof *d.records),
-                     .is_member = calloc(t->universe, sizeof *d.is_member)};
-    double sum = 0;
+#define EACH 16 /* bytes of the arena for a name of 8, after a byte of truth */
 
-    for (size_t i = 0; i < t->universe; i++)
-        d.sums[i] = sum += pow((double)(i + 1), -t->alpha);
-    return d;
+void draw_close(struct draw *d)
+{
+    free(d->names);
+    free(d->records);
+    free(d->arena);
 }
 
-static uint32_t draw_key(const struct draw *d, struct rng *r)
+static struct draw draw_for(const struct trial *t)
 {
-    size_t low = 0, high = d->trial->universe - 1;
-    double at = (double)(rng_next(r) >> 11) * 0x1p-53 * d->sums[high];
+    return (struct draw){.universe = t->universe,
+                         .n = t->records,
+                         .names = calloc(t->universe, sizeof(struct weir_bytes)),
+                         .records = calloc(t->records, sizeof(uint32_t)),
+                         .arena = calloc(t->universe, EACH)};
+}
+
+static double *law_of(const struct trial *t)
+{
+    double *sums = calloc(t->universe, sizeof *sums), sum = 0;
+
+    for (size_t i = 0; i < t->universe; i++)
+        sums[i] = sum += pow((double)(i + 1), -t->alpha);
+    return sums;
+}
+
+static uint32_t draw_key(const double *sums, size_t n, struct rng *r)
+{
+    size_t low = 0, high = n - 1;
+    double at = (double)(rng_next(r) >> 11) * 0x1p-53 * sums[high];
 
     while (low < high) {
         size_t middle = (low + high) / 2;
 
-        if (d->sums[middle] > at)
+        if (sums[middle] > at)
             high = middle;
         else
             low = middle + 1;
@@ -43,50 +57,34 @@ static uint32_t draw_key(const struct draw *d, struct rng *r)
     return (uint32_t)low;
 }
 
-void draw_next(struct draw *d, uint64_t seed)
+static void draw_next(struct draw *d, const struct trial *t, const double *law, uint64_t seed)
 {
     struct rng r = rng_at(seed, 2019);
 
-    d->seed = seed;
-    d->members = 0;
-    memset(d->is_member, 0, d->trial->universe * sizeof *d->is_member);
-    for (size_t n = 0; n < d->trial->set;) {
-        size_t key = (size_t)rng_below(&r, d->trial->universe);
+    for (size_t key = 0; key < t->universe; key++) {
+        uint8_t *name = d->arena + key * EACH + 8;
 
-        n += !d->is_member[key];
-        d->is_member[key] = true;
+        bits_store64(name, bits_fold(key + 1, RNG_STEP) ^ seed);
+        name[-1] = 0;
+        d->names[key] = (struct weir_bytes){name, 8};
     }
-    for (size_t i = 0; i < d->trial->records; i++) {
-        d->records[i] = draw_key(d, &r);
-        d->members += d->is_member[d->records[i]];
-    }
-}
+    for (size_t n = 0; n < t->set;) {
+        uint8_t *name = d->arena + rng_below(&r, t->universe) * EACH + 8;
 
-void draw_close(struct draw *d)
-{
-    free(d->sums);
-    free(d->records);
-    free(d->is_member);
+        n += !name[-1];
+        name[-1] = 1;
+    }
+    for (size_t i = 0; i < t->records; i++)
+        d->records[i] = draw_key(law, t->universe, &r);
 }
 
 /* ---- what a screen makes of one ---- */
 
-static uint64_t name_of(uint64_t seed, uint32_t key)
-{
-    return bits_fold(key + 1, RNG_STEP) ^ seed;
-}
-
-struct store {
-    const struct draw *draw;
-    uint64_t *names;
-};
-
 static void answer(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
 {
-    const struct store *store = context;
-
+    (void)context;
     for (size_t i = 0; i < n; i++)
-        answers[i] = store->draw->is_member[(const uint64_t *)keys[i].data - store->names];
+        answers[i] = ((const uint8_t *)keys[i].data)[-1];
 }
 
 enum { CAME = 1, SAID = 2 }; /* what is known of a key: it came; it was said to be a member */
@@ -101,7 +99,7 @@ struct tally {
 static void tally_one(struct tally *t, const struct draw *d, size_t i, uint8_t said)
 {
     uint32_t key = d->records[i];
-    bool member = d->is_member[key];
+    bool member = is_member(d, key);
     uint8_t before = t->of_key[key], now = (uint8_t)(before | CAME | (said ? SAID : 0));
 
     t->of_key[key] = now;
@@ -128,7 +126,7 @@ static void add_outcome(struct outcome *sum, const struct tally *t, const weir_s
     sum->calls += (double)weir_screen_stats(s).asked;
 }
 
-static weir_screen *open_screen(const struct draw *d, const char *sentence, struct store *store)
+static weir_screen *open_screen(const struct draw *d, const char *sentence)
 {
     struct weir_error error;
     weir_screen *s;
@@ -137,28 +135,24 @@ static weir_screen *open_screen(const struct draw *d, const char *sentence, stru
         fprintf(stderr, "%s: %s\n", sentence, error.text);
         exit(2);
     }
-    for (uint32_t key = 0; key < d->trial->universe; key++) {
-        store->names[key] = name_of(d->seed, key);
-        if (d->is_member[key] && s)
-            weir_screen_learn_set(s, &(struct weir_bytes){&store->names[key], sizeof *store->names},
-                                  1);
-    }
+    for (uint32_t key = 0; key < d->universe; key++)
+        if (is_member(d, key))
+            weir_screen_learn_set(s, &d->names[key], 1);
     return s;
 }
 
 void trial_add(const struct draw *d, const char *sentence, size_t every, struct outcome *sums)
 {
-    struct store store = {d, calloc(d->trial->universe, sizeof *store.names)};
-    struct tally tally = {.of_key = calloc(d->trial->universe, 1)};
-    weir_screen *s = open_screen(d, sentence, &store);
+    struct tally tally = {.of_key = calloc(d->universe, 1)};
+    weir_screen *s = open_screen(d, sentence);
     struct weir_bytes keys[BATCH];
     uint8_t said[BATCH];
 
-    for (size_t at = 0, n; at < d->trial->records; at += n) {
+    for (size_t at = 0, n; at < d->n; at += n) {
         n = every - at % every < BATCH ? every - at % every : BATCH;
         for (size_t i = 0; i < n; i++)
-            keys[i] = (struct weir_bytes){&store.names[d->records[at + i]], sizeof *store.names};
-        weir_screen_check(s, keys, n, answer, &store, said);
+            keys[i] = d->names[d->records[at + i]];
+        weir_screen_check(s, keys, n, answer, NULL, said);
         for (size_t i = 0; i < n; i++)
             tally_one(&tally, d, at + i, said[i]);
         if ((at + n) % every == 0)
@@ -166,23 +160,23 @@ void trial_add(const struct draw *d, const char *sentence, size_t every, struct 
     }
     weir_screen_close(s);
     free(tally.of_key);
-    free(store.names);
 }
 
 void trial_means(const struct trial *t, size_t streams, const char *sentence, size_t every,
                  struct outcome *means)
 {
-    struct draw d = draw_open(t);
+    struct draw d = draw_for(t);
+    double *law = law_of(t), n = (double)streams;
     size_t points = t->records / every;
-    double n = (double)streams;
 
     memset(means, 0, points * sizeof *means);
     for (size_t i = 0; i < streams; i++) {
-        draw_next(&d, i + 1);
+        draw_next(&d, t, law, i + 1);
         trial_add(&d, sentence, every, means);
     }
     for (size_t i = 0; i < points; i++)
         means[i] = (struct outcome){means[i].precision / n, means[i].recall / n, means[i].fpr / n,
                                     means[i].fnr / n, means[i].calls / n};
+    free(law);
     draw_close(&d);
 }

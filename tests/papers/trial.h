@@ -12,31 +12,38 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <weir.h>
+
 struct trial {
     size_t universe, set, records;
     double alpha;
 };
 
-/* One stream of it. */
+/* A stream, and the truth. */
 struct draw {
-    const struct trial *trial;
-    uint64_t seed;
-    double *sums;      /* of the law, made once */
-    uint32_t *records; /* numbers of keys */
-    bool *is_member;   /* of each key */
-    size_t members;    /* how many records are */
+    size_t universe, n;
+    struct weir_bytes *names; /* of each key; the byte before one is 1 if it is a member */
+    uint32_t *records;        /* numbers of keys */
+    uint8_t *arena;           /* where the names lie */
 };
 
-struct draw draw_open(const struct trial *t);
-void draw_next(struct draw *d, uint64_t seed);
+static inline bool is_member(const struct draw *d, uint32_t key)
+{
+    return ((const uint8_t *)d->names[key].data)[-1];
+}
+
 void draw_close(struct draw *d);
+
+/* A real one: the keys of FOLDER/QUERY.tsv.xz (up to the tab) in order, and the
+ * set of keys in FOLDER/SET.txt.xz. False if they cannot be read. */
+bool pair_open(struct draw *d, const char *folder, const char *query, const char *set);
 
 struct outcome {
     double precision, recall, fpr, fnr, calls;
 };
 
-/* Show a stream to a new screen, and add what came of it after every so many
- * records (of which the stream has a whole number) to sums. */
+/* Show a stream to a new screen, and add what came of it to sums, one for every
+ * so many records (of which the stream has a whole number). */
 void trial_add(const struct draw *d, const char *sentence, size_t every, struct outcome *sums);
 
 /* The means of so many streams, the same ones for every sentence: point i after
