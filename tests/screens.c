@@ -94,6 +94,41 @@ static void every_screen_tells_of_itself(void **state)
     assert_null(weir_screen_about_knob(i, 0));
 }
 
+static void assert_chosen(uint64_t memory, bool listed, uint64_t set, const char *sentence,
+                          const char *reason)
+{
+    struct weir_screen_choice c = weir_screen_choose(memory, listed, set);
+
+    assert_string_equal(c.sentence, sentence);
+    assert_string_equal(c.reason, reason);
+    if (memory < 1 << 20) {
+        weir_screen *w;
+
+        assert_int_equal(weir_screen_open(&w, c.sentence, NULL), WEIR_OK);
+        weir_screen_close(w);
+    }
+}
+
+static void a_set_that_is_listed_and_fits_is_held(void **state)
+{
+    (void)state;
+    assert_chosen(65536, true, 31620, "strict set=31620 memory=65536",
+                  "the store lists its 31620 keys, and 16 bits for each let through only 0.000349 "
+                  "of the others");
+    assert_chosen(65536, false, 31620, "weir memory=65536", "the store cannot be listed");
+    assert_chosen(31620, true, 31620, "strict set=31620 memory=31620",
+                  "the store lists its 31620 keys, and 8 bits for each let through only 0.0217 of "
+                  "the others");
+    assert_chosen(31619, true, 31620, "weir memory=31619",
+                  "the store's 31620 keys do not fit the memory, which has less than 8 bits for "
+                  "each");
+    assert_chosen(64, true, 0, "strict set=1 memory=64", "the store lists its keys, and has none");
+    assert_chosen(UINT64_C(1) << 44, true, UINT64_C(1) << 42,
+                  "strict set=1000000000000 memory=17592186044416",
+                  "the store lists its 4398046511104 keys, and 32 bits for each let through only "
+                  "4.23e-7 of the others");
+}
+
 /* ---- those without error ---- */
 
 static void assert_always_right(const char *sentence)
@@ -430,6 +465,7 @@ int main(void)
         cmocka_unit_test(sentences_are_completed),
         cmocka_unit_test(sentences_are_refused),
         cmocka_unit_test(every_screen_tells_of_itself),
+        cmocka_unit_test(a_set_that_is_listed_and_fits_is_held),
         cmocka_unit_test(strict_and_none_never_err),
         cmocka_unit_test(strict_asks_for_what_1bf_calls_members),
         cmocka_unit_test(a_batch_without_need_of_the_store_does_not_call_it),

@@ -85,6 +85,18 @@ WEIR_API enum weir_status weir_screen_write(const weir_screen *s, weir_sink sink
 WEIR_API enum weir_status weir_screen_load(weir_screen **out, const void *data, size_t size,
                                            size_t *used, struct weir_error *error);
 
+/* ---- which to take ---- */
+
+/* The screen that suits a store: a sentence that opens it, and why, for a person
+ * to read. A store that lists its keys, of which there are so many, has them held
+ * and confirmed (strict) if this many bytes of memory have room for them; any
+ * other gets the cache of verdicts (weir). */
+struct weir_screen_choice {
+    char sentence[128];
+    char reason[128];
+};
+WEIR_API struct weir_screen_choice weir_screen_choose(uint64_t memory, bool listed, uint64_t set);
+
 /* ---- which there are: as weir_about() and weir_about_knob() ---- */
 
 WEIR_API const struct weir_about *weir_screen_about(size_t i);
