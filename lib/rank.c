@@ -32,15 +32,19 @@ struct search {
 
 /* ---- what it costs ---- */
 
-/* Keys that it remembers, if only new ones come. A few that do come again, after
- * gaps that are long against its memory, tell: what they are not missed by. */
-static double remembered(const struct config *c, const struct shape *s)
+/* Keys that it remembers, if only new ones come, as important as in this stream. A few
+ * that do come again, after gaps that are long against its memory, tell: what they are
+ * not missed by. */
+static double remembered(const struct config *c, const struct shape *s,
+                         const struct stream_model *of)
 {
     double gap = 64.0 * (double)s->cells * s->planes * s->width, few = 1e-6;
     struct stream_model m;
     struct prediction p;
 
     model_uniform(&m, INFINITY, few * gap, 1 - few);
+    if (of->important)
+        model_importance(&m, of->fresh_importance.low, of->fresh_importance.high);
     prediction_none(&p);
     if (!c->ops->predict(c, s, &m, &p))
         return NAN;
@@ -90,7 +94,7 @@ static bool consider(struct search *s, struct config c)
     if (!c.ops->plan(&c, &shape, NULL) || plan_predict(&c, &shape, s->m, &p) != WEIR_OK)
         return false;
     if (isinf(s->m->n))
-        p.remembered = remembered(&c, &shape);
+        p.remembered = remembered(&c, &shape, s->m);
     p.cost = cost_of(s, &p);
     double value = value_of(s, &p);
     if (isnan(value) || (s->found && value >= s->value * WORTH))

@@ -121,12 +121,11 @@ struct move {
     double stay, settle;
 };
 
-static inline struct move move_from(const struct fading *of, double lowerings, uint32_t i)
+static inline struct move move_by(double lowered)
 {
-    double x = of->harmonic ? lowerings / (i + 1) : lowerings;
-    double implicit = x > 2 ? 1 - 1 / x : 0.5, settle = 1 / (1 + implicit * x);
+    double implicit = lowered > 2 ? 1 - 1 / lowered : 0.5, settle = 1 / (1 + implicit * lowered);
 
-    return (struct move){(1 - (1 - implicit) * x) * settle, settle};
+    return (struct move){(1 - (1 - implicit) * lowered) * settle, settle};
 }
 
 /* Lowerings of a cell of value 1 within a step, looked at from `now`. */
@@ -149,10 +148,12 @@ static double lowerings(const struct fade *f, uint32_t now, uint32_t l)
 static void go_back(const struct fade *f, uint32_t l, double lowered, const double *u, double *next)
 {
     const double *spared = f->spared + l * (f->of.top + 1);
+    struct move m = move_by(lowered); /* of every count, but for H */
     double from_below = 0;
 
     for (uint32_t i = 0; i < f->of.top; i++) {
-        struct move m = move_from(&f->of, lowered, i);
+        if (f->of.harmonic)
+            m = move_by(lowered / (i + 1));
         double here = u[i] * spared[i], left = m.stay * here + m.settle * from_below;
 
         from_below += here - left;
@@ -164,10 +165,12 @@ static void go_back(const struct fade *f, uint32_t l, double lowered, const doub
 static void come_forth(const struct fade *f, uint32_t l, double lowered, double *h)
 {
     const double *spared = f->spared + l * (f->of.top + 1);
+    struct move m = move_by(lowered);
     double above = h[f->of.top]; /* what a unit is worth that comes to the next count */
 
     for (uint32_t i = f->of.top; i-- > 0;) {
-        struct move m = move_from(&f->of, lowered, i);
+        if (f->of.harmonic)
+            m = move_by(lowered / (i + 1));
         double here = h[i] * spared[i];
 
         h[i] = (m.stay * here + (1 - m.stay) * above) * spared[i];
@@ -214,24 +217,24 @@ static void draw_line(const struct fade *f, double *values, uint32_t from, uint3
         values[l] = values[from] + slope * (f->age[l] - f->age[from]);
 }
 
-/* From one time to the next: guess that nothing changed since the last, and correct. */
+/* From one time to the next: guess that it changes as before, look, and correct. */
 static void find_pace(struct fade *f)
 {
-    double h[STABLE_CLASSES + 1];
+    double h[STABLE_CLASSES + 1], *pace = f->pace, trend = 0;
     uint32_t before = 0;
 
-    f->pace[0] = stable_draws(f->of.decay, 0) / f->of.cells;
+    pace[0] = stable_draws(f->of.decay, 0) / f->of.cells;
     for (uint32_t i = 1; i <= PACES; i++) {
         uint32_t now = f->steps * i / PACES;
+        double passed = f->age[now] - f->age[before];
 
-        f->pace[now] = f->pace[before];
-        for (int again = 0; again < 2; again++) {
-            draw_line(f, f->pace, before, now);
-            look(f, now, h);
-            f->pace[now] = pace_at(&f->of, h);
-        }
+        pace[now] = fmax(pace[before] + trend * passed, pace[before] / 2);
+        draw_line(f, pace, before, now);
+        look(f, now, h);
+        pace[now] = pace_at(&f->of, h);
         f->empty[now] = h[0];
-        draw_line(f, f->pace, before, now);
+        trend = (pace[now] - pace[before]) / passed;
+        draw_line(f, pace, before, now);
         draw_line(f, f->empty, before, now);
         before = now;
     }

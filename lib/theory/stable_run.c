@@ -68,6 +68,8 @@ static double missed_at(const struct fade *f, const struct tally *t, uint32_t no
 {
     double sum = 0, from = 0;
 
+    if (t->fresh[0] == 0)
+        return 0; /* nobody is of this class */
     for (uint32_t l = 0; l < now; l++) {
         double to = miss(f, forgotten[(l + 1) * (f->of.top + 1) + t->class->level]);
 
