@@ -30,6 +30,25 @@ static void copy_classes(struct weir_prediction *to, const struct prediction *p)
     memcpy(to->class_fnr, p->class_fnr, sizeof to->class_fnr);
 }
 
+/* Keys that it remembers, if only new ones come, as important as in this stream. A few
+ * that do come again, after gaps that are long against its memory, tell: what they are
+ * not missed by. */
+static double remembered(const struct config *c, const struct shape *s,
+                         const struct stream_model *of)
+{
+    double gap = 64.0 * (double)s->cells * s->planes * s->width, few = 1e-6;
+    struct stream_model m;
+    struct prediction p;
+
+    model_uniform(&m, INFINITY, few * gap, 1 - few);
+    if (of->important)
+        model_importance(&m, of->fresh_importance.low, of->fresh_importance.high);
+    prediction_none(&p);
+    if (!c->ops->predict(c, s, &m, &p))
+        return NAN;
+    return fmax(0, gap * (1 - p.fnr / (1 - p.fpr)));
+}
+
 enum weir_status plan_predict(const struct config *c, const struct shape *s,
                               const struct stream_model *m, struct weir_prediction *out)
 {
@@ -46,7 +65,8 @@ enum weir_status plan_predict(const struct config *c, const struct shape *s,
     out->error = p.error;
     out->stable = p.stable;
     out->paper = p.paper;
-    out->remembered = out->cost = NAN;
+    out->remembered = isinf(m->n) ? remembered(c, s, m) : NAN;
+    out->cost = NAN;
     copy_classes(out, &p);
     add_limits(out, m, 8 * (double)out->memory);
     return WEIR_OK;

@@ -32,25 +32,6 @@ struct search {
 
 /* ---- what it costs ---- */
 
-/* Keys that it remembers, if only new ones come, as important as in this stream. A few
- * that do come again, after gaps that are long against its memory, tell: what they are
- * not missed by. */
-static double remembered(const struct config *c, const struct shape *s,
-                         const struct stream_model *of)
-{
-    double gap = 64.0 * (double)s->cells * s->planes * s->width, few = 1e-6;
-    struct stream_model m;
-    struct prediction p;
-
-    model_uniform(&m, INFINITY, few * gap, 1 - few);
-    if (of->important)
-        model_importance(&m, of->fresh_importance.low, of->fresh_importance.high);
-    prediction_none(&p);
-    if (!c->ops->predict(c, s, &m, &p))
-        return NAN;
-    return fmax(0, gap * (1 - p.fnr / (1 - p.fpr)));
-}
-
 static double share(double rate, double of)
 {
     return of > 0 && rate > 0 ? of * rate : 0;
@@ -93,8 +74,6 @@ static bool consider(struct search *s, struct config c)
         return false;
     if (!c.ops->plan(&c, &shape, NULL) || plan_predict(&c, &shape, s->m, &p) != WEIR_OK)
         return false;
-    if (isinf(s->m->n))
-        p.remembered = remembered(&c, &shape, s->m);
     p.cost = cost_of(s, &p);
     double value = value_of(s, &p);
     if (isnan(value) || (s->found && value >= s->value * WORTH))
@@ -124,22 +103,23 @@ static struct config with(const struct config *base, enum knob knob, double valu
 
 /* ---- all knobs at once ---- */
 
+static void consider_rate(struct search *s, const struct config *base, double fpr)
+{
+    struct config c = *base;
+
+    c.fpr = fpr;
+    c.given |= HAS(KNOB_FPR);
+    consider(s, c);
+}
+
 static void consider_rates(struct search *s, const struct config *base)
 {
-    for (double fpr = 0.5; fpr > 1e-9 && is_free(s, base, KNOB_FPR); fpr /= fpr > 1e-3 ? 1.6 : 8) {
-        struct config c = *base;
-
-        c.fpr = fpr;
-        c.given |= HAS(KNOB_FPR);
-        consider(s, c);
-    }
-    if (s->wish.fpr > 0 && is_free(s, base, KNOB_FPR)) {
-        struct config c = *base;
-
-        c.fpr = s->wish.fpr;
-        c.given |= HAS(KNOB_FPR);
-        consider(s, c);
-    }
+    if (!is_free(s, base, KNOB_FPR))
+        return;
+    for (double fpr = 0.5; fpr > 1e-9; fpr /= fpr > 1e-3 ? 1.6 : 8)
+        consider_rate(s, base, fpr);
+    if (s->wish.fpr > 0)
+        consider_rate(s, base, s->wish.fpr);
 }
 
 static void consider_starts(struct search *s, const struct config *base)

@@ -62,7 +62,7 @@ struct weir_prediction {
     double fill, error; /* at the end */
     double stable;      /* the error at which it settles if only new keys come */
     double paper;       /* the error at the end by the formula of its paper */
-    double remembered;  /* keys, once it has settled, if only new keys come */
+    double remembered;  /* keys, once it has settled, if only new ones come without end */
     double least_fnr;   /* no filter of this memory and fpr can miss less; uniform streams */
     double lru_fnr;     /* an exact list of the latest keys, log2(1/fpr) bits each, misses this */
     double cost;        /* of an arrival, see weir_rank() */
