@@ -33,7 +33,7 @@ def test_bash_offers_the_commands():
     assert bash("weir", "help", "me") == ["merge"]
 
 
-@pytest.mark.parametrize("command", ["dedup", "build", "filter", "info", "eval", "gen"])
+@pytest.mark.parametrize("command", ["dedup", "build", "filter", "info", "eval", "plan", "gen"])
 def test_bash_offers_the_options_of_a_command(command):
     assert set(bash("weir", command, "--")) == (options(command) - {"--help"}) | {"--help"}
 
@@ -46,6 +46,7 @@ def test_bash_offers_values_filters_and_files(here):
     assert bash("weir", "dedup", "som") == ["some.log"]
     assert bash("weir", "gen", "zi") == ["zipf:"]
     assert bash("weir", "eval", "--synthetic", "uni") == ["uniform:"]
+    assert bash("weir", "plan", "--stream", "e") == ["endless"]
     assert bash("weir", "eval", "--format", "") == ["table", "tsv", "json"]
 
 

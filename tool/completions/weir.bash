@@ -35,11 +35,12 @@ _weir()
         ;;
     -m | --memory | -e | --fpr | -S | --set | --seed | -k | --key | -i | --importance | -d | \
         --delimiter | --max-record | --checkpoint | -j | --threads | --shards | --truth-memory | \
-        --curve | --permutations | -w | --weight | --ngrams | -n | --number | --share)
+        --curve | --permutations | -w | --weight | --ngrams | -n | --number | --share | \
+        --fnr | --cost)
         return
         ;;
-    --synthetic)
-        COMPREPLY=($(compgen -W "uniform: zipf:" -- "$word"))
+    --synthetic | --stream)
+        COMPREPLY=($(compgen -W "uniform: zipf: endless" -- "$word"))
         return
         ;;
     --emit | --stats | --on-error | --format)
@@ -49,7 +50,7 @@ _weir()
     esac
     case $command,$word in
     *,-*) COMPREPLY=($(compgen -W "$(_weir_options "$weir" "$command")" -- "$word")) ;;
-    gen,*) COMPREPLY=($(compgen -W "uniform: zipf:" -- "$word")) ;;
+    gen,*) COMPREPLY=($(compgen -W "uniform: zipf: endless" -- "$word")) ;;
     list,*) COMPREPLY=($(compgen -W "$("$weir" list 2>/dev/null | grep -v '^ ')" -- "$word")) ;;
     *)
         compopt -o default 2>/dev/null
