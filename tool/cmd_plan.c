@@ -22,7 +22,8 @@ struct plan {
     const struct options *options;
     struct weir_stream stream;
     struct weir_wish wish;
-    bool sizing; /* the memory is what is asked for */
+    bool sizing;   /* the memory is what is asked for */
+    bool windowed; /* or that for a window */
     struct weir_prediction *p;
     size_t n;
     size_t chosen; /* of one filter: its best settings */
@@ -52,11 +53,12 @@ static bool read_plan(struct plan *p, const struct options *o)
     if (o->memory && !(read_size(o->memory, &p->wish.memory) && p->wish.memory >= 64))
         return fail("--memory %s does not fit: it takes a size from 64 bytes: 64M, 1G",
                     o->memory) == 0;
-    p->sizing = !o->memory && (p->wish.fpr > 0 || p->wish.fnr > 0);
+    p->windowed = o->window != NULL;
+    p->sizing = !o->memory && !p->windowed && (p->wish.fpr > 0 || p->wish.fnr > 0);
     if (p->sizing && p->stream.n == 0 && p->stream.fresh == 1)
         return fail("an endless stream of new keys has no repeats to miss: say how much memory "
                     "there is (-m), or what comes again (--stream)") == 0;
-    if (!o->memory && !p->sizing)
+    if (!o->memory && !p->sizing && !p->windowed)
         p->wish.memory = MEMORY_DEFAULT;
     return true;
 }
@@ -73,9 +75,27 @@ static bool name_filter(const struct plan *p, const char *name, char sentence[SE
     return used < SENTENCE_MAX || fail("the options of the filter are too long") == 0;
 }
 
+/* As filters open it themselves: they know the memory that their window needs. */
+static enum weir_status ask_window(const struct plan *p, const char *sentence,
+                                   struct weir_prediction *out, struct weir_error *error)
+{
+    char opened[SENTENCE_MAX + 128];
+    const struct options *o = p->options;
+
+    snprintf(opened, sizeof opened, "%s window=%s%s%s%s%s", sentence, o->window,
+             o->fpr ? " fpr=" : "", o->fpr ? o->fpr : "", o->memory ? " memory=" : "",
+             o->memory ? o->memory : "");
+    enum weir_status status = weir_predict(out, opened, &p->stream, error);
+    if (status == WEIR_OK)
+        out->cost = weir_cost(out, &p->stream, &p->wish);
+    return status;
+}
+
 static enum weir_status ask(const struct plan *p, const char *sentence, struct weir_prediction *out,
                             struct weir_error *error)
 {
+    if (p->windowed)
+        return ask_window(p, sentence, out, error);
     return p->sizing ? weir_least_memory(out, sentence, &p->stream, &p->wish, error)
                      : weir_choose(out, sentence, &p->stream, &p->wish, error);
 }
@@ -84,7 +104,7 @@ static enum weir_status ask(const struct plan *p, const char *sentence, struct w
 static bool is_before(const struct plan *p, const struct weir_prediction *a,
                       const struct weir_prediction *b)
 {
-    return p->sizing ? a->memory < b->memory : a->cost < b->cost;
+    return p->sizing || p->windowed ? a->memory < b->memory : a->cost < b->cost;
 }
 
 static void add(struct plan *p, const struct weir_prediction *one)
@@ -106,6 +126,7 @@ static bool ask_all(struct plan *p)
 {
     char sentence[SENTENCE_MAX];
     struct weir_prediction one;
+    struct weir_error error;
 
     for (size_t i = 0; weir_about(i) && p->n < FILTERS_MOST; i++) {
         if (!is_default(weir_about(i)->name))
@@ -117,6 +138,8 @@ static bool ask_all(struct plan *p)
         if (p->sizing && p->n > 0) /* what needs far more is not looked for */
             p->wish.memory = p->p[0].memory * FAR_MORE;
     }
+    if (p->n == 0 && p->windowed) /* one of those that have a window says why */
+        return ask_window(p, "two-buffer", &one, &error) == WEIR_OK || fail("%s", error.text) == 0;
     return p->n > 0 || fail("no filter keeps these ceilings, or has these knobs, on such a "
                             "stream") == 0;
 }
@@ -143,7 +166,7 @@ static bool ask_one(struct plan *p)
 
     if (!name_filter(p, p->options->algorithm, sentence))
         return false;
-    p->n += !p->sizing && ask_opened(p, sentence);
+    p->n += !p->sizing && !p->windowed && ask_opened(p, sentence);
     if (ask(p, sentence, &p->p[p->n], &error) != WEIR_OK)
         return fail("%s", error.text) == 0;
     p->chosen = p->n;
@@ -190,7 +213,13 @@ static void say_why(const struct plan *p, char *text, size_t size)
 
     snprintf(name, sizeof name, is_named(best, "bloom") ? "a plain Bloom filter" : "%.*s",
              (int)name_of(best), best->config);
-    if (isinf(best->cost))
+    if (p->windowed)
+        snprintf(
+            text, size,
+            "%s keeps the latest %s keys in the least memory: %s, with an error of %.3g at most",
+            name, p->options->window, show_bytes((double)best->memory).text,
+            fmax(best->stable, best->error));
+    else if (isinf(best->cost))
         snprintf(text, size, "no filter keeps the ceilings in this memory; %s comes nearest", name);
     else if (p->stream.n == 0 && p->stream.fresh == 1)
         snprintf(text, size,
@@ -223,10 +252,11 @@ static void say_why(const struct plan *p, char *text, size_t size)
 static void say_of_weir(const struct plan *p)
 {
     for (size_t i = 1; i < p->n; i++)
-        if (is_named(&p->p[i], "weir") && !p->sizing && p->p[0].cost > 0 && !isinf(p->p[i].cost))
+        if (is_named(&p->p[i], "weir") && !p->sizing && !p->windowed && p->p[0].cost > 0 &&
+            !isinf(p->p[i].cost))
             printf("weir, the default, is not the best here: it costs %.2f times as much\n",
                    p->p[i].cost / p->p[0].cost);
-        else if (is_named(&p->p[i], "weir") && p->sizing)
+        else if (is_named(&p->p[i], "weir") && (p->sizing || p->windowed))
             printf("weir, the default, is not the best here: it needs %.2f times the memory\n",
                    (double)p->p[i].memory / (double)p->p[0].memory);
 }

@@ -61,6 +61,7 @@ struct options {
     uint64_t truth_memory;
     enum table_style table;
     const char *stream; /* the same for weir plan */
+    const char *window; /* of latest keys that are to be kept */
     double fnr;         /* ceiling; 0 if not given */
     double cost[2];     /* of a false positive and a false negative; 0 if not given */
     bool by_importance;

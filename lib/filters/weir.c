@@ -32,6 +32,7 @@
 #include "weir.h"
 
 #define WIDTH_DEFAULT 16
+#define LINE_BITS (8 * LINE_BYTES)
 #define LINES_LOOKED_AT 65536 /* to measure fill and error */
 
 /* ---- planning ---- */
@@ -86,6 +87,8 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
         c->slots = (has_window(c) ? LINE_ROOM_WINDOW : LINE_ROOM) / c->width;
     }
     c->slots = c->slots < most ? c->slots : most;
+    if (c->window && !config_has(c, KNOB_MEMORY))
+        c->memory = config_memory(slots_lines((double)c->window, (uint32_t)c->slots), LINE_BITS);
     shape_planes(s, c, 1, 8);
     s->cells = s->cells / LINE_BYTES * LINE_BYTES;
     s->registers = c->span ? 4 : c->window ? 3 : 0;

@@ -21,6 +21,10 @@ double slots_error(uint32_t width, uint32_t n);
 /* The most slots of w bits, up to `room`, that keep under an error. */
 uint32_t slots_most(double error, uint32_t width, uint32_t room);
 
+/* Lines with so few keys on average that one of `keys` keys later than it pushes a key
+ * out of its line no more often than once in a thousand. */
+double slots_lines(double keys, uint32_t slots);
+
 #define SLOTS_WIDTHS 16
 
 /* Lines that start at the first width and end at the last. */

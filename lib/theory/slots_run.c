@@ -15,6 +15,7 @@ struct line {
     double used[KEYS_MOST];   /* share of its slots */
     double missed[LOADS + 1]; /* after so many sixteenths of a key came to the line */
     double worst;             /* missed after very many */
+    double gone;              /* missed after its window */
 };
 
 static double values_of(uint32_t width)
@@ -110,7 +111,7 @@ static double missed_after(void *context, double gap)
     if (gap > l->f->window) { /* kept for a quarter more, at the most */
         double live = fmax(0, 1 - (gap / l->f->window - 1) * 4);
 
-        missed = live * missed + (1 - live) * l->worst;
+        missed = live * missed + (1 - live) * l->gone;
     }
     return missed;
 }
@@ -123,9 +124,35 @@ static double stretch(const struct line *l, double t)
     return fmin(t, l->f->window * 1.125);
 }
 
+/* Widths only narrow: after many windows a line has the width of the fullest moment,
+ * which comes at the end of a quarter, with the keys of a mean one. */
+static double error_after_windows(const struct line *l, double keys, double windows)
+{
+    const struct slots *f = l->f;
+    double slots = f->room[f->widths - 1], used = slots * mean_over_lines(l, l->used, keys);
+    double most = model_distinct(l->m, f->window * 1.25) / f->lines, before = 0, error = 0;
+
+    for (uint32_t i = 0; i < f->widths; i++) {
+        double fits = 0, chance = exp(-most);
+
+        for (uint32_t n = 0; n <= f->room[i]; n++) {
+            fits += chance;
+            chance *= most / (n + 1);
+        }
+        fits = i + 1 < f->widths ? pow(fmin(fits, 1), windows) : 1;
+        error += (fits - before) * used / values_of(f->width[i]);
+        before = fits;
+    }
+    return error;
+}
+
 static double error_at(const struct line *l, double t)
 {
-    return mean_over_lines(l, l->error, model_distinct(l->m, stretch(l, t)) / l->f->lines);
+    double keys = model_distinct(l->m, stretch(l, t)) / l->f->lines;
+
+    if (t > l->f->window * 1.125) /* sliding windows are as good as so many apart: measured */
+        return error_after_windows(l, keys, 1.5 * t / l->f->window);
+    return mean_over_lines(l, l->error, keys);
 }
 
 static double mean_error(const struct line *l)
@@ -151,6 +178,7 @@ void slots_predict(const struct slots *f, const struct stream_model *m, struct p
     p->error = error_at(&l, m->n);
     p->fill = mean_over_lines(&l, l.used, model_distinct(m, stretch(&l, m->n)) / f->lines);
     p->fpr = endless ? p->error : mean_error(&l);
+    l.gone = 1 - p->error;
     p->fnr = model_missed(m, missed_after, &l);
     p->stable = l.error[l.full];
 }

@@ -155,6 +155,21 @@ def test_filters_are_listed_by_the_memory_they_need():
     assert all(r["fpr"] <= 0.01 and r["fnr"] <= 0.01 for r in rows)
 
 
+def test_a_window_is_kept_in_the_memory_that_is_told():
+    """Every key comes again after 20000 others, none of which it is to be missed by."""
+    rows = plan("--window", "20k", "-e", "1%")
+    assert {r["algorithm"] for r in rows} == {"weir", "two-buffer", "apbf"}
+    assert [r["memory_bytes"] for r in rows] == sorted(r["memory_bytes"] for r in rows)
+    lines = "".join(f"{i}\n" for _ in range(3) for i in range(20000))
+    for row in rows:
+        assert row["fpr"] <= 0.01
+        knobs = [w for s in row["settings"].split() for w in ("-S", s)]
+        came, = json.loads(run("eval", "-a", row["algorithm"], *knobs, "-m", row["memory_bytes"], "--seed",
+                               "1", "--format", "json", input=lines).out)
+        assert came["distinct"] == 20000 and came["fpr"] < 0.011
+        assert came["fnr"] < 0.002 if row["algorithm"] == "weir" else came["fnr"] == 0
+
+
 def test_k_and_p_are_chosen_for_a_bound():
     row = plan("-a", "sbf", "-m", "16K", "-e", "20%")[0]
     assert re.search(r"\bk=\d+", row["settings"]) and re.search(r"\bdecay=\d+", row["settings"])
@@ -191,6 +206,8 @@ WRONG = [
     (["-e", "0"], "a rate above 0"),
     (["--fnr", "2"], "a rate above 0"),
     (["--fnr", "5%"], "no repeats to miss"),
+    (["--window", "x"], "window=x does not fit"),
+    (["--window", "1M", "-a", "bloom"], "bloom has no parameter 'window'"),
     (["-a", "blom"], "there is no filter 'blom'"),
     (["-a", "bloom", "-S", "decay=3"], "bloom has no parameter 'decay'"),
     (["-a", "weir", "-S", "span=1h", "-m", "1M"], "there is no model of weir"),

@@ -36,7 +36,7 @@ _weir()
     -m | --memory | -e | --fpr | -S | --set | --seed | -k | --key | -i | --importance | -d | \
         --delimiter | --max-record | --checkpoint | -j | --threads | --shards | --truth-memory | \
         --curve | --permutations | -w | --weight | --ngrams | -n | --number | --share | \
-        --fnr | --cost)
+        --fnr | --cost | --window)
         return
         ;;
     --synthetic | --stream)
