@@ -20,7 +20,8 @@ enum {
     TAKES_IMPORTANCE = 2048,
     TAKES_SKETCH = 4096, /* what is counted, and in which sketch */
     TAKES_QUERY = 8192,  /* weir count's own */
-    TAKES_TOP = 16384    /* weir top's own */
+    TAKES_TOP = 16384,   /* weir top's own */
+    TAKES_PLAN = 32768   /* weir plan's own */
 };
 
 struct command {
@@ -47,6 +48,7 @@ int cmd_merge(const struct options *o);
 int cmd_eval(const struct options *o);
 int cmd_count(const struct options *o);
 int cmd_top(const struct options *o);
+int cmd_plan(const struct options *o);
 int cmd_gen(const struct options *o);
 int cmd_list(const struct options *o);
 int cmd_help(const struct options *o);
