@@ -131,6 +131,13 @@ size_t config_describe(const struct config *c, char *buffer, size_t size)
     return write_knobs(c, ~(HAS(KNOB_HASH) | HAS(KNOB_SEED)) | c->given, buffer, size);
 }
 
+uint64_t *config_number(struct config *c, enum knob knob, uint64_t *most)
+{
+    if (most)
+        *most = rows[knob].max;
+    return (uint64_t *)(void *)((char *)c + rows[knob].offset);
+}
+
 bool config_differ(const struct config *a, const struct config *b, char *of_a, char *of_b)
 {
     strcpy(of_a, a->ops->about.name);

@@ -30,14 +30,14 @@ static void copy_classes(struct weir_prediction *to, const struct prediction *p)
     memcpy(to->class_fnr, p->class_fnr, sizeof to->class_fnr);
 }
 
-bool plan_predict(const struct config *c, const struct shape *s, const struct stream_model *m,
-                  struct weir_prediction *out)
+enum weir_status plan_predict(const struct config *c, const struct shape *s,
+                              const struct stream_model *m, struct weir_prediction *out)
 {
     struct prediction p;
 
     prediction_none(&p);
     if (!c->ops->predict || !c->ops->predict(c, s, m, &p))
-        return false;
+        return p.no_memory ? WEIR_NO_MEMORY : WEIR_UNSUPPORTED;
     config_describe(c, out->config, sizeof out->config);
     out->memory = cells_size(s->cells * s->planes, s->width);
     out->fpr = p.fpr;
@@ -49,7 +49,7 @@ bool plan_predict(const struct config *c, const struct shape *s, const struct st
     out->remembered = out->cost = NAN;
     copy_classes(out, &p);
     add_limits(out, m, 8 * (double)out->memory);
-    return true;
+    return WEIR_OK;
 }
 
 enum weir_status weir_predict(struct weir_prediction *p, const char *filter,
@@ -62,8 +62,11 @@ enum weir_status weir_predict(struct weir_prediction *p, const char *filter,
     if (!config_read(filter, &config, error) || !config.ops->plan(&config, &shape, error))
         return WEIR_BAD_CONFIG;
     stream_model(s, &m);
-    if (!plan_predict(&config, &shape, &m, p))
-        return error_say(error, WEIR_UNSUPPORTED, "there is no model of ", config.ops->about.name,
-                         " with these knobs on such a stream", NULL);
-    return WEIR_OK;
+    enum weir_status status = plan_predict(&config, &shape, &m, p);
+    if (status == WEIR_NO_MEMORY)
+        error_say(error, status, "the system does not give the memory for a prediction", NULL);
+    if (status == WEIR_UNSUPPORTED)
+        error_say(error, status, "there is no model of ", config.ops->about.name,
+                  " with these knobs on such a stream", NULL);
+    return status;
 }

@@ -6,8 +6,8 @@
 
 #include "filter.h"
 
-/* False where the filter has no model for this. */
-bool plan_predict(const struct config *c, const struct shape *s, const struct stream_model *m,
-                  struct weir_prediction *out);
+/* WEIR_UNSUPPORTED where the filter has no model for this, or WEIR_NO_MEMORY. */
+enum weir_status plan_predict(const struct config *c, const struct shape *s,
+                              const struct stream_model *m, struct weir_prediction *out);
 
 #endif

@@ -32,15 +32,19 @@ struct search {
 
 /* ---- what it costs ---- */
 
-/* Keys that it remembers, if only new ones come. A few that do come again, after
- * gaps that are long against its memory, tell: what they are not missed by. */
-static double remembered(const struct config *c, const struct shape *s)
+/* Keys that it remembers, if only new ones come, as important as in this stream. A few
+ * that do come again, after gaps that are long against its memory, tell: what they are
+ * not missed by. */
+static double remembered(const struct config *c, const struct shape *s,
+                         const struct stream_model *of)
 {
     double gap = 64.0 * (double)s->cells * s->planes * s->width, few = 1e-6;
     struct stream_model m;
     struct prediction p;
 
     model_uniform(&m, INFINITY, few * gap, 1 - few);
+    if (of->important)
+        model_importance(&m, of->fresh_importance.low, of->fresh_importance.high);
     prediction_none(&p);
     if (!c->ops->predict(c, s, &m, &p))
         return NAN;
@@ -87,10 +91,10 @@ static bool consider(struct search *s, struct config c)
 
     if (s->found && s->sparing && s->value <= 1)
         return false;
-    if (!c.ops->plan(&c, &shape, NULL) || !plan_predict(&c, &shape, s->m, &p))
+    if (!c.ops->plan(&c, &shape, NULL) || plan_predict(&c, &shape, s->m, &p) != WEIR_OK)
         return false;
     if (isinf(s->m->n))
-        p.remembered = remembered(&c, &shape);
+        p.remembered = remembered(&c, &shape, s->m);
     p.cost = cost_of(s, &p);
     double value = value_of(s, &p);
     if (isnan(value) || (s->found && value >= s->value * WORTH))
@@ -107,33 +111,13 @@ static bool is_free(const struct search *s, const struct config *c, enum knob kn
     return (c->ops->knobs & HAS(knob)) && !(s->fixed & HAS(knob));
 }
 
-static uint64_t *number_of(struct config *c, enum knob knob)
-{
-    switch (knob) {
-    case KNOB_CAPACITY:
-        return &c->capacity;
-    case KNOB_K:
-        return &c->k;
-    case KNOB_CELL:
-        return &c->cell;
-    case KNOB_DECAY:
-        return &c->decay;
-    case KNOB_WINDOW:
-        return &c->window;
-    case KNOB_SLICES:
-        return &c->slices;
-    case KNOB_WIDTH:
-        return &c->width;
-    default:
-        return &c->slots;
-    }
-}
-
+/* With a knob as near to a value as it can be. */
 static struct config with(const struct config *base, enum knob knob, double value)
 {
     struct config c = *base;
+    uint64_t most, *number = config_number(&c, knob, &most);
 
-    *number_of(&c, knob) = value < 1 ? 1 : config_at_most(value, COUNT_MAX);
+    *number = value < 1 ? 1 : config_at_most(value, most);
     c.given |= HAS(knob);
     return c;
 }
@@ -194,7 +178,7 @@ static struct config spelled_out(const struct search *s)
     struct config c = s->config;
 
     for (size_t i = 0; i < CLIMBED; i++)
-        if ((c.ops->knobs & HAS(climbed[i])) && *number_of(&c, climbed[i]) > 0)
+        if ((c.ops->knobs & HAS(climbed[i])) && *config_number(&c, climbed[i], NULL) > 0)
             c.given |= HAS(climbed[i]);
     c.given &= ~(HAS(KNOB_FPR) | HAS(KNOB_CAPACITY)) | s->fixed;
     c.capacity = config_has(&c, KNOB_CAPACITY) ? c.capacity : 0;
@@ -209,7 +193,7 @@ static bool climb(struct search *s)
 
     for (size_t i = 0; i < CLIMBED; i++) {
         enum knob knob = climbed[i];
-        double now = (double)*number_of(&at, knob);
+        double now = (double)*config_number(&at, knob, NULL);
 
         if (!is_free(s, &at, knob) || now == 0)
             continue;
@@ -253,6 +237,17 @@ static void begin(struct search *s, const struct stream_model *m, const struct w
         s->wish.fp = s->wish.fn = 1;
     if (isinf(m->n) && s->fresh == 1 && s->wish.fpr == 0)
         s->wish.fpr = ENDLESS_FPR;
+}
+
+double weir_cost(const struct weir_prediction *p, const struct weir_stream *stream,
+                 const struct weir_wish *wish)
+{
+    struct search s;
+    struct stream_model m;
+
+    stream_model(stream, &m);
+    begin(&s, &m, wish);
+    return cost_of(&s, p);
 }
 
 static enum weir_status refuse(const struct config *c, struct weir_error *error)

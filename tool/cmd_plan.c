@@ -25,6 +25,7 @@ struct plan {
     bool sizing; /* the memory is what is asked for */
     struct weir_prediction *p;
     size_t n;
+    size_t chosen; /* of one filter: its best settings */
 };
 
 /* ---- what is asked ---- */
@@ -120,24 +121,35 @@ static bool ask_all(struct plan *p)
                             "stream") == 0;
 }
 
-/* As it would be opened; its best settings beside it if those are others. */
+/* As other commands would open it, where no ceiling tells otherwise. */
+static bool ask_opened(struct plan *p, const char *sentence)
+{
+    char opened[SENTENCE_MAX + 64];
+
+    snprintf(opened, sizeof opened, "%s memory=%llu%s%s", sentence,
+             (unsigned long long)p->wish.memory, p->options->fpr ? " fpr=" : "",
+             p->options->fpr ? p->options->fpr : "");
+    if (weir_predict(&p->p[p->n], opened, &p->stream, NULL) != WEIR_OK)
+        return false;
+    p->p[p->n].cost = weir_cost(&p->p[p->n], &p->stream, &p->wish);
+    return true;
+}
+
+/* As it would be opened, and its best settings beside it if those are others. */
 static bool ask_one(struct plan *p)
 {
-    char sentence[SENTENCE_MAX], opened[SENTENCE_MAX + 64];
+    char sentence[SENTENCE_MAX];
     struct weir_error error;
 
     if (!name_filter(p, p->options->algorithm, sentence))
         return false;
-    if (ask(p, sentence, &p->p[p->n++], &error) != WEIR_OK)
+    p->n += !p->sizing && ask_opened(p, sentence);
+    if (ask(p, sentence, &p->p[p->n], &error) != WEIR_OK)
         return fail("%s", error.text) == 0;
-    if (p->sizing)
-        return true;
-    snprintf(opened, sizeof opened, "%s memory=%llu%s%s", sentence,
-             (unsigned long long)p->wish.memory, p->options->fpr ? " fpr=" : "",
-             p->options->fpr ? p->options->fpr : "");
-    if (weir_predict(&p->p[1], opened, &p->stream, NULL) == WEIR_OK &&
-        strcmp(p->p[1].config, p->p[0].config) != 0)
-        p->n++;
+    p->chosen = p->n;
+    if (p->n > 0 && strcmp(p->p[0].config, p->p[1].config) == 0)
+        p->p[p->chosen = 0] = p->p[1];
+    p->n = p->chosen + 1;
     return true;
 }
 
@@ -242,11 +254,15 @@ static void add_row(struct grid *g, const struct plan *p, size_t i)
     const char *settings = one->config + name_of(one);
     char why[512] = "";
 
-    if (i == 0 && p->options->table != TABLE_ALIGNED)
+    if (i == 0 && p->options->table != TABLE_ALIGNED && !p->options->algorithm)
         say_why(p, why, sizeof why);
     settings = strchr(settings + 1, ' '); /* after memory= */
     grid_text(g, "%.*s", (int)name_of(one), one->config);
     grid_text(g, "%s", settings ? settings + 1 : "");
+    grid_text(g, "%s",
+              !p->options->algorithm ? ""
+              : i == p->chosen       ? "its best settings"
+                                     : "as opened");
     grid_count(g, one->memory);
     grid_number(g, one->cost);
     grid_number(g, one->fpr);
@@ -264,9 +280,10 @@ static void add_row(struct grid *g, const struct plan *p, size_t i)
 static bool print(const struct plan *p)
 {
     static const char *const names[] = {
-        "algorithm",  "settings",  "memory_bytes", "cost",         "fpr",
-        "fnr",        "fill",      "error_at_end", "stable_error", "bits_per_key",
-        "remembered", "limit_fnr", "lru_fnr",      "reason",       NULL};
+        "algorithm",    "settings",     "choice",       "memory_bytes",
+        "cost",         "fpr",          "fnr",          "fill",
+        "error_at_end", "stable_error", "bits_per_key", "remembered",
+        "limit_fnr",    "lru_fnr",      "reason",       NULL};
     struct grid grid;
     char why[512];
     bool ok;

@@ -9,7 +9,7 @@
  *         die(error.text);
  *     printf("%g of the new taken for seen, %g of the repeats missed\n", p.fpr, p.fnr);
  *
- * Nothing here opens a filter: no memory is taken, however large the filter
+ * Nothing here opens a filter: its memory is not taken, however large the filter
  * would be. Calls share nothing; any thread may make them. */
 #ifndef WEIR_PLAN_H
 #define WEIR_PLAN_H
@@ -70,7 +70,8 @@ struct weir_prediction {
     double class_share[WEIR_CLASSES], class_fnr[WEIR_CLASSES]; /* of class i at [i] */
 };
 
-/* WEIR_UNSUPPORTED where there is no model of this filter with these knobs. */
+/* WEIR_UNSUPPORTED where there is no model of this filter with these knobs;
+ * WEIR_NO_MEMORY: up to a few megabytes are taken meanwhile. */
 WEIR_API enum weir_status weir_predict(struct weir_prediction *p, const char *filter,
                                        const struct weir_stream *s, struct weir_error *error);
 
@@ -91,6 +92,8 @@ struct weir_wish {
 /* The cost of an arrival: fp times the chance that it is a false positive, plus fn
  * times the chance that it is a false negative. On a stream without end and without
  * repeats nothing can be missed: there it is one over the keys that are remembered. */
+WEIR_API double weir_cost(const struct weir_prediction *p, const struct weir_stream *s,
+                          const struct weir_wish *wish);
 
 /* The settings of a filter that cost least, of those that keep the ceilings; where
  * none does, those that come nearest, and the cost is infinite. The name may be

@@ -6,11 +6,10 @@
 
 #define VALUES (UINT64_C(1) << 32) /* of importance */
 
-/* The least importance below which lies this share of the arrivals. */
-static uint32_t quantile(const struct stream_model *m, double share)
+/* The least importance, from lo to hi, up to which lies more than this share of the
+ * arrivals. */
+static uint32_t quantile(const struct stream_model *m, double share, uint64_t lo, uint64_t hi)
 {
-    uint64_t lo = 0, hi = VALUES - 1;
-
     while (lo < hi) {
         uint64_t mid = (lo + hi) / 2;
 
@@ -25,8 +24,16 @@ static uint32_t quantile(const struct stream_model *m, double share)
 /* The running sample as it would be without chance. */
 static void sample_exactly(const struct stream_model *m, struct sample *s)
 {
-    for (s->n = 0; s->n < SAMPLE_SIZE; s->n++)
-        s->value[s->n] = quantile(m, (s->n + 0.5) / SAMPLE_SIZE);
+    double most = m->fresh_importance.high;
+    uint32_t last = 0;
+
+    for (uint32_t i = 0; i < m->bins; i++)
+        most = fmax(most, m->bin[i].importance.high);
+    for (s->n = 0; s->n < SAMPLE_SIZE; s->n++) {
+        double share = (s->n + 0.5) / SAMPLE_SIZE;
+
+        s->value[s->n] = last = quantile(m, share, last, (uint64_t)fmin(most, VALUES - 1));
+    }
 }
 
 /* The least importance of a class; INFINITY if none gets there. */
@@ -79,5 +86,6 @@ bool predict_raising(const struct raising *r, const struct config *c, const stru
         p->paper = p->stable;
     }
     free(classes);
+    p->no_memory = !ok;
     return ok;
 }

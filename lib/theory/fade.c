@@ -11,30 +11,50 @@
 
 #include "stable.h"
 
-#define FIRST_STEP 0.02 /* of the time between two events of a cell */
-#define GROWTH 1.06
-#define STEPS_LEAST 192
+#define FIRST_STEP 0.02 /* of the time between two events of a cell, at the least */
+#define GROWTH 1.1
+#define STEPS_LEAST 128
 #define STEPS_MOST 1024
+#define SAFELY 0.7 /* of what theory gives for the draws of H, if repeats should slow them */
+#define PACES 96   /* times at which that of H is found */
 
 /* ---- the grid ---- */
 
+/* Draws of H per arrival, at the least: on fresh keys it settles at its highest fill,
+ * where a draw finds a cell soonest. */
+static double least_draws(const struct fade *f, const struct fade_class *classes)
+{
+    const struct fading *of = &f->of;
+    double mix[STABLE_CLASSES + 1] = {0}, law[STABLE_CLASSES + 1], chance = 0;
+
+    for (uint32_t c = 0; c < f->classes; c++)
+        mix[classes[c].level] += model_new(&classes[c].keys, 0);
+    stable_law_h(mix, of->top, of->k, of->decay, law);
+    for (uint32_t v = 1; v <= of->top; v++)
+        chance += law[v] / v;
+    return stable_draws(of->decay, chance);
+}
+
 /* The age at which all but a millionth of cells were lowered from the top: mean
  * and five sigma of the time it takes, and some more for the tail of few. */
-static double horizon(const struct fading *of)
+static double horizon(const struct fade *f, const struct fade_class *classes)
 {
-    double mean = of->top, variance = of->top;
+    const struct fading *of = &f->of;
+    double mean = of->top, variance = of->top, lowered = of->decay;
 
     if (of->harmonic) {
         mean = of->top * (of->top + 1.0) / 2;
         variance = mean * (2.0 * of->top + 1) / 3;
+        lowered = SAFELY * least_draws(f, classes);
     }
-    return (mean + 5 * sqrt(variance) + 6) * of->cells / of->decay;
+    return (mean + 5 * sqrt(variance) + 6) * of->cells / lowered;
 }
 
-static void lay_grid(struct fade *f, double arrivals)
+static void lay_grid(struct fade *f, const struct fade_class *classes)
 {
-    double last = fmin(horizon(&f->of), arrivals);
-    double step = fmin(FIRST_STEP * f->of.cells / (f->of.k + f->of.decay), last / STEPS_LEAST);
+    double last = fmin(horizon(f, classes), classes->keys.n);
+    double most = f->of.harmonic ? STABLE_TRIES * f->of.decay : f->of.decay;
+    double step = fmin(FIRST_STEP * f->of.cells / (f->of.k + most), last / STEPS_LEAST);
     uint32_t n = 0;
 
     f->age[0] = 0;
@@ -49,28 +69,46 @@ static void lay_grid(struct fade *f, double arrivals)
 
 /* ---- visits ---- */
 
-/* Of the classes above i, to a cell within each age: into row l, place i. */
-static void count_visits(const struct fade *f, const struct fade_class *classes, uint32_t n,
-                         double *visits)
+/* D and D' of all classes at an age, each exponential once. */
+static void count_keys(struct fade *f, const struct fade_class *classes, uint32_t l)
+{
+    const struct stream_model *m = &classes->keys;
+    size_t ages = f->steps + 1;
+
+    for (uint32_t c = 0; c < f->classes; c++) {
+        f->distinct[c * ages + l] = classes[c].keys.fresh * f->age[l];
+        f->fresh[c * ages + l] = classes[c].keys.fresh;
+    }
+    for (uint32_t b = 0; b < m->bins; b++) {
+        double rate = m->bin[b].rate, came = -expm1(-rate * f->age[l]);
+
+        for (uint32_t c = 0; c < f->classes; c++) {
+            f->distinct[c * ages + l] += classes[c].keys.bin[b].keys * came;
+            f->fresh[c * ages + l] += classes[c].keys.bin[b].keys * rate * (1 - came);
+        }
+    }
+}
+
+/* Visits of the classes above i to a cell within an age. */
+static void count_visits(struct fade *f, const struct fade_class *classes, uint32_t l)
+{
+    double *visits = f->spared + l * (f->of.top + 1);
+
+    for (uint32_t c = 0; c < f->classes; c++)
+        visits[classes[c].level - 1] += f->of.k / f->of.cells * f->distinct[c * (f->steps + 1) + l];
+    for (uint32_t i = f->of.top; i-- > 0;)
+        visits[i] += visits[i + 1];
+}
+
+/* What they spare of it in half a step. */
+static void spare(struct fade *f, const struct fade_class *classes)
 {
     uint32_t row = f->of.top + 1;
 
     for (uint32_t l = 0; l <= f->steps; l++) {
-        double *of_age = visits + l * row;
-
-        for (uint32_t c = 0; c < n; c++)
-            of_age[classes[c].level - 1] +=
-                f->of.k / f->of.cells * model_distinct(&classes[c].keys, f->age[l]);
-        for (uint32_t i = f->of.top; i-- > 0;)
-            of_age[i] += of_age[i + 1];
+        count_keys(f, classes, l);
+        count_visits(f, classes, l);
     }
-}
-
-static void spare(struct fade *f, const struct fade_class *classes, uint32_t n)
-{
-    uint32_t row = f->of.top + 1;
-
-    count_visits(f, classes, n, f->spared);
     for (uint32_t at = 0; at < f->steps * row; at++)
         f->spared[at] = exp((f->spared[at] - f->spared[at + row]) / 2);
 }
@@ -83,12 +121,11 @@ struct move {
     double stay, settle;
 };
 
-static inline struct move move_from(const struct fading *of, double lowerings, uint32_t i)
+static inline struct move move_by(double lowered)
 {
-    double x = of->harmonic ? lowerings / (i + 1) : lowerings;
-    double implicit = x > 2 ? 1 - 1 / x : 0.5, settle = 1 / (1 + implicit * x);
+    double implicit = lowered > 2 ? 1 - 1 / lowered : 0.5, settle = 1 / (1 + implicit * lowered);
 
-    return (struct move){(1 - (1 - implicit) * x) * settle, settle};
+    return (struct move){(1 - (1 - implicit) * lowered) * settle, settle};
 }
 
 /* Lowerings of a cell of value 1 within a step, looked at from `now`. */
@@ -111,10 +148,12 @@ static double lowerings(const struct fade *f, uint32_t now, uint32_t l)
 static void go_back(const struct fade *f, uint32_t l, double lowered, const double *u, double *next)
 {
     const double *spared = f->spared + l * (f->of.top + 1);
+    struct move m = move_by(lowered); /* of every count, but for H */
     double from_below = 0;
 
     for (uint32_t i = 0; i < f->of.top; i++) {
-        struct move m = move_from(&f->of, lowered, i);
+        if (f->of.harmonic)
+            m = move_by(lowered / (i + 1));
         double here = u[i] * spared[i], left = m.stay * here + m.settle * from_below;
 
         from_below += here - left;
@@ -126,10 +165,12 @@ static void go_back(const struct fade *f, uint32_t l, double lowered, const doub
 static void come_forth(const struct fade *f, uint32_t l, double lowered, double *h)
 {
     const double *spared = f->spared + l * (f->of.top + 1);
+    struct move m = move_by(lowered);
     double above = h[f->of.top]; /* what a unit is worth that comes to the next count */
 
     for (uint32_t i = f->of.top; i-- > 0;) {
-        struct move m = move_from(&f->of, lowered, i);
+        if (f->of.harmonic)
+            m = move_by(lowered / (i + 1));
         double here = h[i] * spared[i];
 
         h[i] = (m.stay * here + (1 - m.stay) * above) * spared[i];
@@ -167,19 +208,35 @@ static double pace_at(const struct fading *of, const double *h)
     return stable_draws(of->decay, chance) / of->cells;
 }
 
-/* From time to time: guess that nothing changed since the last, and correct. */
+/* A straight line between two ages. */
+static void draw_line(const struct fade *f, double *values, uint32_t from, uint32_t to)
+{
+    double slope = (values[to] - values[from]) / (f->age[to] - f->age[from]);
+
+    for (uint32_t l = from + 1; l < to; l++)
+        values[l] = values[from] + slope * (f->age[l] - f->age[from]);
+}
+
+/* From one time to the next: guess that it changes as before, look, and correct. */
 static void find_pace(struct fade *f)
 {
-    double h[STABLE_CLASSES + 1];
+    double h[STABLE_CLASSES + 1], *pace = f->pace, trend = 0;
+    uint32_t before = 0;
 
-    f->pace[0] = stable_draws(f->of.decay, 0) / f->of.cells;
-    for (uint32_t now = 1; now <= f->steps; now++) {
-        f->pace[now] = f->pace[now - 1];
-        for (int again = 0; again < 2; again++) {
-            look(f, now, h);
-            f->pace[now] = pace_at(&f->of, h);
-        }
+    pace[0] = stable_draws(f->of.decay, 0) / f->of.cells;
+    for (uint32_t i = 1; i <= PACES; i++) {
+        uint32_t now = f->steps * i / PACES;
+        double passed = f->age[now] - f->age[before];
+
+        pace[now] = fmax(pace[before] + trend * passed, pace[before] / 2);
+        draw_line(f, pace, before, now);
+        look(f, now, h);
+        pace[now] = pace_at(&f->of, h);
         f->empty[now] = h[0];
+        trend = (pace[now] - pace[before]) / passed;
+        draw_line(f, pace, before, now);
+        draw_line(f, f->empty, before, now);
+        before = now;
     }
 }
 
@@ -200,15 +257,18 @@ static void keep_pace(struct fade *f)
 
 /* ---- open, ask, close ---- */
 
+/* One block for all but the ages. */
 static bool reserve(struct fade *f)
 {
-    size_t row = f->of.top + 1, ages = f->steps + 1;
+    size_t row = f->of.top + 1, ages = f->steps + 1, keys = f->classes * ages;
 
-    f->empty = calloc(2 * ages + 2 * ages * row, sizeof *f->empty);
+    f->empty = calloc(2 * ages + 2 * keys + 2 * ages * row, sizeof *f->empty);
     if (!f->empty)
         return false;
     f->pace = f->empty + ages;
-    f->spared = f->pace + ages;
+    f->distinct = f->pace + ages;
+    f->fresh = f->distinct + keys;
+    f->spared = f->fresh + keys;
     f->passed = f->spared + ages * row;
     return true;
 }
@@ -216,15 +276,16 @@ static bool reserve(struct fade *f)
 bool fade_open(struct fade *f, const struct fading *of, const struct fade_class *classes,
                uint32_t n)
 {
-    *f = (struct fade){.of = *of, .age = malloc((STEPS_MOST + 1) * sizeof *f->age)};
+    *f = (struct fade){.of = *of, .classes = n};
+    f->age = malloc((STEPS_MOST + 1) * sizeof *f->age);
     if (f->age)
-        lay_grid(f, classes->keys.n);
+        lay_grid(f, classes);
     if (!f->age || !reserve(f)) {
         fade_close(f);
         return false;
     }
     f->empty[0] = 1;
-    spare(f, classes, n);
+    spare(f, classes);
     if (of->harmonic)
         find_pace(f);
     else

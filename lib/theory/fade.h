@@ -38,7 +38,8 @@ struct fading {
     bool harmonic; /* IBF-H */
 };
 
-/* The keys of a stream that raise cells to the same level. */
+/* The keys of a stream that raise cells to the same level: one of its parts, which
+ * have the same bins all (model_part). */
 struct fade_class {
     uint32_t level;
     struct stream_model keys;
@@ -48,12 +49,14 @@ struct fade_class {
  * since the filter was empty; after the last of them nothing changes. */
 struct fade {
     struct fading of;
-    uint32_t steps;
-    double *age;    /* 0..steps, in arrivals */
-    double *empty;  /* 0..steps: share of empty cells at that time */
-    double *pace;   /* 0..steps: lowerings of a cell of value 1, per arrival */
-    double *spared; /* per step and count: no visit stops it for half of the step */
-    double *passed; /* u, per age and count */
+    uint32_t steps, classes;
+    double *age;      /* 0..steps, in arrivals */
+    double *distinct; /* D, per class and age */
+    double *fresh;    /* D', likewise */
+    double *empty;    /* 0..steps: share of empty cells at that time */
+    double *pace;     /* 0..steps: lowerings of a cell of value 1, per arrival */
+    double *spared;   /* per step and count: no visit stops it for half of the step */
+    double *passed;   /* u, per age and count */
 };
 
 /* For as many arrivals as the stream has. False if there is no memory. */

@@ -200,5 +200,5 @@ double model_below(const struct stream_model *m, double importance)
 
 void prediction_none(struct prediction *p)
 {
-    *p = (struct prediction){NAN, NAN, NAN, NAN, NAN, NAN, 0, {0}, {0}};
+    *p = (struct prediction){NAN, NAN, NAN, NAN, NAN, NAN, 0, {0}, {0}, false};
 }

@@ -94,6 +94,7 @@ struct prediction {
     double paper;       /* the error at the end as the paper's formula has it; NAN if none */
     uint32_t classes;   /* of importance, from 1 on; 0 if they are all alike */
     double class_share[MODEL_CLASSES], class_fnr[MODEL_CLASSES]; /* of class i at [i] */
+    bool no_memory; /* to work it out: that is why it is not known */
 };
 
 /* All of it not known. */

@@ -127,12 +127,38 @@ uint64_t stable_decay(double error, uint32_t top, uint64_t k, double cells)
     return p < 1 ? 1 : p > 1e9 ? 1000000000 : (uint64_t)ceil(p - 1e-9);
 }
 
+/* How long a key is known, in lowerings per cell, if no other raises its cells: the
+ * time until the first of K cells was lowered M times. life[K] = integral of Q^K, with
+ * Q(x) = e^-x (1 + x + ... + x^(M-1)/(M-1)!). */
+static void lifetimes(uint32_t top, double *life)
+{
+    double sigma = sqrt(top), step = sigma / 100;
+
+    for (uint64_t k = 0; k <= K_MOST; k++)
+        life[k] = 0;
+    for (double x = step / 2; x < top + 8 * sigma + 10; x += step) {
+        double term = exp(-x), q = 0, power = step;
+
+        for (uint32_t i = 1; i <= top; term *= x / i++)
+            q += term;
+        for (uint64_t k = 0; k <= K_MOST; k++, power *= q)
+            life[k] += power;
+    }
+}
+
 uint64_t stable_best_k(double error, uint32_t top, double cells)
 {
+    double life[K_MOST + 1], longest = 0;
     uint64_t best = 1;
 
-    for (uint64_t k = 2; k <= K_MOST && (double)k < cells; k++)
-        if (k * stable_decay(error, top, k, cells) < best * stable_decay(error, top, best, cells))
-            best = k;
+    lifetimes(top, life);
+    for (uint64_t k = 1; k <= K_MOST && (double)k < cells; k++) {
+        double lasts = life[k] / (double)stable_decay(error, top, k, cells);
+
+        if (lasts < longest * 0.999)
+            continue; /* of two alike, the one with more cells: others help to keep them */
+        longest = lasts;
+        best = k;
+    }
     return best;
 }

@@ -42,7 +42,7 @@ double stable_error_at(double fill, uint64_t k);
  * formula, rounded up). */
 uint64_t stable_decay(double error, uint32_t top, uint64_t k, double cells);
 
-/* The K that forgets slowest at this error: the least K times P. */
+/* The K that forgets slowest at this error; with cells of one bit, the least K times P. */
 uint64_t stable_best_k(double error, uint32_t top, double cells);
 
 /* A filter of any kind, but for its K and P, and the classes that come. */

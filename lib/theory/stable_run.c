@@ -15,44 +15,50 @@ static double error_at(const struct fade *f, uint32_t l)
     return pow(1 - f->empty[l], f->of.k);
 }
 
-static double distinct(const struct fade_class *classes, uint32_t n, double arrivals)
+static double distinct(const struct fade *f, uint32_t l)
 {
     double sum = 0;
 
-    for (uint32_t c = 0; c < n; c++)
-        sum += model_distinct(&classes[c].keys, arrivals);
+    for (uint32_t c = 0; c < f->classes; c++)
+        sum += f->distinct[c * (f->steps + 1) + l];
     return sum;
 }
 
-static double false_positives(const struct fade *f, const struct fade_class *classes, uint32_t n)
+static double false_positives(const struct fade *f, const struct fade_class *classes)
 {
-    double arrivals = classes->keys.n, wrong = 0, before = 0;
+    double wrong = 0, before = 0, all = 0;
 
-    if (isinf(arrivals))
+    if (isinf(classes->keys.n))
         return error_at(f, f->steps);
     for (uint32_t l = 0; l < f->steps; l++) {
-        double now = distinct(classes, n, f->age[l + 1]);
+        double now = distinct(f, l + 1);
 
         wrong += (now - before) * (error_at(f, l) + error_at(f, l + 1)) / 2;
         before = now;
     }
-    double all = distinct(classes, n, arrivals);
+    for (uint32_t c = 0; c < f->classes; c++)
+        all += model_distinct(&classes[c].keys, classes->keys.n);
     return (wrong + (all - before) * error_at(f, f->steps)) / all;
 }
 
 /* ---- false negatives ---- */
 
+/* 1 - (1 - forgotten)^K. */
 static double miss(const struct fade *f, double forgotten)
 {
-    return -expm1(f->of.k * log1p(-fmin(forgotten, 1)));
+    double known = 1, power = 1 - forgotten;
+
+    for (uint32_t k = (uint32_t)f->of.k; k > 0; k >>= 1, power *= power)
+        known *= k & 1 ? power : 1;
+    return 1 - known;
 }
 
 /* What a look at one class needs and adds to. */
 struct tally {
     const struct fade_class *class;
-    double *distinct, *fresh; /* D and D' at the ages of the grid */
-    double rate;              /* misses per arrival at the last look, */
-    double missed;            /* and all of them up to then */
+    const double *distinct, *fresh; /* D and D' at the ages of the grid */
+    double rate;                    /* misses per arrival at the last look, */
+    double missed;                  /* and all of them up to then */
 };
 
 /* Misses per arrival at time age[now]: sum of -D'' times a miss that goes straight
@@ -62,6 +68,8 @@ static double missed_at(const struct fade *f, const struct tally *t, uint32_t no
 {
     double sum = 0, from = 0;
 
+    if (t->fresh[0] == 0)
+        return 0; /* nobody is of this class */
     for (uint32_t l = 0; l < now; l++) {
         double to = miss(f, forgotten[(l + 1) * (f->of.top + 1) + t->class->level]);
 
@@ -95,7 +103,7 @@ static void add_rest(const struct fade *f, struct tally *t, const double *forgot
                      lost * (model_distinct(keys, keys->n) - t->distinct[f->steps]);
 }
 
-static void look_all(struct fade *f, struct tally *tallies, uint32_t n, double *forgotten)
+static void look_all(struct fade *f, struct tally *tallies, double *forgotten)
 {
     uint32_t before = 0;
 
@@ -103,11 +111,11 @@ static void look_all(struct fade *f, struct tally *tallies, uint32_t n, double *
         uint32_t now = f->steps * i / LOOKS;
 
         fade_forgotten(f, now, forgotten);
-        for (uint32_t c = 0; c < n; c++)
+        for (uint32_t c = 0; c < f->classes; c++)
             add_look(f, &tallies[c], before, now, forgotten);
         before = now;
     }
-    for (uint32_t c = 0; c < n; c++)
+    for (uint32_t c = 0; c < f->classes; c++)
         add_rest(f, &tallies[c], forgotten);
 }
 
@@ -134,29 +142,21 @@ static void sum_up(const struct tally *tallies, uint32_t n, struct prediction *p
     p->fnr = all > 0 ? missed / all : NAN;
 }
 
-static bool false_negatives(struct fade *f, const struct fade_class *classes, uint32_t n,
-                            struct prediction *p)
+static bool false_negatives(struct fade *f, const struct fade_class *classes, struct prediction *p)
 {
-    size_t ages = f->steps + 1, per_class = 2 * ages;
-    struct tally *tallies = calloc(n, sizeof *tallies);
-    double *room = malloc((n * per_class + ages * (f->of.top + 1)) * sizeof *room);
-    bool ok = tallies && room;
+    size_t ages = f->steps + 1;
+    struct tally *tallies = calloc(f->classes, sizeof *tallies);
+    double *forgotten = malloc(ages * (f->of.top + 1) * sizeof *forgotten);
+    bool ok = tallies && forgotten;
 
-    for (uint32_t c = 0; ok && c < n; c++) {
-        struct tally *t = &tallies[c];
-
-        *t = (struct tally){&classes[c], room + c * per_class, room + c * per_class + ages, 0, 0};
-        for (uint32_t l = 0; l < ages; l++) {
-            t->distinct[l] = model_distinct(&classes[c].keys, f->age[l]);
-            t->fresh[l] = model_new(&classes[c].keys, f->age[l]);
-        }
-    }
+    for (uint32_t c = 0; ok && c < f->classes; c++)
+        tallies[c] = (struct tally){&classes[c], f->distinct + c * ages, f->fresh + c * ages, 0, 0};
     if (ok) {
-        look_all(f, tallies, n, room + n * per_class);
-        sum_up(tallies, n, p);
+        look_all(f, tallies, forgotten);
+        sum_up(tallies, f->classes, p);
     }
     free(tallies);
-    free(room);
+    free(forgotten);
     return ok;
 }
 
@@ -178,11 +178,11 @@ bool stable_run(const struct fading *of, const struct fade_class *classes, uint3
 
     if (!fade_open(&f, of, classes, n))
         return false;
-    p->fpr = false_positives(&f, classes, n);
+    p->fpr = false_positives(&f, classes);
     p->fill = 1 - f.empty[f.steps];
     p->error = error_at(&f, f.steps);
     p->stable = settles_at(of, classes, n);
-    bool ok = false_negatives(&f, classes, n, p);
+    bool ok = false_negatives(&f, classes, p);
     fade_close(&f);
     return ok;
 }
