@@ -29,6 +29,8 @@ static const char *const variants[] = {
     "dabf memory=100 seed=3 window=1",
     "1bf memory=300bit seed=3 set=40",
     "strict memory=300bit seed=3 set=40",
+    "strict memory=300 seed=3 set=40 verdicts=256",
+    "strict memory=1000 seed=3 set=40 verdicts=128 window=400",
     "none seed=3",
 };
 
