@@ -40,6 +40,8 @@ static weir_screen *open_screen(const struct options *o, const char *name, const
     weir_screen *s = NULL;
 
     asked.algorithm = name;
+    if (!has_knob(name, "memory"))
+        asked.memory = NULL; /* it needs none */
     for (int i = 0; i < 3; i++) {
         if (!values[i][1] || asked.sets == SETS_MAX)
             continue;
