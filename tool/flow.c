@@ -198,8 +198,9 @@ static bool save(struct flow *f)
     } else {
         snprintf(note, sizeof note, "%s", f->job->note ? f->job->note : "");
     }
-    f->failed |= !f->job->judge.save(&f->job->judge, f->job->save, note);
-    return !f->failed;
+    bool saved = f->job->judge.save(&f->job->judge, f->job->save, note);
+    f->failed |= !saved;
+    return saved;
 }
 
 static bool do_rest(void *context)
