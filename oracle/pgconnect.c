@@ -55,14 +55,13 @@ enum outcome pg_pump(struct oracle *o)
     }
 }
 
-/* Send a statement and get its one result, which is NULL after a failure. */
-PGresult *pg_query(struct oracle *o, const char *sql, enum outcome *outcome)
+/* The one result of what was sent; NULL after a failure. */
+static PGresult *one_result(struct oracle *o, bool sent, enum outcome *outcome)
 {
     PGconn *c = ((struct postgres *)o->own)->connection;
     PGresult *result = NULL, *next;
 
-    *outcome = PQsendQueryParams(c, sql, 0, NULL, NULL, NULL, NULL, 1) ? pg_pump(o)
-                                                                       : pg_fail(o, STORE_AGAIN);
+    *outcome = sent ? pg_pump(o) : pg_fail(o, STORE_AGAIN);
     while (*outcome == STORE_OK && (next = PQgetResult(c))) {
         PQclear(result);
         result = next;
@@ -75,6 +74,13 @@ PGresult *pg_query(struct oracle *o, const char *sql, enum outcome *outcome)
         return result;
     PQclear(result);
     return NULL;
+}
+
+PGresult *pg_query(struct oracle *o, const char *sql, enum outcome *outcome)
+{
+    PGconn *c = ((struct postgres *)o->own)->connection;
+
+    return one_result(o, PQsendQueryParams(c, sql, 0, NULL, NULL, NULL, NULL, 1), outcome);
 }
 
 static enum outcome command(struct oracle *o, const char *sql)
@@ -206,8 +212,8 @@ static enum outcome learn_type(struct oracle *o)
     type = PQftype(result, 0);
     PQclear(result);
     p->binary = type == BYTEA;
-    snprintf(p->key, sizeof p->key, "%.2000s%s", plain,
-             type == BYTEA || type == TEXT || type == VARCHAR ? "" : "::text");
+    p->cast = type != BYTEA && type != TEXT && type != VARCHAR;
+    snprintf(p->key, sizeof p->key, "%.2000s%s", plain, p->cast ? "::text" : "");
     return STORE_OK;
 }
 
@@ -229,8 +235,6 @@ static enum outcome settle(struct oracle *o)
             return outcome;
     }
     outcome = command(o, "SET default_transaction_read_only TO on");
-    if (outcome == STORE_OK) /* a plan per batch would cost more than the searching */
-        outcome = command(o, "SET plan_cache_mode TO force_generic_plan");
     return outcome == STORE_OK ? learn_type(o) : outcome;
 }
 
@@ -240,23 +244,40 @@ static enum outcome prepare(struct oracle *o)
     char sql[4 * SQL_MAX];
     Oid type = p->binary ? BYTEA_ARRAY : TEXT_ARRAY;
     enum outcome outcome;
-    PGresult *result;
 
     /* a collation under which different bytes are equal must not make them one */
     snprintf(sql, sizeof sql, "SELECT DISTINCT %s%s FROM %s WHERE %s = ANY($1)", p->key,
              p->binary ? "" : " COLLATE \"C\"", p->from, p->key);
-    if (!PQsendPrepare(p->connection, "weir", sql, 1, &type))
-        return pg_fail(o, STORE_AGAIN);
-    outcome = pg_pump(o);
-    if (outcome != STORE_OK)
-        return outcome;
-    result = PQgetResult(p->connection);
-    if (PQresultStatus(result) != PGRES_COMMAND_OK)
-        outcome = pg_fail_result(o, result);
-    PQclear(result);
-    while (outcome == STORE_OK && (outcome = pg_pump(o)) == STORE_OK &&
-           (result = PQgetResult(p->connection)))
-        PQclear(result);
+    PQclear(one_result(o, PQsendPrepare(p->connection, "weir", sql, 1, &type), &outcome));
+    p->tuned = false;
+    return outcome;
+}
+
+/* Where the column has an index, one plan that uses it serves for all batches: to
+ * make one for each takes the server as long as the search. Without an index the
+ * server had better see each batch. A server that does not know a setting is let
+ * be. */
+enum outcome pg_tune(struct oracle *o)
+{
+    struct postgres *p = o->own;
+    char sql[4 * SQL_MAX];
+    char *table = PQescapeLiteral(p->connection, p->from, strlen(p->from));
+    char *column = PQescapeLiteral(p->connection, p->column, strlen(p->column));
+    enum outcome outcome = STORE_OK;
+
+    if (table && column && !p->cast) {
+        snprintf(sql, sizeof sql,
+                 "SELECT set_config(name, CASE name WHEN 'enable_seqscan' THEN 'off' ELSE "
+                 "'force_generic_plan' END, false) FROM pg_settings WHERE name IN "
+                 "('enable_seqscan', 'plan_cache_mode') AND EXISTS (SELECT 1 FROM pg_index JOIN "
+                 "pg_attribute ON attrelid = indrelid AND attnum = indkey[0] WHERE indrelid = "
+                 "%s::regclass AND attname = %s AND indisvalid AND indpred IS NULL)",
+                 table, column);
+        outcome = command(o, sql);
+    }
+    PQfreemem(table);
+    PQfreemem(column);
+    p->tuned = outcome == STORE_OK;
     return outcome;
 }
 

@@ -167,6 +167,8 @@ static enum outcome answer(struct oracle *o, const struct weir_bytes *keys, size
     enum outcome outcome;
     bool sent = true;
 
+    if (!p->tuned && (outcome = pg_tune(o)) != STORE_OK)
+        return outcome;
     p->keys = keys;
     if (!index_reset(&p->index, n))
         return oracle_fail(o, STORE_REFUSED, "memory is short");

@@ -21,6 +21,8 @@ struct postgres {
     const char *column;
     char from[SQL_MAX], key[SQL_MAX]; /* quoted */
     bool binary, utf8;
+    bool cast;  /* the column is compared by its text */
+    bool tuned; /* pg_tune() was done */
     struct key_index index;
     const struct weir_bytes *keys; /* of the batch */
     char *array;                   /* of a query */
@@ -33,6 +35,7 @@ bool pg_knows(const char *parameter); /* is it one of libpq's? */
 
 /* Connect, learn what the column is, and prepare the question. */
 enum outcome pg_connect(struct oracle *o);
+enum outcome pg_tune(struct oracle *o); /* for answers; once per connection */
 void pg_disconnect(struct oracle *o);
 
 /* Wait until PQgetResult() has something; meanwhile send what is to be sent. */
