@@ -217,6 +217,35 @@ static enum outcome learn_type(struct oracle *o)
     return STORE_OK;
 }
 
+/* Is there an index that begins with the column? Is each key there once? */
+static enum outcome learn_index(struct oracle *o)
+{
+    struct postgres *p = o->own;
+    char sql[4 * SQL_MAX];
+    char *table = PQescapeLiteral(p->connection, p->from, strlen(p->from));
+    char *column = PQescapeLiteral(p->connection, p->column, strlen(p->column));
+    enum outcome outcome = STORE_OK;
+    PGresult *result = NULL;
+
+    p->indexed = p->unique = false;
+    if (table && column && !p->cast) {
+        snprintf(sql, sizeof sql,
+                 "SELECT (indisunique AND indnatts = 1)::text FROM pg_index JOIN pg_attribute ON "
+                 "attrelid = indrelid AND attnum = indkey[0] WHERE indrelid = %s::regclass AND "
+                 "attname = %s AND indisvalid AND indpred IS NULL",
+                 table, column);
+        result = pg_query(o, sql, &outcome);
+    }
+    for (int row = 0; result && row < PQntuples(result); row++) {
+        p->indexed = true;
+        p->unique |= *PQgetvalue(result, row, 0) == 't';
+    }
+    PQclear(result);
+    PQfreemem(table);
+    PQfreemem(column);
+    return outcome;
+}
+
 /* Answers and lists depend on nothing but the rows; the server's own words and
  * encoding as they are. */
 static enum outcome settle(struct oracle *o)
@@ -235,7 +264,9 @@ static enum outcome settle(struct oracle *o)
             return outcome;
     }
     outcome = command(o, "SET default_transaction_read_only TO on");
-    return outcome == STORE_OK ? learn_type(o) : outcome;
+    if (outcome == STORE_OK)
+        outcome = learn_type(o);
+    return outcome == STORE_OK ? learn_index(o) : outcome;
 }
 
 static enum outcome prepare(struct oracle *o)
@@ -246,8 +277,9 @@ static enum outcome prepare(struct oracle *o)
     enum outcome outcome;
 
     /* a collation under which different bytes are equal must not make them one */
-    snprintf(sql, sizeof sql, "SELECT DISTINCT %s%s FROM %s WHERE %s = ANY($1)", p->key,
-             p->binary ? "" : " COLLATE \"C\"", p->from, p->key);
+    snprintf(sql, sizeof sql, "SELECT %s %s%s FROM %s WHERE %s = ANY($1)",
+             p->unique ? "" : "DISTINCT", p->key, p->unique || p->binary ? "" : " COLLATE \"C\"",
+             p->from, p->key);
     PQclear(one_result(o, PQsendPrepare(p->connection, "weir", sql, 1, &type), &outcome));
     p->tuned = false;
     return outcome;
@@ -260,23 +292,13 @@ static enum outcome prepare(struct oracle *o)
 enum outcome pg_tune(struct oracle *o)
 {
     struct postgres *p = o->own;
-    char sql[4 * SQL_MAX];
-    char *table = PQescapeLiteral(p->connection, p->from, strlen(p->from));
-    char *column = PQescapeLiteral(p->connection, p->column, strlen(p->column));
-    enum outcome outcome = STORE_OK;
+    enum outcome outcome =
+        p->indexed
+            ? command(o, "SELECT set_config(name, CASE name WHEN 'enable_seqscan' THEN 'off' "
+                         "ELSE 'force_generic_plan' END, false) FROM pg_settings WHERE name "
+                         "IN ('enable_seqscan', 'plan_cache_mode')")
+            : STORE_OK;
 
-    if (table && column && !p->cast) {
-        snprintf(sql, sizeof sql,
-                 "SELECT set_config(name, CASE name WHEN 'enable_seqscan' THEN 'off' ELSE "
-                 "'force_generic_plan' END, false) FROM pg_settings WHERE name IN "
-                 "('enable_seqscan', 'plan_cache_mode') AND EXISTS (SELECT 1 FROM pg_index JOIN "
-                 "pg_attribute ON attrelid = indrelid AND attnum = indkey[0] WHERE indrelid = "
-                 "%s::regclass AND attname = %s AND indisvalid AND indpred IS NULL)",
-                 table, column);
-        outcome = command(o, sql);
-    }
-    PQfreemem(table);
-    PQfreemem(column);
     p->tuned = outcome == STORE_OK;
     return outcome;
 }

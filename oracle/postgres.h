@@ -21,8 +21,9 @@ struct postgres {
     const char *column;
     char from[SQL_MAX], key[SQL_MAX]; /* quoted */
     bool binary, utf8;
-    bool cast;  /* the column is compared by its text */
-    bool tuned; /* pg_tune() was done */
+    bool cast;            /* the column is compared by its text */
+    bool indexed, unique; /* it has an index, on it alone and of unique keys */
+    bool tuned;           /* pg_tune() was done */
     struct key_index index;
     const struct weir_bytes *keys; /* of the batch */
     char *array;                   /* of a query */
