@@ -11,7 +11,7 @@
  * A screen stands before a store. It answers what it can from a few kilobytes,
  * and asks the store for the rest through the caller's function.
  *
- *   weir     remembers the store's verdicts by fingerprint, longest unused forgotten first
+ *   weir     remembers the store's verdicts by fingerprint, those least used forgotten first
  *   dabf     two Bloom filters, of keys asked and of members (Busnel and Gillet 2019),
  *            with window= two such pairs flushed in turn
  *   1bf      the whole set in one Bloom filter, the store never asked
@@ -84,6 +84,18 @@ WEIR_API size_t weir_screen_saved_size(const weir_screen *s);
 WEIR_API enum weir_status weir_screen_write(const weir_screen *s, weir_sink sink, void *context);
 WEIR_API enum weir_status weir_screen_load(weir_screen **out, const void *data, size_t size,
                                            size_t *used, struct weir_error *error);
+
+/* ---- which to take ---- */
+
+/* The screen that suits a store: a sentence that opens it, and why, for a person
+ * to read. A store that lists its keys, of which there are so many, has them held
+ * and confirmed (strict) if this many bytes of memory have room for them; any
+ * other gets the cache of verdicts (weir). */
+struct weir_screen_choice {
+    char sentence[128];
+    char reason[128];
+};
+WEIR_API struct weir_screen_choice weir_screen_choose(uint64_t memory, bool listed, uint64_t set);
 
 /* ---- which there are: as weir_about() and weir_about_knob() ---- */
 

@@ -9,28 +9,22 @@
  *
  * With window= there are two such pairs, filled together and flushed in turn,
  * one after every so many records; the older one answers. In the first window
- * there is only the first. The store's answer serves both pairs, as the paper
- * suggests.
+ * there is only the first. A key is asked for if either pair lacks it, and the
+ * answer serves both, as the paper suggests. Each filter has hash functions of
+ * its own: with the same ones for both pairs the error at window=1000 is a third
+ * of the members, with their own a quarter; the paper has a fifth.
  *
- * theta= is n/n'; k = floor(n/capacity ln 2), where the paper has a capacity of
- * 1000 whatever n (k = 1 for all it tries), and k' = floor(n'/set ln 2).
+ * theta= is n/n'; k' = floor(n'/set ln 2), k = floor(n/capacity ln 2), at least
+ * 1. The paper has a capacity of 1000 whatever n (so k = 1 in all it tries); from
+ * 8000 bits on it is n/8 here, if nobody says.
  * Price: k + k' lines per key and pair. */
-#include <string.h>
-
 #include "screen.h"
-#include "theory/bloom.h"
 #include "theory/dabf.h"
 
-#define ASKED 0 /* beta of a pair */
-#define MEMBERS 1
+#define ASKED(pair) (2 * (uint32_t)(pair)) /* beta, and beta': */
+#define MEMBERS(pair) (2 * (uint32_t)(pair) + 1)
 
 #define CAPACITY_LEAST 1000
-#define BITS_PER_KEY 8 /* where it is not told how many come */
-
-static uint64_t at_least(uint64_t least, uint64_t n)
-{
-    return n > least ? n : least;
-}
 
 static bool plan(struct screen_config *c, struct screen_shape *shape, struct weir_error *error)
 {
@@ -49,19 +43,19 @@ static bool plan(struct screen_config *c, struct screen_shape *shape, struct wei
         return false;
     }
     if (!c->capacity)
-        c->capacity = at_least(CAPACITY_LEAST, asked / BITS_PER_KEY);
+        c->capacity = screen_keys(asked) > CAPACITY_LEAST ? screen_keys(asked) : CAPACITY_LEAST;
     if (!c->set)
-        c->set = at_least(1, (pair - asked) / BITS_PER_KEY);
+        c->set = screen_keys(pair - asked);
     if (!c->k)
         c->k = dabf_k(asked, c->capacity);
     if (!c->k_set)
         c->k_set = dabf_k(pair - asked, c->set);
     shape->filters = 2 * pairs;
     for (uint32_t i = 0; i < pairs; i++) {
-        shape->filter[2 * i + ASKED].cells = asked;
-        shape->filter[2 * i + ASKED].k = c->k;
-        shape->filter[2 * i + MEMBERS].cells = pair - asked;
-        shape->filter[2 * i + MEMBERS].k = c->k_set;
+        shape->filter[ASKED(i)].cells = asked;
+        shape->filter[ASKED(i)].k = c->k;
+        shape->filter[MEMBERS(i)].cells = pair - asked;
+        shape->filter[MEMBERS(i)].k = c->k_set;
     }
     return true;
 }
@@ -81,22 +75,25 @@ static bool has_younger(const weir_screen *s)
     return s->config.window && screen_records(s) >= s->config.window;
 }
 
-/* Functions of its own for beta': with the same words of the hash a key would
- * have its places at the same share of both. */
-static struct weir_key for_members(struct weir_key key)
+/* The key as one filter has it: each has functions of its own. With the same
+ * words of the hash a key would have its places at the same share of beta and of
+ * beta', and two pairs would err in the same keys. */
+static struct weir_key own_key(struct weir_key key, uint32_t filter)
 {
-    return (struct weir_key){hash_word(key.lo, key.hi, 2 * K_MAX),
-                             hash_word(key.lo, key.hi, 2 * K_MAX + 1), 1};
+    uint32_t i = 2 * (K_MAX + filter); /* words that no filter uses itself */
+
+    return (struct weir_key){hash_word(key.lo, key.hi, i), hash_word(key.lo, key.hi, i + 1), 1};
 }
 
-static weir *filter_of(const weir_screen *s, uint32_t pair, uint32_t which)
+static bool has(const weir_screen *s, uint32_t filter, struct weir_key key)
 {
-    return s->filter[2 * pair + which];
+    return weir_ask(s->filter[filter], own_key(key, filter)) == WEIR_SEEN;
 }
 
-static bool was_asked(const weir_screen *s, uint32_t pair, struct weir_key key)
+/* Returns whether it was there already. */
+static bool add(weir_screen *s, uint32_t filter, struct weir_key key)
 {
-    return weir_ask(filter_of(s, pair, ASKED), key) == WEIR_SEEN;
+    return weir_observe(s->filter[filter], own_key(key, filter)) == WEIR_SEEN;
 }
 
 /* ---- keys ---- */
@@ -105,16 +102,15 @@ static uint8_t decide(const weir_screen *s, struct weir_key key)
 {
     uint32_t pair = older(s);
 
-    if (!was_asked(s, pair, key) || (has_younger(s) && !was_asked(s, !pair, key)))
+    if (!has(s, ASKED(pair), key) || (has_younger(s) && !has(s, ASKED(!pair), key)))
         return WEIR_UNANSWERED;
-    return weir_ask(filter_of(s, pair, MEMBERS), for_members(key)) == WEIR_SEEN ? WEIR_MEMBER
-                                                                                : WEIR_OTHER;
+    return has(s, MEMBERS(pair), key) ? WEIR_MEMBER : WEIR_OTHER;
 }
 
 static void learn(weir_screen *s, uint32_t pair, struct weir_key key, uint8_t answer)
 {
-    if (weir_observe(filter_of(s, pair, ASKED), key) == WEIR_NEW && answer == WEIR_MEMBER)
-        weir_observe(filter_of(s, pair, MEMBERS), for_members(key));
+    if (!add(s, ASKED(pair), key) && answer == WEIR_MEMBER)
+        add(s, MEMBERS(pair), key);
 }
 
 static void settle(weir_screen *s, struct weir_key key, uint8_t answer, bool from_store)
@@ -127,23 +123,25 @@ static void settle(weir_screen *s, struct weir_key key, uint8_t answer, bool fro
             learn(s, !pair, key, answer);
     }
     if (has_younger(s) && (screen_records(s) + 1) % s->config.window == 0) {
-        weir_clear(filter_of(s, pair, ASKED));
-        weir_clear(filter_of(s, pair, MEMBERS));
+        weir_clear(s->filter[ASKED(pair)]);
+        weir_clear(s->filter[MEMBERS(pair)]);
     }
 }
 
+/* ---- measuring ---- */
+
 static double fill(const weir_screen *s)
 {
-    return weir_stats(filter_of(s, older(s), ASKED)).fill;
+    return weir_stats(s->filter[ASKED(older(s))]).fill;
 }
 
-/* A key is answered from memory if both pairs know it, and the younger one knows
- * nothing that the older one does not. */
+/* A key is answered from memory if both pairs know it. */
 static double error_now(const weir_screen *s)
 {
     uint32_t pair = older(s);
+    double error = weir_stats(s->filter[ASKED(pair)]).error;
 
-    return weir_stats(filter_of(s, has_younger(s) ? !pair : pair, ASKED)).error;
+    return has_younger(s) ? error * weir_stats(s->filter[ASKED(!pair)]).error : error;
 }
 
 const struct screen_ops screen_dabf = {

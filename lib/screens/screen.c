@@ -46,9 +46,9 @@ static void write_ratio(struct text *t, const void *value)
 /* clang-format off */
 static const struct knob_row rows[SCREEN_KNOBS] = {
 #define AT(member) .offset = offsetof(struct screen_config, member)
-    [SCREEN_MEMORY] = {{"memory", "a size from 64 (bytes) to 16T: 512K, 64M, 1000bit",
+    [SCREEN_MEMORY] = {{"memory", "a size from 8 (bytes) to 16T: 512K, 64M, 1000bit",
         "memory of verdicts or bits"}, .kind = A_SIZE, AT(memory),
-        .min = MEMORY_MIN, .max = MEMORY_MAX},
+        .min = 64, .max = MEMORY_MAX},
     [SCREEN_SET] = {{"set", "a count from 1 to 1T: 100k, 10M",
         "members that the store has"}, .kind = A_COUNT, AT(set), .min = 1, .max = COUNT_MAX},
     [SCREEN_CAPACITY] = {{"capacity", "a count from 1 to 1T: 100k, 10M",
@@ -68,6 +68,9 @@ static const struct knob_row rows[SCREEN_KNOBS] = {
         "bits per fingerprint, at least"}, .kind = A_COUNT, AT(width), .min = 8, .max = 32},
     [SCREEN_SLOTS] = {{"slots", "a whole number from 1 to 56",
         "verdicts per line, at most"}, .kind = A_COUNT, AT(slots), .min = 1, .max = 56},
+    [SCREEN_VERDICTS] = {{"verdicts", "a size from 64 (bytes) to 16T: 16K, 1M",
+        "of the memory, for verdicts on what the set let through"}, .kind = A_SIZE, AT(verdicts),
+        .min = MEMORY_MIN, .max = MEMORY_MAX},
     [SCREEN_FPR] = {{"fpr", "a rate above 0 and below 1: 0.01, 1%, 1e-4",
         "ceiling of false matches"}, .kind = A_RATE, AT(fpr)},
     [SCREEN_HASH] = {{"hash", "xxh3, or sip where strangers choose the keys",
@@ -98,11 +101,11 @@ bool screen_config_read(const char *sentence, struct screen_config *c, struct we
     return knobs_read(&knobs, at, c, &c->given, error);
 }
 
-/* fpr has done its work; a window may be nobody's wish. */
+/* fpr has done its work; window and verdicts may be nobody's wish. */
 static bool is_kept(const struct screen_config *c, int knob)
 {
     return (c->ops->knobs & SCREEN_HAS(knob)) && knob != SCREEN_FPR &&
-           (knob != SCREEN_WINDOW || c->window);
+           (knob != SCREEN_WINDOW || c->window) && (knob != SCREEN_VERDICTS || c->verdicts);
 }
 
 size_t screen_config_write(const struct screen_config *c, char *buffer, size_t size)

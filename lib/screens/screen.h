@@ -29,6 +29,7 @@ enum screen_knob {
     SCREEN_WINDOW,
     SCREEN_WIDTH,
     SCREEN_SLOTS,
+    SCREEN_VERDICTS,
     SCREEN_FPR,
     SCREEN_HASH,
     SCREEN_SEED,
@@ -55,6 +56,7 @@ struct screen_config {
     uint64_t k, k_set;
     uint64_t window;
     uint64_t width, slots;
+    uint64_t verdicts; /* bits */
     double fpr;
     uint64_t hash, seed;
 };
@@ -125,6 +127,15 @@ static inline struct weir_key screen_hash(const weir_screen *s, struct weir_byte
                                       : hash_fast(key.data, key.size, s->config.seed);
 
     return (struct weir_key){h.lo, h.hi, 1};
+}
+
+/* How many keys so many bits are taken to be for, if nobody says: one in eight,
+ * and no more than a knob may be. */
+static inline uint64_t screen_keys(uint64_t bits)
+{
+    uint64_t keys = bits / 8;
+
+    return keys < 1 ? 1 : keys > COUNT_MAX ? COUNT_MAX : keys;
 }
 
 /* Keys that were answered: the clock of a window. */

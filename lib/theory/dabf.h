@@ -4,7 +4,10 @@
  *
  * p(n, k, d) is the error of a Bloom filter that holds d keys. A key that comes
  * for the first time is taken for known with p(n, k, |S|), where S is what beta
- * holds; it is then said to be a member with p(n', k', |S'|):
+ * holds; it is then said to be a member with p(n', k', |S'|). Of beta all
+ * different keys count, not only those asked for: one that is taken for known by
+ * mistake finds all its bits set, and so do those after it. S' are the members
+ * that were asked for:
  *
  *   first time  a member is missed with           q = p(n, k, |S|) (1 - p(n', k', |S'|))
  *               another is said to be one with    p = p(n, k, |S|) p(n', k', |S'|)
