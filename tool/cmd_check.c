@@ -4,16 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "claim.h"
 #include "commands.h"
 #include "flow.h"
 #include "say.h"
 #include "screening.h"
 #include "store.h"
-#include "units.h"
-
-#define FITS                                                                                       \
-    8.0 /* bits of memory per key from which on the set fits well: one false                       \
-           positive in fifty, which the store then denies */
 
 static bool has_knob(const char *screen, const char *name)
 {
@@ -62,30 +58,20 @@ static bool sets_members(const struct options *o)
     return false;
 }
 
-/* The set itself if it fits, else what the store says of keys as they come. */
+/* The one that suits the store; the library knows which, the options how large. */
 static weir_screen *choose(const struct options *o, bool known, uint64_t keys, const char *members)
 {
-    weir_screen *strict = known ? open_screen(o, "strict", members, NULL) : NULL;
-    double memory = strict ? (double)weir_screen_stats(strict).memory : 0;
-    double bits = memory * 8 / (keys ? (double)keys : 1);
+    weir_screen *some = open_screen(&(struct options){.memory = o->memory}, "strict", NULL, NULL);
+    struct weir_screen_choice choice;
 
-    if (known && !strict)
+    if (!some)
         return NULL;
-    if (bits >= FITS) {
-        if (!o->quiet)
-            note("screen strict: %llu keys of the store fit in %s, %.3g bits each; it is asked to "
-                 "confirm them",
-                 (unsigned long long)keys, show_bytes(memory).text, bits);
-        return strict;
-    }
-    weir_screen_close(strict);
-    if (!o->quiet && known)
-        note("screen weir: %llu keys of the store would have %.2g bits each in %s; what it says of "
-             "keys is remembered instead",
-             (unsigned long long)keys, bits, show_bytes(memory).text);
-    else if (!o->quiet)
-        note("screen weir: the store cannot be listed; what it says of keys is remembered");
-    return open_screen(o, "weir", NULL, NULL);
+    choice = weir_screen_choose(weir_screen_stats(some).memory, known, keys);
+    weir_screen_close(some);
+    choice.sentence[strcspn(choice.sentence, " ")] = '\0'; /* its name */
+    if (!o->quiet)
+        note("screen %s: %s", choice.sentence, choice.reason);
+    return open_screen(o, choice.sentence, has_knob(choice.sentence, "set") ? members : NULL, NULL);
 }
 
 static weir_screen *open_asked(const struct options *o, struct oracle *oracle)
@@ -199,11 +185,14 @@ int cmd_check(const struct options *o)
     struct options told = *o;
     struct consult *store;
     int status = EXIT_ERROR;
-    bool there = o->state && access(o->state, F_OK) == 0;
+    bool there;
 
     if (!o->oracle)
         return fail("'weir check' needs --oracle URL, the store that knows the set; 'weir filter "
                     "--keys FILE' does without");
+    if (o->state && !claim(o->state))
+        return EXIT_ERROR;
+    there = o->state && access(o->state, F_OK) == 0;
     store = consult_open(o, o->oracle);
     if (!store)
         return EXIT_ERROR;

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "claim.h"
 #include "say.h"
 
 struct sink {
@@ -129,7 +130,9 @@ bool replace_possible(const char *path)
     if (t.there && S_ISDIR(t.st.st_mode))
         return refuse(path, NULL, EISDIR);
     snprintf(copy, sizeof copy, "%s", t.path);
-    return access(t.in_place ? path : dirname(copy), W_OK) == 0 || refuse(path, NULL, errno);
+    if (access(t.in_place ? path : dirname(copy), W_OK) != 0)
+        return refuse(path, NULL, errno);
+    return claim(path);
 }
 
 bool replace_file(const char *path,
@@ -141,7 +144,7 @@ bool replace_file(const char *path,
     const char *made = t.temporary;
     int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
 
-    if (!aim(&t, path))
+    if (!aim(&t, path) || !claim(path))
         return false;
     if (t.in_place)
         made = NULL;

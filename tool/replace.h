@@ -5,8 +5,8 @@
 
 #include <weir.h>
 
-/* Could a file be saved here? Asked before the work, not after it. False after
- * a sentence on why not. */
+/* Can a file be saved here, and by us alone? Asked before the work, not after it.
+ * False after a sentence on why not. */
 bool replace_possible(const char *path);
 
 /* Replace a file by what write gives to the sink. It keeps owner and mode. A

@@ -111,9 +111,9 @@ def test_auto_tells_what_it_chose_and_why(keys):
     def told(*args):
         return run("check", "--oracle", *args, input="a\n").err
 
-    assert "screen strict" in told("keys:keys", "-m", "64K") and "2000 keys" in told("keys:keys")
-    assert "screen weir" in told("keys:keys", "-m", "1K") and "4.1 bits" in told("keys:keys", "-m", "1K")
-    assert "screen weir" in told("keys:keys?list=no") and "cannot be listed" in told("keys:keys?list=no")
+    assert "screen strict: the store lists its 2000 keys, and 262 bits" in told("keys:keys", "-m", "64K")
+    assert "screen weir: the store's 2000 keys do not fit" in told("keys:keys", "-m", "1K")
+    assert "screen weir: the store cannot be listed" in told("keys:keys?list=no")
     assert told("keys:keys", "--screen", "auto").count("\n") == 1
     assert told("keys:keys", "--screen", "none") == ""
 

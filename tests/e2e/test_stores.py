@@ -61,7 +61,7 @@ def test_auto_lists_where_it_may(store):
         return run("check", "--oracle", url, input="key0\nkey1\n").err
 
     more = "&" if isinstance(store, Postgres) else "?"
-    assert "screen strict: 2000 keys" in chosen(store.url())
+    assert "screen strict: the store lists its 2000 keys" in chosen(store.url())
     assert "screen weir: the store cannot be listed" in chosen(store.url(more=more + "list=no"))
 
 
