@@ -64,7 +64,7 @@ WEIR_API void weir_screen_learn_set(weir_screen *s, const struct weir_bytes *key
  * WEIR_UNANSWERED because the store could not tell; the others are answered.
  * Answers and state are those that one key after the other would give. More than
  * WEIR_SCREEN_BATCH keys are taken as several batches. */
-#define WEIR_SCREEN_BATCH 4096
+#define WEIR_SCREEN_BATCH 16384
 WEIR_API size_t weir_screen_check(weir_screen *s, const struct weir_bytes *keys, size_t n,
                                   weir_oracle oracle, void *context, uint8_t *answers);
 
