@@ -36,14 +36,19 @@ _weir()
     -m | --memory | -e | --fpr | -S | --set | --seed | -k | --key | -i | --importance | -d | \
         --delimiter | --max-record | --checkpoint | -j | --threads | --shards | --truth-memory | \
         --curve | --permutations | -w | --weight | --ngrams | -n | --number | --share | \
-        --fnr | --cost | --window)
+        --oracle | --window | --theta | --max-wait | --timeout | --retries | \
+        --fnr | --cost)
         return
         ;;
     --synthetic | --stream)
         COMPREPLY=($(compgen -W "uniform: zipf: endless" -- "$word"))
         return
         ;;
-    --emit | --stats | --on-error | --format)
+    --screen)
+        COMPREPLY=($(compgen -W "auto weir dabf 1bf strict none" -- "$word"))
+        return
+        ;;
+    --emit | --stats | --on-error | --on-oracle-error | --format)
         COMPREPLY=($(compgen -W "$(_weir_values "$weir" "$command" "$before")" -- "$word"))
         return
         ;;
