@@ -1,7 +1,8 @@
 /* weir.h - what the parts of the weir filter share; weir.c says what it is.
  *
- *   weir.c        planning, measuring, merging, checking
- *   weir_paths.h  observe and ask, compiled twice: weir_plain.c, weir_avx2.c */
+ *   weir.c          planning, measuring, merging, checking
+ *   weir_foresee.c  its model
+ *   weir_paths.h    observe and ask, compiled twice: weir_plain.c, weir_avx2.c */
 #ifndef WEIR_FILTERS_WEIR_H
 #define WEIR_FILTERS_WEIR_H
 
@@ -16,6 +17,9 @@ struct weir_paths {
 };
 
 extern const struct weir_paths weir_paths_plain, weir_paths_avx2;
+
+bool weir_foresee(const struct config *c, const struct shape *s, const struct stream_model *m,
+                  struct prediction *p);
 
 /* Registers of a filter with a window. */
 #define EPOCH 0     /* quarters of the window that have begun */
