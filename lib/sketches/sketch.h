@@ -50,16 +50,15 @@ struct sketch_config {
     uint64_t hash, seed;
 };
 
-/* What "top" keeps: see top.c. */
+/* The keys that are kept: see summary.h. */
 struct summary {
     uint64_t floor; /* no key that is not kept has come more often */
     uint64_t too_long;
     uint64_t arena_used, arena_live; /* units of 8 bytes */
     uint64_t hole;                   /* unit + 1 of the key dropped last; 0: none */
     uint32_t n;                      /* keys kept */
-    uint32_t touched;                /* entries used so far; those given back are a chain: */
-    uint32_t spare;                  /* number + 1 of the first */
-    uint64_t low, cursor;            /* no count is less; none so low lies before this slot */
+    uint32_t gap;                    /* number + 1 of the entry dropped last; 0: none */
+    uint64_t low, cursor;            /* no count is less; none so low lies before this entry */
 };
 
 struct weir_sketch {
@@ -74,12 +73,12 @@ struct weir_sketch {
 
     struct summary summary;
     struct entry *entries;
-    struct slot *slots;
+    struct line *lines;
     uint64_t *bounds;
     uint8_t *arena;
-    uint64_t homes, slot_count, blocks;
+    uint64_t keys, line_count;
     uint64_t arena_size; /* units of 8 bytes */
-    uint32_t block;      /* slots in a block, as a power of two */
+    uint32_t block;      /* entries in a block, as a power of two */
 };
 
 struct sketch_ops {
