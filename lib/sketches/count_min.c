@@ -25,9 +25,9 @@
 #define KEYS_AHEAD 32  /* a power of two */
 #define DEPTH_DEFAULT 4
 
-/* A key on its way in: its counters, or in one line the line and which of it. */
+/* The counters of a key, or in one line the line and which of it. */
 struct spot {
-    uint64_t amount, which;
+    uint64_t which;
     uint8_t *at[DEPTH_MAX];
 };
 
@@ -59,11 +59,13 @@ INLINE void set(uint8_t *at, bool wide, uint64_t value)
         *(uint32_t *)(void *)at = (uint32_t)value;
 }
 
+/* Stops at the top: what wraps is less than what was added. */
 INLINE uint64_t sum(uint64_t count, uint64_t amount, bool wide)
 {
-    uint64_t most = wide ? UINT64_MAX : UINT32_MAX;
+    uint32_t small = amount < UINT32_MAX ? (uint32_t)amount : UINT32_MAX;
+    uint32_t both = (uint32_t)count + small;
 
-    return amount > most - count ? most : count + amount;
+    return wide ? sketch_sum(count, amount) : both | -(uint32_t)(both < small);
 }
 
 /* ---- a key ---- */
@@ -84,14 +86,17 @@ INLINE void find(const weir_sketch *s, struct hash128 h, struct form f, struct s
     if (f.line) {
         spot->at[0] = s->data + bits_scale(h.lo, s->size / LINE) * LINE;
         spot->which = h.hi;
-        __builtin_prefetch(spot->at[0], 1);
         return;
     }
-    for (uint32_t i = 0; i < depth; i++) {
+    for (uint32_t i = 0; i < depth; i++)
         spot->at[i] =
             s->data + (i * s->width + bits_scale(hash_word(h.lo, h.hi, i), s->width)) * size;
+}
+
+INLINE void fetch(const struct spot *spot, struct form f)
+{
+    for (uint32_t i = 0; i < (f.line ? 1 : f.depth); i++)
         __builtin_prefetch(spot->at[i], 1);
-    }
 }
 
 INLINE uint64_t least(const struct spot *spot, struct form f)
@@ -106,16 +111,16 @@ INLINE uint64_t least(const struct spot *spot, struct form f)
     return found;
 }
 
-INLINE void raise(const struct spot *spot, struct form f)
+INLINE void raise(const struct spot *spot, uint64_t amount, struct form f)
 {
-    uint64_t to = f.conservative ? sum(least(spot, f), spot->amount, f.wide) : 0;
+    uint64_t to = f.conservative ? sum(least(spot, f), amount, f.wide) : 0;
 
     for (uint32_t i = 0; i < f.depth; i++) {
         uint8_t *at = counter(spot, i, f);
         uint64_t count = get(at, f.wide);
 
         if (!f.conservative)
-            set(at, f.wide, sum(count, spot->amount, f.wide));
+            set(at, f.wide, sum(count, amount, f.wide));
         else if (count < to)
             set(at, f.wide, to);
     }
@@ -137,24 +142,34 @@ INLINE struct hash128 hash_of(const weir_sketch *s, const struct batch *b, size_
                      : sketch_hash(s, b->bytes[i]);
 }
 
+INLINE uint64_t amount_of(const struct batch *b, size_t i)
+{
+    return b->amounts ? b->amounts[i] : 1;
+}
+
 INLINE void loop(weir_sketch *s, const struct batch *b, struct form f)
 {
     struct spot ring[KEYS_AHEAD];
     size_t ahead = LINES_AHEAD / (f.line ? 1 : f.depth);
-    uint64_t total = s->total;
 
     ahead = ahead > KEYS_AHEAD ? KEYS_AHEAD : ahead;
     for (size_t i = 0; i < b->n + ahead; i++) {
-        if (i >= ahead) {
-            raise(&ring[(i - ahead) % KEYS_AHEAD], f);
-            total = sketch_sum(total, ring[(i - ahead) % KEYS_AHEAD].amount);
-        }
+        if (i >= ahead)
+            raise(&ring[(i - ahead) % KEYS_AHEAD], amount_of(b, i - ahead), f);
         if (i < b->n) {
             find(s, hash_of(s, b, i), f, &ring[i % KEYS_AHEAD]);
-            ring[i % KEYS_AHEAD].amount = b->amounts ? b->amounts[i] : 1;
+            fetch(&ring[i % KEYS_AHEAD], f);
         }
     }
-    s->total = total;
+}
+
+static uint64_t total_of(const struct batch *b)
+{
+    uint64_t total = b->amounts ? 0 : b->n;
+
+    for (size_t i = 0; b->amounts && i < b->n; i++)
+        total = sketch_sum(total, b->amounts[i]);
+    return total;
 }
 
 INLINE void loop_of_depth(weir_sketch *s, const struct batch *b, bool wide, bool line,
@@ -172,6 +187,7 @@ static void add_batch(weir_sketch *s, const struct batch *b)
 {
     const struct sketch_config *c = &s->config;
 
+    s->total = sketch_sum(s->total, total_of(b));
     switch (4 * c->counter + 2 * c->layout + c->update) {
 #define CASE(n)                                                                                    \
     case n:                                                                                        \
@@ -199,10 +215,10 @@ static struct form form_of(const weir_sketch *s)
 
 static void add(weir_sketch *s, struct weir_bytes key, uint64_t amount)
 {
-    struct spot spot = {.amount = amount};
+    struct spot spot = {0};
 
     find(s, sketch_hash(s, key), form_of(s), &spot);
-    raise(&spot, form_of(s));
+    raise(&spot, amount, form_of(s));
     s->total = sketch_sum(s->total, amount);
 }
 
