@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "progress.h"
 #include "say.h"
 #include "shards.h"
 #include "store.h"
@@ -128,6 +129,7 @@ static void take(void *context, struct batch *b)
     struct counting *c = context;
     const struct options *o = c->options;
 
+    weir_sketch_advance(c->sketch, b->read_at);
     if (!b->bads && !o->ngrams && !o->weight) {
         weir_sketch_add_many(c->sketch, b->key, NULL, b->n);
         return;
@@ -149,6 +151,7 @@ static void look(void *context)
 {
     struct counting *c = context;
 
+    weir_sketch_advance(c->sketch, time_of_day()); /* counts fade while nothing comes */
     c->look(c->context);
 }
 
@@ -160,6 +163,7 @@ int counting_run(const struct options *o, weir_sketch *s, void (*looks)(void *),
     if (!c)
         return fail("memory is short");
     *c = (struct counting){.options = o, .sketch = s, .look = looks, .context = context};
+    weir_sketch_advance(s, time_of_day());
     status = intake_run(&(struct intake){.options = o,
                                          .files = o->operand,
                                          .count = o->operands,

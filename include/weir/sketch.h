@@ -63,6 +63,13 @@ WEIR_API struct weir_key weir_sketch_hash(const weir_sketch *s, const void *data
 WEIR_API enum weir_status weir_sketch_take(weir_sketch *s, struct weir_bytes key, uint64_t amount,
                                            struct weir_error *error);
 
+/* Tell a sketch whose half-life= is a time what time it is, in milliseconds of
+ * one clock (say, since 1970): counts fade by what has passed since the last
+ * call. The first call sets the beginning; a time before the latest told changes
+ * nothing. The others take no notice. Passes over the whole memory once in
+ * twelve half-lives, as adding does where the half-life is in records. */
+WEIR_API void weir_sketch_advance(weir_sketch *s, uint64_t now);
+
 /* ---- ask ---- */
 
 /* The true count is at most count, and at least count - error: for "top"

@@ -18,6 +18,7 @@
  * Price: d lines per key (or one), two multiplications per row. */
 #include <string.h>
 
+#include "fade.h"
 #include "sketch.h"
 #include "theory/count_min.h"
 
@@ -142,11 +143,6 @@ INLINE struct hash128 hash_of(const weir_sketch *s, const struct batch *b, size_
                      : sketch_hash(s, b->bytes[i]);
 }
 
-INLINE uint64_t amount_of(const struct batch *b, size_t i)
-{
-    return b->amounts ? b->amounts[i] : 1;
-}
-
 INLINE void loop(weir_sketch *s, const struct batch *b, struct form f)
 {
     struct spot ring[KEYS_AHEAD];
@@ -155,7 +151,7 @@ INLINE void loop(weir_sketch *s, const struct batch *b, struct form f)
     ahead = ahead > KEYS_AHEAD ? KEYS_AHEAD : ahead;
     for (size_t i = 0; i < b->n + ahead; i++) {
         if (i >= ahead)
-            raise(&ring[(i - ahead) % KEYS_AHEAD], amount_of(b, i - ahead), f);
+            raise(&ring[(i - ahead) % KEYS_AHEAD], sketch_amount(s, b->amounts, i - ahead), f);
         if (i < b->n) {
             find(s, hash_of(s, b, i), f, &ring[i % KEYS_AHEAD]);
             fetch(&ring[i % KEYS_AHEAD], f);
@@ -163,12 +159,12 @@ INLINE void loop(weir_sketch *s, const struct batch *b, struct form f)
     }
 }
 
-static uint64_t total_of(const struct batch *b)
+static uint64_t total_of(const weir_sketch *s, const struct batch *b)
 {
-    uint64_t total = b->amounts ? 0 : b->n;
+    uint64_t n = b->n, total = b->amounts ? 0 : sketch_amount(s, &n, 0);
 
     for (size_t i = 0; b->amounts && i < b->n; i++)
-        total = sketch_sum(total, b->amounts[i]);
+        total = sketch_sum(total, sketch_amount(s, b->amounts, i));
     return total;
 }
 
@@ -187,7 +183,7 @@ static void add_batch(weir_sketch *s, const struct batch *b)
 {
     const struct sketch_config *c = &s->config;
 
-    s->total = sketch_sum(s->total, total_of(b));
+    s->total = sketch_sum(s->total, total_of(s, b));
     switch (4 * c->counter + 2 * c->layout + c->update) {
 #define CASE(n)                                                                                    \
     case n:                                                                                        \
@@ -318,6 +314,10 @@ static uint64_t width_of(const struct sketch_config *c)
 
 static bool plan(struct sketch_config *c, uint64_t *bytes, struct weir_error *error)
 {
+    if (c->half_life.length && sketch_given(c, SKETCH_COUNTER) && c->counter == COUNTER_32)
+        return refuse(error, "half-life= takes counter=64: counts that fade are fractions");
+    if (c->half_life.length)
+        c->counter = COUNTER_64;
     if (!sketch_given(c, SKETCH_DEPTH))
         c->depth = DEPTH_DEFAULT;
     if (!size_by_error(c, error))
@@ -347,6 +347,12 @@ static enum weir_status merge(weir_sketch *into, const weir_sketch *from)
             sum(get(into->data + at, wide), get(from->data + at, wide), wide));
     into->total = sketch_sum(into->total, from->total);
     return WEIR_OK;
+}
+
+static void scale(weir_sketch *s, int64_t steps)
+{
+    for (uint64_t at = 0; at < s->size; at += 8)
+        set(s->data + at, true, fade_scale(get(s->data + at, true), steps, false));
 }
 
 static uint64_t state_size(const weir_sketch *s)
@@ -389,7 +395,7 @@ const struct sketch_ops sketch_count_min = {
     .about = {"count-min", "how often any key came, never too low; keeps no keys"},
     .knobs = HAS_COMMON | HAS_KNOB(SKETCH_DEPTH) | HAS_KNOB(SKETCH_COUNTER) |
              HAS_KNOB(SKETCH_UPDATE) | HAS_KNOB(SKETCH_LAYOUT) | HAS_KNOB(SKETCH_ERROR) |
-             HAS_KNOB(SKETCH_CONFIDENCE),
+             HAS_KNOB(SKETCH_CONFIDENCE) | HAS_KNOB(SKETCH_HALF_LIFE),
     .part = WEIR_PART_COUNTS,
     .memory = UINT64_C(64) << 23,
     .plan = plan,
@@ -401,6 +407,7 @@ const struct sketch_ops sketch_count_min = {
     .ask = ask,
     .stats = stats,
     .merge = merge,
+    .scale = scale,
     .fixed = true,
     .state_size = state_size,
     .put = put,

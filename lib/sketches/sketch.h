@@ -24,6 +24,7 @@ enum sketch_knob {
     SKETCH_LAYOUT,
     SKETCH_ERROR,
     SKETCH_CONFIDENCE,
+    SKETCH_HALF_LIFE,
     SKETCH_HASH,
     SKETCH_SEED,
     SKETCH_KNOBS
@@ -39,6 +40,12 @@ enum { UPDATE_PLAIN, UPDATE_CONSERVATIVE };
 enum { LAYOUT_ROWS, LAYOUT_LINE };
 enum { COUNTER_32, COUNTER_64 };
 
+/* In records, or in milliseconds; of no length if counts do not fade. */
+struct half_life {
+    uint64_t length;
+    bool timed;
+};
+
 struct sketch_config {
     const struct sketch_ops *ops;
     uint32_t given;  /* HAS_KNOB of those the sentence named */
@@ -47,7 +54,17 @@ struct sketch_config {
     uint64_t depth;
     uint64_t counter, update, layout;
     double error, confidence;
+    struct half_life half_life;
     uint64_t hash, seed;
+};
+
+/* How old what was counted is: see fade.h. */
+struct fade {
+    uint64_t clock;  /* records, or the latest time told */
+    uint64_t origin; /* the first time told */
+    uint64_t base;   /* the step at which a record weighs least */
+    uint64_t step;   /* of now */
+    uint64_t begun;  /* has a time been told? */
 };
 
 /* The keys that are kept: see summary.h. */
@@ -67,9 +84,11 @@ struct weir_sketch {
     void *allocation;
     size_t bytes; /* of the allocation */
     uint8_t *data;
-    uint64_t size;  /* bytes of data */
-    uint64_t total; /* added */
-    uint64_t width; /* count-min: counters per row */
+    uint64_t size;   /* bytes of data */
+    uint64_t total;  /* added, in units: */
+    uint64_t weight; /* units that a record of now adds; 1 where counts do not fade */
+    struct fade fade;
+    uint64_t width; /* counters per row */
 
     struct summary summary;
     struct entry *entries;
@@ -99,6 +118,9 @@ struct sketch_ops {
     enum weir_status (*put)(const weir_sketch *s, struct part_writer *out);
     bool (*get)(weir_sketch *s, struct part_reader *in); /* false: it cannot be */
 
+    /* all units by 2^(steps / 256); for those with half-life= */
+    void (*scale)(weir_sketch *s, int64_t steps);
+
     /* where it has a meaning, or NULL */
     size_t (*top)(const weir_sketch *s, struct weir_heavy *out, size_t n);
     void (*add_hashed)(weir_sketch *s, const struct weir_key *keys, const uint64_t *amounts,
@@ -110,6 +132,9 @@ extern const struct sketch_ops sketch_count_min, sketch_top;
 
 /* From a configuration that is complete; NULL if memory is short. */
 weir_sketch *sketch_make(const struct sketch_config *c, uint64_t bytes);
+
+/* All that one has counted, into another of the same configuration. */
+void sketch_copy(weir_sketch *to, const weir_sketch *from);
 
 bool sketch_config_read(const char *sentence, struct sketch_config *c, struct weir_error *error);
 size_t sketch_config_write(const struct sketch_config *c, char *buffer, size_t size);
@@ -123,6 +148,16 @@ static inline struct hash128 sketch_hash(const weir_sketch *s, struct weir_bytes
 {
     return s->config.hash ? hash_keyed(key.data, key.size, s->config.seed)
                           : hash_fast(key.data, key.size, s->config.seed);
+}
+
+/* What the i-th of a batch adds, in units. */
+static inline uint64_t sketch_amount(const weir_sketch *s, const uint64_t *amounts, size_t i)
+{
+    uint64_t units;
+
+    if (!amounts)
+        return s->weight;
+    return __builtin_mul_overflow(amounts[i], s->weight, &units) ? UINT64_MAX : units;
 }
 
 /* Counts stop at the most they can be. */

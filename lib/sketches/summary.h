@@ -177,6 +177,9 @@ size_t summary_top(const weir_sketch *s, struct weir_heavy *out, size_t n);
 /* Into that order. */
 void summary_sort(struct weir_heavy *list, size_t n);
 
+/* All counts by 2^(steps / 256): see fade.h. */
+void summary_scale(weir_sketch *s, int64_t steps);
+
 /* Saving: floor too-long n (count error size key)*, in the order of entries. */
 uint64_t summary_size(const weir_sketch *s);
 void summary_put(const weir_sketch *s, struct part_writer *out);

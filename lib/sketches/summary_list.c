@@ -1,5 +1,6 @@
 /* summary_list.c - a summary as a list: the keys of the highest counts, and the
  * bytes that are saved. */
+#include "fade.h"
 #include "summary.h"
 
 /* Highest count first; equal ones by the lower error, then by their bytes. */
@@ -73,6 +74,25 @@ size_t summary_top(const weir_sketch *s, struct weir_heavy *out, size_t n)
     }
     sort_heap(out, found);
     return found;
+}
+
+/* Upper bounds up, lower ones down. */
+void summary_scale(weir_sketch *s, int64_t steps)
+{
+    struct summary *m = &s->summary;
+
+    for (uint32_t i = 0; i < m->n; i++) {
+        struct entry *e = &s->entries[i];
+        struct head *head = head_of(s, e);
+        uint64_t least = fade_scale(e->count - head->error, steps, false);
+
+        e->count = fade_scale(e->count, steps, true);
+        head->error = e->count - least;
+        s->bounds[i >> s->block] = 0; /* not known now */
+    }
+    m->floor = fade_scale(m->floor, steps, true);
+    m->too_long = fade_scale(m->too_long, steps, true);
+    m->low = m->cursor = 0;
 }
 
 /* ---- saving ---- */

@@ -105,7 +105,7 @@ static void add_many(weir_sketch *s, const struct weir_bytes *keys, const uint64
 
         fetch(s, ring, keys, i, n);
         if (now < n)
-            count(s, keys[now], ring[now % RING].hash, amounts ? amounts[now] : 1,
+            count(s, keys[now], ring[now % RING].hash, sketch_amount(s, amounts, now),
                   ring[now % RING].guess);
     }
 }
@@ -211,9 +211,10 @@ static enum weir_status merge(weir_sketch *into, const weir_sketch *from)
         sum->summary.floor = sketch_sum(into->summary.floor, from->summary.floor);
         sum->summary.too_long = sketch_sum(into->summary.too_long, from->summary.too_long);
         keep(sum, list, n);
-        into->summary = sum->summary;
-        into->total = sketch_sum(into->total, from->total);
-        memcpy(into->data, sum->data, into->size);
+        sum->total = sketch_sum(into->total, from->total);
+        sum->fade = into->fade;
+        sum->weight = into->weight;
+        sketch_copy(into, sum);
     }
     free(list);
     weir_sketch_close(sum);
@@ -228,7 +229,7 @@ static enum weir_status put(const weir_sketch *s, struct part_writer *out)
 
 const struct sketch_ops sketch_top = {
     .about = {"top", "the keys that came most often (Space-Saving), each with its largest error"},
-    .knobs = HAS_COMMON | HAS_KNOB(SKETCH_KEYS),
+    .knobs = HAS_COMMON | HAS_KNOB(SKETCH_KEYS) | HAS_KNOB(SKETCH_HALF_LIFE),
     .part = WEIR_PART_TOP,
     .memory = UINT64_C(1) << 23,
     .plan = plan,
@@ -239,6 +240,7 @@ const struct sketch_ops sketch_top = {
     .ask = ask,
     .stats = stats,
     .merge = merge,
+    .scale = summary_scale,
     .state_size = summary_size,
     .put = put,
     .get = summary_get,

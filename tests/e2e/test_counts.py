@@ -111,10 +111,43 @@ def test_a_state_goes_on_and_partial_counts_are_merged(here):
     assert all(c - e <= exact[k] <= c for k, c, e, _ in rows) and len(rows) == 20
 
 
+def decayed(keys, half_life):
+    exact = collections.defaultdict(float)
+    for age, key in enumerate(reversed(keys)):
+        exact[key] += 2 ** (-age / half_life)
+    return exact
+
+
+def test_counts_fade_by_records_also_from_run_to_run(here):
+    keys = stream(30000, 50) + stream(10000, 50, seed=4)[::-1]
+    exact = decayed(keys, 4000)
+    options = ["-q", "-S", "half-life=4k", "--seed", "1"]
+    run("top", *options, "--state", "s", input=text_of(keys[:17000]))
+    rows = table(run("top", *options, "--state", "s", "-n", "50", input=text_of(keys[17000:])))
+    assert len(rows) == 50
+    for key, count, error, _ in rows:
+        assert exact[key] * 0.997 - 0.01 <= count <= exact[key] * 1.003 + 1.01 and error <= 1
+    (here / "asked").write_text("key0\nkey1\n")
+    for line in run("count", *options, "--query", "asked", input=text_of(keys)).lines:
+        key, count = line.split("\t")
+        assert exact[key] * 0.997 <= int(count) <= exact[key] * 1.003 + 1.01
+
+
+def test_counts_fade_by_time_also_between_runs(here):
+    (here / "none").write_text("")
+    options = ["-q", "-S", "half-life=500ms", "--state", "s"]
+    run("top", *options, input="a\n" * 100000)
+    start = time.time()
+    time.sleep(1)
+    count = table(run("top", *options, "none"))[0][1]
+    longest = time.time() - start + 5
+    assert 100000 * 2 ** (-longest / 0.5) <= count <= 25300
+
+
 def test_what_does_not_go_is_refused(here):
     (here / "a").write_text("x\n")
     refused("count", "a", saying="--query")
-    refused("top", "-S", "half-life=1h", "a", saying="half-life")
+    refused("top", "-S", "half-life=soon", "a", saying="half-life=soon does not fit")
     refused("top", "--resume", "a", saying="no use for --resume")
     refused("top", "-n", "5", "--share", "1%", "a", saying="--share")
     refused("top", "-i", "1", "a", saying="-i")
