@@ -238,8 +238,8 @@ static void refused(const char *sentence, const char *expected)
 static void a_sentence_that_cannot_be_is_refused_plainly(void **state)
 {
     (void)state;
-    refused("heavy-keeper", "there is no sketch 'heavy-keeper'; there are count-min, top");
-    refused(NULL, "there is no sketch ''; there are count-min, top");
+    refused("heavy-keeper", "there is no sketch 'heavy-keeper'; there are count-min, top, heavykeeper");
+    refused(NULL, "there is no sketch ''; there are count-min, top, heavykeeper");
     refused("top depth=1",
             "top has no parameter 'depth'; it takes memory, keys, half-life, hash, seed");
     refused("top half-life=0",

@@ -48,6 +48,7 @@ static void tell_bound(const weir_sketch *s)
 
 int cmd_count(const struct options *o)
 {
+    static const char *const kinds[] = {"count-min", NULL};
     weir_sketch *s;
     int status, asked = EXIT_FINE;
 
@@ -55,7 +56,7 @@ int cmd_count(const struct options *o)
         return fail(
             "'weir count' keeps no keys: give --query FILE, the keys to tell the counts of, "
             "or --state FILE to count now and ask later; 'weir top' finds the frequent ones");
-    s = counting_open(o, "count-min");
+    s = counting_open(o, kinds);
     if (!s)
         return EXIT_ERROR;
     status = counting_run(o, s, NULL, NULL);

@@ -39,19 +39,16 @@ static weir_sketch *open_asked(const struct options *o, const char *name, const 
     return s;
 }
 
-/* Would these options make the sketch that the state holds? */
-static bool same_sketch(const struct options *o, const char *name, const weir_sketch *s)
+/* Would these options make the sketch that the state holds, of this kind? */
+static bool same_sketch(const struct options *o, const char *kind, const weir_sketch *s)
 {
     char held[CONFIG_MAX], now[CONFIG_MAX];
     weir_sketch *asked;
-    size_t n = strlen(name);
 
-    weir_sketch_config(s, held, sizeof held);
-    if (strncmp(held, name, n) != 0 || held[n] != ' ')
-        return fail("%s holds '%s', not a sketch of 'weir %s'", o->state, held, o->command) == 0;
-    if (!o->memory && !o->sets && !o->seed)
+    if (!o->algorithm && !o->memory && !o->sets && !o->seed)
         return true; /* the state knows */
-    asked = open_asked(o, name, config_value(held, "seed").text);
+    weir_sketch_config(s, held, sizeof held);
+    asked = open_asked(o, kind, config_value(held, "seed").text);
     if (!asked)
         return false;
     weir_sketch_config(asked, now, sizeof now);
@@ -62,18 +59,42 @@ static bool same_sketch(const struct options *o, const char *name, const weir_sk
                 o->state, held, now) == 0;
 }
 
-weir_sketch *counting_open(const struct options *o, const char *name)
+/* Which of the kinds a sentence begins with; NULL if it is another. */
+static const char *kind_of(const char *sentence, const char *const kinds[])
 {
-    weir_sketch *s;
+    for (; *kinds; kinds++)
+        if (strncmp(sentence, *kinds, strlen(*kinds)) == 0 && strchr(" ", sentence[strlen(*kinds)]))
+            return *kinds;
+    return NULL;
+}
 
-    if (!o->state || access(o->state, F_OK) != 0)
-        return open_asked(o, name, NULL);
-    s = store_load_sketch(o->state);
-    if (s && !same_sketch(o, name, s)) {
-        weir_sketch_close(s);
+static weir_sketch *open_state(const struct options *o, const char *const kinds[])
+{
+    weir_sketch *s = store_load_sketch(o->state);
+    char held[CONFIG_MAX];
+    const char *kind;
+
+    if (!s)
+        return NULL;
+    weir_sketch_config(s, held, sizeof held);
+    kind = kind_of(held, kinds);
+    if (!kind)
+        fail("%s holds '%s', not a sketch of 'weir %s'", o->state, held, o->command);
+    if (kind && same_sketch(o, kind, s))
+        return s;
+    weir_sketch_close(s);
+    return NULL;
+}
+
+weir_sketch *counting_open(const struct options *o, const char *const kinds[])
+{
+    if (o->algorithm && !kind_of(o->algorithm, kinds)) {
+        fail("'weir %s' has no sketch '%s'; 'weir list' shows them", o->command, o->algorithm);
         return NULL;
     }
-    return s;
+    if (o->state && access(o->state, F_OK) == 0)
+        return open_state(o, kinds);
+    return open_asked(o, kinds[0], NULL);
 }
 
 /* ---- records into it ---- */

@@ -203,6 +203,7 @@ _Static_assert(SHARDS_MAX == 256, "the table says so");
 /* clang-format off */
 static const struct option_row rows[] = {
     {"algorithm", 'a', "NAME", TAKES_FILTER, "the filter; 'weir list' shows them (eval: a,b,...)", .read = read_algorithm},
+    {"algorithm", 'a', "NAME", TAKES_TOP, "the sketch: top (Space-Saving, default) or heavykeeper", .read = read_algorithm},
     {"memory", 'm', "SIZE", TAKES_FILTER | TAKES_SKETCH, "memory to use: 64M (default; top: 1M), 1G (eval: 1M,1G,...)", .read = read_memory},
     {"fpr", 'e', "RATE", TAKES_FILTER, "ceiling of false positives: 0.01, 1%", NULL, AT(fpr)},
     {"set", 'S', "KNOB=VALUE", TAKES_FILTER | TAKES_SKETCH, "any other knob; may be repeated", .read = read_set},

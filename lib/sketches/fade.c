@@ -131,6 +131,8 @@ uint64_t fade_tell(const weir_sketch *s, uint64_t units)
 
 struct weir_estimate fade_tell_estimate(const weir_sketch *s, struct weir_estimate units)
 {
+    if (units.error == WEIR_NO_BOUND)
+        return units;
     uint64_t count = fade_tell(s, units.count), least = (units.count - units.error) / s->weight;
 
     return (struct weir_estimate){count, count - least};

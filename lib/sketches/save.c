@@ -2,6 +2,7 @@
  *
  *   count-min = config total [fade] counters
  *   top       = config total [fade] floor too-long n (count error size key)*
+ *   heavykeeper = config total arrivals, keys as top has them, buckets
  *   fade      = clock origin base begun, where counts fade
  *
  * Loading is total, as in snapshot.c: checksum, then configuration by the same

@@ -8,7 +8,8 @@
 #include "base/memory.h"
 #include "fade.h"
 
-static const struct sketch_ops *const sketches[] = {&sketch_count_min, &sketch_top};
+static const struct sketch_ops *const sketches[] = {&sketch_count_min, &sketch_top,
+                                                    &sketch_heavykeeper};
 
 #define SKETCHES (sizeof sketches / sizeof *sketches)
 
@@ -43,6 +44,11 @@ static const struct knob_row rows[SKETCH_KNOBS] = {
         "keys that are kept at once"}, .kind = A_COUNT, AT(keys), .min = 1, .max = 100000000},
     [SKETCH_DEPTH] = {{"depth", "a whole number from 1 to 16",
         "rows, of one hash function each"}, .kind = A_COUNT, AT(depth), .min = 1, .max = DEPTH_MAX},
+    [SKETCH_WIDTH] = {{"width", "a count from 1 to 1T, instead of memory=",
+        "buckets in a row"}, .kind = A_COUNT, AT(width), .min = 1, .max = 1000000000000},
+    [SKETCH_DECAY] = {{"decay", "a rate above 0, up to 0.99: 0.9",
+        "chance to lose a count of 1 to another key; decay^c for a count of c"}, .kind = A_SHARE,
+        AT(decay), .min = 1, .max = 990000000},
     [SKETCH_COUNTER] = {{"counter", "32 or 64",
         "bits per counter, which stops at its top"}, .kind = A_WORD, AT(counter), .words = counters},
     [SKETCH_UPDATE] = {{"update", "plain or conservative",
@@ -79,7 +85,7 @@ bool sketch_config_read(const char *sentence, struct sketch_config *c, struct we
         i++;
     if (i == SKETCHES) {
         error_say(error, WEIR_BAD_CONFIG, "there is no sketch '", quote(name).text,
-                  "'; there are count-min, top", NULL);
+                  "'; there are count-min, top, heavykeeper", NULL);
         return false;
     }
     *c = (struct sketch_config){.ops = sketches[i], .memory = sketches[i]->memory};
@@ -87,12 +93,13 @@ bool sketch_config_read(const char *sentence, struct sketch_config *c, struct we
     return knobs_read(&knobs, at, c, &c->given, error);
 }
 
-/* What error= and confidence= asked for is in the others. */
+/* What error=, confidence= and width= asked for is in the others. */
 static bool is_kept(const struct sketch_config *c, int knob)
 {
     if (knob == SKETCH_HALF_LIFE && c->half_life.length == 0)
         return false;
-    return (c->ops->knobs & HAS_KNOB(knob)) && knob != SKETCH_ERROR && knob != SKETCH_CONFIDENCE;
+    return (c->ops->knobs & HAS_KNOB(knob)) && knob != SKETCH_ERROR && knob != SKETCH_CONFIDENCE &&
+           knob != SKETCH_WIDTH;
 }
 
 size_t sketch_config_write(const struct sketch_config *c, char *buffer, size_t size)
@@ -180,6 +187,7 @@ void sketch_copy(weir_sketch *to, const weir_sketch *from)
     to->total = from->total;
     to->weight = from->weight;
     to->fade = from->fade;
+    to->arrivals = from->arrivals;
     to->summary = from->summary;
     memcpy(to->data, from->data, from->size);
 }
@@ -187,6 +195,7 @@ void sketch_copy(weir_sketch *to, const weir_sketch *from)
 void weir_sketch_clear(weir_sketch *s)
 {
     s->total = 0;
+    s->arrivals = 0;
     s->summary = (struct summary){0};
     memset(s->data, 0, s->size);
     s->ops->lay(s);
@@ -289,6 +298,8 @@ enum weir_status weir_sketch_merge(weir_sketch *into, const weir_sketch *from,
 {
     char a[CONFIG_SIZE], b[CONFIG_SIZE];
 
+    if (!into->ops->merge)
+        return unsupported(into, into->ops->unmergeable, error);
     sketch_config_write(&into->config, a, sizeof a);
     sketch_config_write(&from->config, b, sizeof b);
     if (strcmp(a, b) != 0)
@@ -306,7 +317,7 @@ struct weir_sketch_stats weir_sketch_stats(const weir_sketch *s)
 
     s->ops->stats(s, &out);
     out.total = fade_tell(s, out.total);
-    out.error = fade_tell(s, out.error);
+    out.error = out.error == WEIR_NO_BOUND ? out.error : fade_tell(s, out.error);
     out.too_long = fade_tell(s, out.too_long);
     return out;
 }

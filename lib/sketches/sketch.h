@@ -19,6 +19,8 @@ enum sketch_knob {
     SKETCH_MEMORY,
     SKETCH_KEYS,
     SKETCH_DEPTH,
+    SKETCH_WIDTH,
+    SKETCH_DECAY,
     SKETCH_COUNTER,
     SKETCH_UPDATE,
     SKETCH_LAYOUT,
@@ -51,7 +53,8 @@ struct sketch_config {
     uint32_t given;  /* HAS_KNOB of those the sentence named */
     uint64_t memory; /* bits */
     uint64_t keys;
-    uint64_t depth;
+    uint64_t depth, width;
+    uint64_t decay; /* billionths */
     uint64_t counter, update, layout;
     double error, confidence;
     struct half_life half_life;
@@ -88,7 +91,11 @@ struct weir_sketch {
     uint64_t total;  /* added, in units: */
     uint64_t weight; /* units that a record of now adds; 1 where counts do not fade */
     struct fade fade;
-    uint64_t width; /* counters per row */
+    uint64_t width; /* counters or buckets per row */
+
+    struct bucket *buckets;
+    uint64_t arrivals; /* of heavykeeper: chance depends on them */
+    uint64_t decay;    /* as a fraction of 2^64 */
 
     struct summary summary;
     struct entry *entries;
@@ -114,6 +121,7 @@ struct sketch_ops {
     struct weir_estimate (*ask)(const weir_sketch *s, struct weir_bytes key);
     void (*stats)(const weir_sketch *s, struct weir_sketch_stats *out);
     enum weir_status (*merge)(weir_sketch *into, const weir_sketch *from);
+    const char *unmergeable; /* why, where there is no merge */
     uint64_t (*state_size)(const weir_sketch *s);
     enum weir_status (*put)(const weir_sketch *s, struct part_writer *out);
     bool (*get)(weir_sketch *s, struct part_reader *in); /* false: it cannot be */
@@ -128,7 +136,7 @@ struct sketch_ops {
     bool (*take)(weir_sketch *s, struct weir_bytes key, uint64_t amount);
 };
 
-extern const struct sketch_ops sketch_count_min, sketch_top;
+extern const struct sketch_ops sketch_count_min, sketch_top, sketch_heavykeeper;
 
 /* From a configuration that is complete; NULL if memory is short. */
 weir_sketch *sketch_make(const struct sketch_config *c, uint64_t bytes);

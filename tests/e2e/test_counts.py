@@ -144,6 +144,25 @@ def test_counts_fade_by_time_also_between_runs(here):
     assert 100000 * 2 ** (-longest / 0.5) <= count <= 25300
 
 
+def test_heavykeeper_lists_keys_without_claiming_bounds(here):
+    keys = stream()
+    exact = collections.Counter(keys)
+    options = ["-a", "heavykeeper", "-m", "8K", "-S", "keys=20", "--seed", "1", "--state", "s"]
+    result = run("top", *options, input=text_of(keys))
+    rows = [line.split("\t") for line in result.lines]
+    assert len(rows) == 20 and all(r[2] == "-" for r in rows)
+    assert len({r[0] for r in rows} & {k for k, _ in exact.most_common(20)}) >= 18
+    assert all(0.9 * exact[r[0]] <= int(r[1]) <= exact[r[0]] for r in rows[:10])
+    assert "without a bound" in result.err
+    assert run("top", "-q", "--state", "s", input="").lines == result.lines  # the state knows which
+    assert "50 are asked for, but no more than 20" in run("top", "-n", "50", "--state", "s", input="").err
+    assert json.loads(run("info", "--json", "s").out)["error"] is None
+    assert "without a bound" in run("info", "s").out.decode()
+    refused("merge", "-o", "m", "s", "s", saying="heavykeeper cannot be merged")
+    refused("top", "-a", "bloom", saying="no sketch 'bloom'")
+    refused("top", "-a", "top", "--state", "s", saying="another sketch")
+
+
 def test_what_does_not_go_is_refused(here):
     (here / "a").write_text("x\n")
     refused("count", "a", saying="--query")
