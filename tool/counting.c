@@ -16,6 +16,7 @@ struct counting {
     const struct options *options;
     weir_sketch *sketch;
     void (*look)(void *context);
+    void (*visit)(void *context, const struct weir_bytes *keys, size_t n);
     void *context;
     struct weir_bytes key[HELD];
     uint64_t amount[HELD];
@@ -99,9 +100,19 @@ weir_sketch *counting_open(const struct options *o, const char *const kinds[])
 
 /* ---- records into it ---- */
 
+/* Counted, or only shown to a visitor. */
+static void give(struct counting *c, const struct weir_bytes *keys, const uint64_t *amounts,
+                 size_t n)
+{
+    if (c->visit)
+        c->visit(c->context, keys, n);
+    else
+        weir_sketch_add_many(c->sketch, keys, amounts, n);
+}
+
 static void drain(struct counting *c)
 {
-    weir_sketch_add_many(c->sketch, c->key, c->amount, c->held);
+    give(c, c->key, c->amount, c->held);
     c->held = 0;
 }
 
@@ -150,9 +161,10 @@ static void take(void *context, struct batch *b)
     struct counting *c = context;
     const struct options *o = c->options;
 
-    weir_sketch_advance(c->sketch, b->read_at);
+    if (c->sketch)
+        weir_sketch_advance(c->sketch, b->read_at);
     if (!b->bads && !o->ngrams && !o->weight) {
-        weir_sketch_add_many(c->sketch, b->key, NULL, b->n);
+        give(c, b->key, NULL, b->n);
         return;
     }
     for (uint32_t i = 0; i < b->n; i++) {
@@ -176,23 +188,43 @@ static void look(void *context)
     c->look(c->context);
 }
 
-int counting_run(const struct options *o, weir_sketch *s, void (*looks)(void *), void *context)
+/* Through all files, once. */
+static int run(const struct counting *given)
 {
-    struct counting *c = calloc(1, sizeof *c);
+    struct counting *c = malloc(sizeof *c);
+    const struct options *o = given->options;
     int status;
 
     if (!c)
         return fail("memory is short");
-    *c = (struct counting){.options = o, .sketch = s, .look = looks, .context = context};
-    weir_sketch_advance(s, time_of_day());
+    *c = *given;
     status = intake_run(&(struct intake){.options = o,
                                          .files = o->operand,
                                          .count = o->operands,
                                          .take = take,
-                                         .look = looks ? look : NULL,
+                                         .look = c->look ? look : NULL,
                                          .context = c});
     free(c);
+    return status;
+}
+
+int counting_run(const struct options *o, weir_sketch *s, void (*looks)(void *), void *context)
+{
+    struct counting c = {.options = o, .sketch = s, .look = looks, .context = context};
+    int status;
+
+    weir_sketch_advance(s, time_of_day());
+    status = run(&c);
     if (o->state && !store_save_sketch(o->state, s))
         status = EXIT_ERROR;
     return status;
+}
+
+int counting_visit(const struct options *o,
+                   void (*visit)(void *context, const struct weir_bytes *keys, size_t n),
+                   void *context)
+{
+    struct counting c = {.options = o, .visit = visit, .context = context};
+
+    return run(&c);
 }

@@ -16,4 +16,9 @@ weir_sketch *counting_open(const struct options *o, const char *const kinds[]);
  * there is one, is saved after it. The exit status. */
 int counting_run(const struct options *o, weir_sketch *s, void (*look)(void *), void *context);
 
+/* Go through the same keys again, without counting. */
+int counting_visit(const struct options *o,
+                   void (*visit)(void *context, const struct weir_bytes *keys, size_t n),
+                   void *context);
+
 #endif

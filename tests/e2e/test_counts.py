@@ -68,6 +68,21 @@ def test_count_tells_counts_that_are_never_too_low(here):
     assert bound == -(-2.718281828459045 * 50000 // 4096)
 
 
+def test_count_lists_every_key_of_a_file_once(here):
+    keys = stream(20000, 3000)
+    exact = collections.Counter(keys)
+    (here / "log").write_text(text_of(keys[:9000]))
+    (here / "log2").write_text(text_of(keys[9000:]))
+    result = run("count", "-m", "1M", "--seed", "1", "log", "log2")
+    assert result.lines == [f"{k}\t{c}" for k, c in exact.items()]  # in order of first sight
+    assert "20000 counted" in result.err and "missing" not in result.err
+    small = run("count", "-m", "512", "--seed", "1", "log")
+    assert len(small.lines) < len(set(keys[:9000])) and "may be missing" in small.err
+    (here / "words").write_text("to be or not to be\n")
+    assert run("count", "-q", "--ngrams", "2", "words").lines == [
+        "to be\t2", "be or\t1", "or not\t1", "not to\t1"]
+
+
 def test_weights_fields_and_formats(here):
     rows = "name,bytes\nann,500\nbob,7\nann,20\n"
     assert table(run("top", "-q", "--csv", "-k", "name", "-w", "bytes", input=rows)) == [
@@ -165,7 +180,8 @@ def test_heavykeeper_lists_keys_without_claiming_bounds(here):
 
 def test_what_does_not_go_is_refused(here):
     (here / "a").write_text("x\n")
-    refused("count", "a", saying="--query")
+    refused("count", input="x\n", saying=["reads files twice", "--query", "weir top"])
+    refused("count", "a", "-", saying="reads files twice")
     refused("top", "-S", "half-life=soon", "a", saying="half-life=soon does not fit")
     refused("top", "--resume", "a", saying="no use for --resume")
     refused("top", "-n", "5", "--share", "1%", "a", saying="--share")

@@ -75,7 +75,7 @@ WRONG = [
     (["gen", "uniform:n"], "name=value"),
     (["gen", "uniform:alpha=2"], "with zipf"),
     (["gen", "uniform:bias=direct"], "bias= needs zipf"),
-    (["list", "none"], "there is no filter 'none'"),
+    (["list", "none"], "there is no filter or sketch 'none'"),
 ]
 
 
