@@ -2,6 +2,7 @@
  *
  *     make-golden FOLDER [NAME] */
 #include "golden.h"
+#include "screened.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,7 @@ static bool to_file(void *context, const void *data, size_t size)
 
 static FILE *open_file(const char *folder, const char *name)
 {
-    char path[SENTENCE];
+    char path[2 * SENTENCE];
 
     snprintf(path, sizeof path, "%s/%s.weir", folder, name);
     FILE *file = fopen(path, "wb");
@@ -53,6 +54,25 @@ static bool make_sketch(const char *folder, const struct golden_sketch *g)
     return ok;
 }
 
+static bool make_screen(const char *folder, const char *name)
+{
+    char file_name[SENTENCE], note[GOLDEN_NOTE];
+    weir_screen *w = golden_screen(name);
+
+    snprintf(file_name, sizeof file_name, "screen-%s", name);
+    FILE *file = open_file(folder, file_name);
+    golden_screen_note(w, note, sizeof note);
+    bool ok = file && finish(file, weir_screen_write(w, to_file, file) == WEIR_OK, note);
+    weir_screen_close(w);
+    return ok;
+}
+
+/* screen-NAME */
+static bool is_screen(const char *file, const char *name)
+{
+    return strncmp(file, "screen-", 7) == 0 && strcmp(file + 7, name) == 0;
+}
+
 int main(int argc, char **argv)
 {
     bool ok = argc == 2 || argc == 3;
@@ -63,5 +83,8 @@ int main(int argc, char **argv)
     for (size_t i = 0; ok && golden_sketch(i); i++)
         if (argc == 2 || strcmp(argv[2], golden_sketch(i)->name) == 0)
             ok = make_sketch(argv[1], golden_sketch(i));
+    for (size_t i = 0; ok && weir_screen_about(i); i++)
+        if (argc == 2 || is_screen(argv[2], weir_screen_about(i)->name))
+            ok = make_screen(argv[1], weir_screen_about(i)->name);
     return !ok;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "claim.h"
 #include "progress.h"
 #include "say.h"
 #include "shards.h"
@@ -93,6 +94,8 @@ weir_sketch *counting_open(const struct options *o, const char *const kinds[])
         fail("'weir %s' has no sketch '%s'; 'weir list' shows them", o->command, o->algorithm);
         return NULL;
     }
+    if (o->state && !claim(o->state))
+        return NULL;
     if (o->state && access(o->state, F_OK) == 0)
         return open_state(o, kinds);
     return open_asked(o, kinds[0], NULL);
