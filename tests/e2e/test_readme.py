@@ -51,6 +51,7 @@ PRINTS = [
     None,
     None,
     None,
+    None,
 ]
 
 
