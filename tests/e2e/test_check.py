@@ -144,6 +144,14 @@ def test_a_key_that_comes_twice_in_a_batch_is_sent_once(keys):
     assert told["store"] == {**told["store"], "calls": 1, "keys": 2}
 
 
+def test_a_store_made_slow_answers_the_same_or_not_at_all(keys):
+    url = "keys:keys?latency=1ms&batch=100"
+    result, told = stats(url, "--screen", "none")
+    assert result.lines == FOUND and told["store"]["seconds"] >= 0.05  # 5000 keys, a hundred per millisecond
+    refused("check", "--oracle", url, "--screen", "none", "--timeout", "2ms", "--retries", "0", input=TEXT,
+            saying="no answer within 0.002 s")
+
+
 def test_knobs_of_the_screen(keys):
     _, told = stats("keys:keys", "--screen", "dabf", "--window", "1k", "--theta", "1/9", "-m", "1000bit")
     assert "window=1000" in told["screen"]["config"] and "theta=1/9" in told["screen"]["config"]
@@ -407,6 +415,7 @@ def test_filter_confirms_in_a_store(locked, here):
     ("keys:nothing", "cannot search nothing: No such file"),
     ("keys:.", "Is a directory"),
     ("keys:keys?latency=soon", "latency takes a time"),
+    ("keys:keys?batch=0", "batch a number"),
     ("keys:keys?list=maybe", "list takes yes or no"),
     ("nothing", "cannot search nothing"),
     ("redis://me:secret@host", "form is redis://"),
