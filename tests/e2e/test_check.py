@@ -9,7 +9,7 @@ import time
 import pytest
 
 from conftest import WEIR, refused, run
-from test_live import read_within
+from test_live import on_terminal, read_within, slow_feed
 
 MEMBERS = [f"key{i}" for i in range(0, 6000, 3)]
 STREAM = [f"key{i % 5000}" for i in range(9000)]
@@ -202,6 +202,11 @@ def test_a_wait_ends_with_its_time_or_a_signal(keys):
     time.sleep(0.3)
     process.send_signal(signal.SIGTERM)
     assert process.communicate(timeout=20)[0] == b"key0\n" and process.returncode == -signal.SIGTERM
+
+
+def test_the_bar_tells_of_members(keys):
+    seen = on_terminal(["check", "--oracle", "keys:keys?list=no&latency=50ms"], feed=slow_feed)
+    assert "% members" in seen and "screen" in seen and "% full" in seen
 
 
 # ---- a state ----

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from conftest import refused, run
-from servers import Mute, Postgres, Redis
+from servers import Mute, Postgres, Redis, Rude, children
 from test_check import FOUND, MEMBERS, SET, STREAM, TEXT, check, feed, live, stats
 from test_live import read_within
 
@@ -296,12 +296,23 @@ def test_a_server_that_never_answers(mute, scheme):
     assert "secret" not in result.err
 
 
+@pytest.mark.parametrize("scheme", ["postgres", "redis"])
+def test_a_server_that_hangs_up(scheme):
+    server = Rude()
+    try:
+        place = "/t" if scheme == "redis" else "/postgres?table=t&column=k"
+        for _ in range(5):
+            refused("check", "--oracle", f"{scheme}://:secret@127.0.0.1:{server.port}{place}", "--retries", "1",
+                    input="a\n", saying="tried 2 times")
+    finally:
+        server.close()
+
+
 def test_a_server_that_stops_answering(store):
     process = live("--oracle", store.url(), "--timeout", "300ms", "--retries", "0", "--screen", "none", "--on-oracle-error",
                    "drop", "--stats", "json")
     feed(process, b"key0\n", b"key0\n")
-    import servers
-    asleep = [store.process.pid, *servers.children(store.process.pid)]
+    asleep = [store.process.pid, *children(store.process.pid)]
     for pid in asleep:
         os.kill(pid, signal.SIGSTOP)
     try:
