@@ -217,6 +217,31 @@ static void kept_verdicts_are_confirmed_once(void **state)
     counted_free(c);
 }
 
+/* A filter that is full lets everything through: what is left are the verdicts. */
+static void with_a_full_filter_strict_is_weir(void **state)
+{
+    struct counted c = counted_of(DRAWS, 3000, 1.1, 5);
+    struct store of_strict = store_of(&c), of_weir = store_of(&c);
+    weir_screen *a = open_screen("strict memory=136 verdicts=128 k=1 seed=1", &of_strict);
+    weir_screen *b = open_screen("weir memory=128 width=32 seed=1", &of_weir);
+    uint8_t *answers = calloc(DRAWS, 1);
+
+    (void)state;
+    assert_true(weir_screen_stats(a).fill == 1);
+    for (size_t i = 0; i < DRAWS; i++) {
+        screen_draws(a, &of_strict, i, i + 1, 1, answers);
+        screen_draws(b, &of_weir, i, i + 1, 1, answers);
+        assert_int_equal(of_strict.asked, of_weir.asked);
+    }
+    assert_true(of_weir.asked < DRAWS * 3 / 4);
+    free(answers);
+    weir_screen_close(a);
+    weir_screen_close(b);
+    store_free(&of_strict);
+    store_free(&of_weir);
+    counted_free(c);
+}
+
 static void a_batch_without_need_of_the_store_does_not_call_it(void **state)
 {
     struct counted c = counted_of(1000, 20, 0.8, 5);
@@ -299,6 +324,7 @@ int main(void)
         cmocka_unit_test(strict_and_none_never_err),
         cmocka_unit_test(strict_asks_for_what_1bf_calls_members),
         cmocka_unit_test(kept_verdicts_are_confirmed_once),
+        cmocka_unit_test(with_a_full_filter_strict_is_weir),
         cmocka_unit_test(a_batch_without_need_of_the_store_does_not_call_it),
         cmocka_unit_test(the_window_of_dabf_is_two_pairs_flushed_in_turn),
     };

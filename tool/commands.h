@@ -18,12 +18,13 @@ enum {
     TAKES_FILE = 512,   /* a filter file to write */
     TAKES_TRUTH = 1024, /* weir eval's own */
     TAKES_IMPORTANCE = 2048,
-    TAKES_SKETCH = 4096, /* what is counted, and in which sketch */
-    TAKES_QUERY = 8192,  /* weir count's own */
-    TAKES_TOP = 16384,   /* weir top's own */
-    TAKES_DEDUP = 32768, /* weir dedup's own */
-    TAKES_CHECK = 65536, /* weir check's own */
-    TAKES_STORE = 131072 /* how to deal with a store */
+    TAKES_SKETCH = 4096,  /* what is counted, and in which sketch */
+    TAKES_QUERY = 8192,   /* weir count's own */
+    TAKES_TOP = 16384,    /* weir top's own */
+    TAKES_DEDUP = 32768,  /* weir dedup's own */
+    TAKES_CHECK = 65536,  /* weir check's own */
+    TAKES_STORE = 131072, /* how to deal with a store */
+    TAKES_PLAN = 262144   /* weir plan's own */
 };
 
 struct command {
@@ -51,6 +52,7 @@ int cmd_merge(const struct options *o);
 int cmd_eval(const struct options *o);
 int cmd_count(const struct options *o);
 int cmd_top(const struct options *o);
+int cmd_plan(const struct options *o);
 int cmd_gen(const struct options *o);
 int cmd_list(const struct options *o);
 int cmd_help(const struct options *o);

@@ -33,6 +33,10 @@
     "  weir eval -a weir,bloom,sbf -m 1M,16M access.log       which errs how often on this log\n"  \
     "  weir eval --synthetic uniform:n=1M,distinct=60% -m 1M  all filters on a stream of 'weir "   \
     "gen'\n"
+#define PLAN_MORE                                                                                  \
+    "  weir plan -m 64M --stream uniform:n=100M,distinct=60%   which filter for this stream\n"     \
+    "  weir plan --stream zipf:n=10M,fresh=10% -e 1% --fnr 5%  how much memory it needs\n"         \
+    "  weir plan -m 1M -a rlbsbf -S k=2 --stream endless       what to expect of one filter\n"
 #define GEN_MORE                                                                                   \
     "  weir gen uniform:n=1M,distinct=60%                   every key as likely\n"                 \
     "  weir gen zipf:n=1M,universe=100k,alpha=1.1,seed=7    few keys come often\n\n"               \
@@ -64,6 +68,8 @@ static const struct command commands[] = {
     {"eval", "[OPTIONS] [FILE...|--synthetic SPEC]", "Measure the errors of filters on a stream",
      TAKES_FILTER | TAKES_RECORDS | TAKES_IMPORTANCE | TAKES_STATS | TAKES_QUIET | TAKES_TRUTH,
      cmd_eval, EVAL_MORE},
+    {"plan", "[OPTIONS] [--stream SPEC]", "Say what theory expects of filters on a stream",
+     TAKES_FILTER | TAKES_PLAN | TAKES_QUIET, cmd_plan, PLAN_MORE},
     {"gen", "SPEC", "Print a stream to try things on", 0, cmd_gen, GEN_MORE},
     {"list", "[NAME]", "List the filters and their knobs", 0, cmd_list, NULL},
     {"help", "[COMMAND]", "Tell how to use a command", 0, cmd_help, NULL},
@@ -96,6 +102,7 @@ static const char *synonym(const char *name)
         {"remove", "forget"},     {"delete", "forget"},   {"union", "merge"},
         {"generate", "gen"},      {"stats", "info"},      {"measure", "eval"},
         {"evaluate", "eval"},     {"bench", "eval"},      {"show", "info"},
+        {"predict", "plan"},      {"choose", "plan"},     {"size", "plan"},
         {"filters", "list"},      {"algorithms", "list"}, {"frequency", "count"},
         {"heavy", "top"},
     };

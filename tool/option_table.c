@@ -1,6 +1,7 @@
 /* option_table.c - see option_table.h. */
 #include "option_table.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "commands.h"
@@ -191,6 +192,23 @@ static bool read_table(struct options *o, const char *value)
     return fits;
 }
 
+static bool read_fnr(struct options *o, const char *value)
+{
+    return read_rate(value, &o->fnr) && o->fnr > 0;
+}
+
+static bool read_cost(struct options *o, const char *value)
+{
+    char fp[32];
+    const char *colon = strchr(value, ':');
+
+    if (!colon || (size_t)(colon - value) >= sizeof fp)
+        return false;
+    snprintf(fp, sizeof fp, "%.*s", (int)(colon - value), value);
+    return read_real(fp, &o->cost[0]) && read_real(colon + 1, &o->cost[1]) &&
+           o->cost[0] + o->cost[1] > 0;
+}
+
 static bool read_curve(struct options *o, const char *value)
 {
     return read_number(value, &o->curve, 10000);
@@ -266,7 +284,10 @@ const struct option_row option_rows[] = {
     {"resume", 0, NULL, TAKES_STATE, "go on in the input files where the state stopped", NULL, AT(resume)},
     {"synthetic", 0, "SPEC", TAKES_TRUTH, "a stream of 'weir gen' instead of files", NULL, AT(synthetic)},
     {"truth-memory", 0, "SIZE", TAKES_TRUTH, "most that exact truth may take (4G)", .read = read_truth_memory},
-    {"format", 0, "table|tsv|json", TAKES_TRUTH, "how to print (table)", .read = read_table},
+    {"stream", 0, "SPEC", TAKES_PLAN, "the stream, as for 'weir gen'; or endless (default)", NULL, AT(stream)},
+    {"fnr", 0, "RATE", TAKES_PLAN, "ceiling of false negatives: 0.05, 5%", .read = read_fnr, .fits = "a rate above 0: 0.05 or 5%"},
+    {"cost", 0, "FP:FN", TAKES_PLAN, "what a false positive and a false negative cost (1:1)", .read = read_cost, .fits = "two numbers, such as 1:10"},
+    {"format", 0, "table|tsv|json", TAKES_TRUTH | TAKES_PLAN, "how to print (table)", .read = read_table},
     {"by-importance", 0, NULL, TAKES_TRUTH, "a row per filter and importance, or tenth of it", NULL, AT(by_importance)},
     {"curve", 0, "N", TAKES_TRUTH, "N rows per filter, over the stream", .read = read_curve, .fits = "a number from 1 to 10000"},
     {"permutations", 0, "N", TAKES_TRUTH, "average over N shuffled orders of the stream", .read = read_permutations, .fits = "a number from 1 to 10000"},

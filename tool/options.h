@@ -73,6 +73,9 @@ struct options {
     const char *synthetic; /* a stream instead of files */
     uint64_t truth_memory;
     enum table_style table;
+    const char *stream; /* the same for weir plan */
+    double fnr;         /* ceiling; 0 if not given */
+    double cost[2];     /* of a false positive and a false negative; 0 if not given */
     bool by_importance;
     uint32_t curve, permutations; /* 0 if not given */
 
