@@ -220,7 +220,11 @@ static enum outcome learn_type(struct oracle *o)
     PQclear(result);
     p->binary = type == BYTEA;
     p->cast = type != BYTEA && type != TEXT && type != VARCHAR;
-    snprintf(p->key, sizeof p->key, "%.2000s%s", plain, p->cast ? "::text" : "");
+    /* the text of an inet has a mask that nobody writes, /32 */
+    snprintf(p->key, sizeof p->key, "%s%.2000s%s", type == INET ? "abbrev(" : "", plain,
+             type == INET ? ")"
+             : p->cast    ? "::text"
+                          : "");
     return STORE_OK;
 }
 

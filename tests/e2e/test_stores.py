@@ -118,6 +118,14 @@ def test_postgres_columns_of_other_types_are_their_text(postgres):
             assert check(postgres.url(table), "--screen", screen, input="7\n007\nx\n80\n80 \n").lines == ["7", "80"]
 
 
+def test_postgres_addresses_are_as_people_write_them(postgres):
+    postgres.sql("CREATE TABLE nets (k inet PRIMARY KEY); INSERT INTO nets VALUES ('1.2.3.4'), ('10.0.0.0/8'), ('::1')")
+    for screen in "none", "auto":
+        assert check(postgres.url("nets"), "--screen", screen,
+                     input="1.2.3.4\n1.2.3.4/32\n10.0.0.0/8\n10.0.0.1\n::1\n0::1\n").lines == [
+                         "1.2.3.4", "10.0.0.0/8", "::1"]
+
+
 def test_postgres_keys_are_bytes_whatever_the_collation(postgres):
     postgres.sql("CREATE COLLATION ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false);"
                  "CREATE TABLE names (k text COLLATE ci); INSERT INTO names VALUES ('Anna'), ('anna'), ('BEN')")
