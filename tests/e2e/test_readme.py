@@ -52,6 +52,7 @@ PRINTS = [
     "listed\n",
     None,
     None,
+    None,
 ]
 
 
