@@ -4,10 +4,11 @@
  * takes no memory; of any other a table is made, 16 bytes per key. Either way
  * the file must not change while it is in use.
  *
- * latency=1ms makes every call take as long as if a server were asked. */
+ * latency=1ms makes every call take as long as if a server were asked, and batch=50
+ * makes as many calls of a batch as if it took 50 keys at a time. */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ struct keyfile {
     char end; /* of a key */
     bool ready, sorted;
     double latency;
+    unsigned long batch; /* keys of one call */
     struct key_index index;
 };
 
@@ -103,10 +105,13 @@ static enum outcome answer(struct oracle *o, const struct weir_bytes *keys, size
 {
     const struct keyfile *f = o->own;
 
-    sleep_for(f->latency);
     for (size_t i = 0; i < n; i++) {
+        if (f->latency > 0 && i % f->batch == 0) {
+            sleep_for(f->latency);
+            if (oracle_late(o))
+                return STORE_AGAIN;
+        }
         bool member = f->sorted ? search(f, keys[i]) : index_find(&f->index, keys[i], NULL);
-
         answers[i] = member ? WEIR_MEMBER : WEIR_OTHER;
     }
     return STORE_OK;
@@ -152,6 +157,14 @@ static bool read_latency(const char *text, double *seconds)
     return strcmp(unit, "s") == 0 || strcmp(unit, "ms") == 0 || strcmp(unit, "us") == 0;
 }
 
+static bool read_batch(const char *text, unsigned long *keys)
+{
+    char *end = NULL;
+
+    *keys = text ? strtoul(text, &end, 10) : ULONG_MAX;
+    return !text || (*text >= '1' && *text <= '9' && !*end);
+}
+
 static bool open_file(struct oracle *o)
 {
     struct keyfile *f = o->own = calloc(1, sizeof *f);
@@ -159,8 +172,10 @@ static bool open_file(struct oracle *o)
     if (!f || !(f->path = url_decode(o->url.place, strlen(o->url.place))))
         return oracle_fail(o, STORE_REFUSED, "its file has no name that could be read") == STORE_OK;
     f->end = o->options.nul ? '\0' : '\n';
-    return read_latency(url_value(&o->url, "latency"), &f->latency) ||
-           oracle_fail(o, STORE_REFUSED, "latency takes a time, such as 1ms") == STORE_OK;
+    return (read_latency(url_value(&o->url, "latency"), &f->latency) &&
+            read_batch(url_value(&o->url, "batch"), &f->batch)) ||
+           oracle_fail(o, STORE_REFUSED, "latency takes a time, such as 1ms, batch a number") ==
+               STORE_OK;
 }
 
 static enum outcome map(struct oracle *o, struct keyfile *f)
@@ -240,7 +255,7 @@ static void close_file(struct oracle *o)
     free(f);
 }
 
-static const char *const parameters[] = {"latency", NULL};
+static const char *const parameters[] = {"latency", "batch", NULL};
 
 const struct store store_keys = {.scheme = "keys",
                                  .form = "keys:FILE",

@@ -165,6 +165,12 @@ static bool quote(PGconn *c, const char *first, const char *second, char out[SQL
     return n >= 0 && n < SQL_MAX;
 }
 
+/* What a server warns of is nothing to put between the records. */
+static void ignore(void *context, const char *message)
+{
+    (void)context, (void)message;
+}
+
 static enum outcome reach(struct oracle *o)
 {
     struct postgres *p = o->own;
@@ -175,6 +181,7 @@ static enum outcome reach(struct oracle *o)
     p->connection = PQconnectStartParams(names, values, 1);
     if (!p->connection || PQstatus(p->connection) == CONNECTION_BAD)
         return pg_fail(o, STORE_AGAIN);
+    PQsetNoticeProcessor(p->connection, ignore, NULL);
     while (status != PGRES_POLLING_OK && status != PGRES_POLLING_FAILED) {
         if (!oracle_wait(o, PQsocket(p->connection),
                          status == PGRES_POLLING_READING ? POLLIN : POLLOUT))
@@ -213,7 +220,11 @@ static enum outcome learn_type(struct oracle *o)
     PQclear(result);
     p->binary = type == BYTEA;
     p->cast = type != BYTEA && type != TEXT && type != VARCHAR;
-    snprintf(p->key, sizeof p->key, "%.2000s%s", plain, p->cast ? "::text" : "");
+    /* the text of an inet has a mask that nobody writes, /32 */
+    snprintf(p->key, sizeof p->key, "%s%.2000s%s", type == INET ? "abbrev(" : "", plain,
+             type == INET ? ")"
+             : p->cast    ? "::text"
+                          : "");
     return STORE_OK;
 }
 

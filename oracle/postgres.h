@@ -11,7 +11,7 @@
 #define SQL_MAX 2048
 
 /* Types, as they are numbered in every PostgreSQL. */
-enum { BYTEA = 17, TEXT = 25, VARCHAR = 1043, BYTEA_ARRAY = 1001, TEXT_ARRAY = 1009 };
+enum { BYTEA = 17, TEXT = 25, INET = 869, VARCHAR = 1043, BYTEA_ARRAY = 1001, TEXT_ARRAY = 1009 };
 
 struct postgres {
     char *address; /* without our parameters */

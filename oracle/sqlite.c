@@ -6,7 +6,9 @@
  *
  * SQLite finds "007" in a column of numbers that holds 7, and "A" in one that
  * ignores case and holds "a". Here keys are bytes: what it finds is compared
- * again. A key may be there as text or as blob; both are searched for. */
+ * again. A key may be there as text or as blob, which are never equal; since blobs
+ * come last in SQLite's order, the greatest and the least value tell at the price
+ * of two searches which of them a batch is to be searched for as. */
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +23,8 @@ struct sqlite {
     char *path;
     const char *table, *column;
     sqlite3 *db;
-    sqlite3_stmt *find, *count, *all;
+    sqlite3_stmt *find, *kinds, *count, *all;
+    bool has_others, has_blobs; /* what there is beside the other; by kinds */
 };
 
 /* ---- outcomes ---- */
@@ -69,10 +72,11 @@ static bool open_url(struct oracle *o)
                        o->store->form) == STORE_OK;
 }
 
+/* Column and table go into the format in turn, twice. */
 static enum outcome prepare(struct oracle *o, const char *format, sqlite3_stmt **out)
 {
     struct sqlite *s = o->own;
-    char *sql = sqlite3_mprintf(format, s->column, s->table, s->column);
+    char *sql = sqlite3_mprintf(format, s->column, s->table, s->column, s->table);
     int code = sql ? sqlite3_prepare_v3(s->db, sql, -1, SQLITE_PREPARE_PERSISTENT, out, NULL)
                    : SQLITE_NOMEM;
 
@@ -119,7 +123,12 @@ static enum outcome connect(struct oracle *o)
     sqlite3_progress_handler(s->db, LOOK, tick, o);
     outcome = check_names(o);
     if (outcome == STORE_OK)
-        outcome = prepare(o, "SELECT \"%w\" FROM \"%w\" WHERE \"%w\" IN (?1, ?2)", &s->find);
+        outcome = prepare(o, "SELECT \"%w\" FROM \"%w\" WHERE \"%w\" = ?1", &s->find);
+    if (outcome == STORE_OK)
+        outcome = prepare(o,
+                          "SELECT typeof((SELECT min(\"%w\") FROM \"%w\")), "
+                          "typeof((SELECT max(\"%w\") FROM \"%w\"))",
+                          &s->kinds);
     return outcome;
 }
 
@@ -128,10 +137,11 @@ static void disconnect(struct oracle *o)
     struct sqlite *s = o->own;
 
     sqlite3_finalize(s->find);
+    sqlite3_finalize(s->kinds);
     sqlite3_finalize(s->count);
     sqlite3_finalize(s->all);
     sqlite3_close(s->db);
-    s->find = s->count = s->all = NULL;
+    s->find = s->kinds = s->count = s->all = NULL;
     s->db = NULL;
 }
 
@@ -155,20 +165,46 @@ static struct weir_bytes column_bytes(sqlite3_stmt *row)
     return (struct weir_bytes){data ? data : "", (size_t)sqlite3_column_bytes(row, 0)};
 }
 
-static int find_key(struct sqlite *s, struct weir_bytes key, uint8_t *answer)
+static int learn_kinds(struct sqlite *s)
 {
-    bool found = false;
+    int code = sqlite3_step(s->kinds);
+
+    if (code == SQLITE_ROW) {
+        s->has_others = strcmp((const char *)sqlite3_column_text(s->kinds, 0), "blob") != 0;
+        s->has_blobs = strcmp((const char *)sqlite3_column_text(s->kinds, 1), "blob") == 0;
+    }
+    sqlite3_reset(s->kinds);
+    return code == SQLITE_ROW ? SQLITE_OK : code;
+}
+
+/* SQLITE_ROW if the key that is bound is there, SQLITE_DONE if not. */
+static int search(sqlite3_stmt *find, struct weir_bytes key)
+{
     int code;
 
-    sqlite3_bind_text64(s->find, 1, key.size ? key.data : "", key.size, SQLITE_STATIC, SQLITE_UTF8);
-    sqlite3_bind_blob64(s->find, 2, key.size ? key.data : "", key.size, SQLITE_STATIC);
-    while (!found && (code = sqlite3_step(s->find)) == SQLITE_ROW)
-        found = sqlite3_column_type(s->find, 0) != SQLITE_NULL &&
-                index_compare(column_bytes(s->find), key) == 0;
-    sqlite3_reset(s->find);
-    if (!found && code != SQLITE_DONE)
+    while ((code = sqlite3_step(find)) == SQLITE_ROW)
+        if (index_compare(column_bytes(find), key) == 0)
+            break;
+    sqlite3_reset(find);
+    return code;
+}
+
+static int find_key(struct sqlite *s, struct weir_bytes key, uint8_t *answer)
+{
+    const void *data = key.size ? key.data : "";
+    int code = SQLITE_DONE;
+
+    if (s->has_others) {
+        sqlite3_bind_text64(s->find, 1, data, key.size, SQLITE_STATIC, SQLITE_UTF8);
+        code = search(s->find, key);
+    }
+    if (code == SQLITE_DONE && s->has_blobs) {
+        sqlite3_bind_blob64(s->find, 1, data, key.size, SQLITE_STATIC);
+        code = search(s->find, key);
+    }
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
         return code;
-    *answer = found ? WEIR_MEMBER : WEIR_OTHER;
+    *answer = code == SQLITE_ROW ? WEIR_MEMBER : WEIR_OTHER;
     return SQLITE_OK;
 }
 
@@ -179,6 +215,8 @@ static enum outcome answer(struct oracle *o, const struct weir_bytes *keys, size
     enum outcome outcome = STORE_OK;
     int code = sqlite3_exec(s->db, "BEGIN", NULL, NULL, NULL);
 
+    if (code == SQLITE_OK)
+        code = learn_kinds(s);
     for (size_t i = 0; i < n && code == SQLITE_OK; i++)
         code = find_key(s, keys[i], &answers[i]);
     if (code != SQLITE_OK)

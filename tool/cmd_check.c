@@ -196,6 +196,7 @@ int cmd_check(const struct options *o)
     store = consult_open(o, o->oracle);
     if (!store)
         return EXIT_ERROR;
+    told.threads = 2; /* one reads and writes while the other waits for the store */
     told.oracle = oracle_name(store->oracle); /* what may be shown, and saved */
     if (!there || load(&told, &stored)) {
         weir_screen_close(store->screen);

@@ -1,6 +1,7 @@
 /* consult.c - see consult.h. */
 #include "consult.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,7 @@ struct consult *consult_open(const struct options *o, const char *url)
                                      .interrupted = interrupted};
     char why[1024] = "memory is short";
 
+    signal(SIGPIPE, SIG_IGN); /* a store that hangs up; of the output, write.c sees EPIPE */
     if (o->ignore_case)
         fold_open();
     if (c)

@@ -33,6 +33,7 @@ void progress_open(struct progress *p, const struct options *o, uint64_t total)
 {
     *p = (struct progress){.started = now(), .total = total};
     p->bar = !o->quiet && isatty(2);
+    p->store = o->oracle != NULL;
     p->drawn = p->started;
 }
 
@@ -73,13 +74,15 @@ void progress_draw(struct progress *p, const struct tally *t, double fill)
 
     p->drawn = at;
     draw_share(p, t->bytes, seconds, share, sizeof share);
-    n = snprintf(line, sizeof line, "%s  %s records  %s/s  %s/s  %.1f%% seen", share,
+    n = snprintf(line, sizeof line, "%s  %s records  %s/s  %s/s  %.1f%% %s", share,
                  show_count((double)t->records).text,
                  show_count((double)t->records / (seconds + 1e-9)).text,
                  show_bytes((double)t->bytes / (seconds + 1e-9)).text,
-                 t->records ? 100.0 * (double)t->seen / (double)t->records : 0);
+                 t->records ? 100.0 * (double)t->seen / (double)t->records : 0,
+                 p->store ? "members" : "seen");
     if (fill >= 0)
-        n += snprintf(line + n, sizeof line - (size_t)n, "  filter %.1f%% full", fill * 100);
+        n += snprintf(line + n, sizeof line - (size_t)n, "  %s %.1f%% full",
+                      p->store ? "screen" : "filter", fill * 100);
     if (n >= (int)columns())
         n = (int)columns() - 1;
     fprintf(stderr, "\r%.*s\033[K", n, line);

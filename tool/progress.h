@@ -20,6 +20,7 @@ struct tally {
 
 struct progress {
     bool bar;
+    bool store; /* what is seen are members, and a screen fills */
     double started, drawn;
     uint64_t start, total; /* bytes already behind at the start, and of all; 0: not known */
     unsigned width;        /* of what stands on the line now */

@@ -7,6 +7,7 @@ import pwd
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import tempfile
 import threading
@@ -192,3 +193,16 @@ class Mute:
         self.socket.close()
         for taken in self.taken:
             taken.close()
+
+
+class Rude(Mute):
+    """One that hangs up as soon as it is called, so hard that the next word is an error."""
+
+    def take(self):
+        try:
+            while True:
+                called = self.socket.accept()[0]
+                called.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                called.close()
+        except OSError:
+            pass

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from conftest import WEIR, refused, run
-from test_live import read_within
+from test_live import on_terminal, read_within, slow_feed
 
 MEMBERS = [f"key{i}" for i in range(0, 6000, 3)]
 STREAM = [f"key{i % 5000}" for i in range(9000)]
@@ -144,6 +144,14 @@ def test_a_key_that_comes_twice_in_a_batch_is_sent_once(keys):
     assert told["store"] == {**told["store"], "calls": 1, "keys": 2}
 
 
+def test_a_store_made_slow_answers_the_same_or_not_at_all(keys):
+    url = "keys:keys?latency=1ms&batch=100"
+    result, told = stats(url, "--screen", "none")
+    assert result.lines == FOUND and told["store"]["seconds"] >= 0.05  # 5000 keys, a hundred per millisecond
+    refused("check", "--oracle", url, "--screen", "none", "--timeout", "2ms", "--retries", "0", input=TEXT,
+            saying="no answer within 0.002 s")
+
+
 def test_knobs_of_the_screen(keys):
     _, told = stats("keys:keys", "--screen", "dabf", "--window", "1k", "--theta", "1/9", "-m", "1000bit")
     assert "window=1000" in told["screen"]["config"] and "theta=1/9" in told["screen"]["config"]
@@ -194,6 +202,11 @@ def test_a_wait_ends_with_its_time_or_a_signal(keys):
     time.sleep(0.3)
     process.send_signal(signal.SIGTERM)
     assert process.communicate(timeout=20)[0] == b"key0\n" and process.returncode == -signal.SIGTERM
+
+
+def test_the_bar_tells_of_members(keys):
+    seen = on_terminal(["check", "--oracle", "keys:keys?list=no&latency=50ms"], feed=slow_feed)
+    assert "% members" in seen and "screen" in seen and "% full" in seen
 
 
 # ---- a state ----
@@ -407,6 +420,7 @@ def test_filter_confirms_in_a_store(locked, here):
     ("keys:nothing", "cannot search nothing: No such file"),
     ("keys:.", "Is a directory"),
     ("keys:keys?latency=soon", "latency takes a time"),
+    ("keys:keys?batch=0", "batch a number"),
     ("keys:keys?list=maybe", "list takes yes or no"),
     ("nothing", "cannot search nothing"),
     ("redis://me:secret@host", "form is redis://"),

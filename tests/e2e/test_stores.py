@@ -8,7 +8,7 @@ import time
 import pytest
 
 from conftest import refused, run
-from servers import Mute, Postgres, Redis
+from servers import Mute, Postgres, Redis, Rude, children
 from test_check import FOUND, MEMBERS, SET, STREAM, TEXT, check, feed, live, stats
 from test_live import read_within
 
@@ -116,6 +116,14 @@ def test_postgres_columns_of_other_types_are_their_text(postgres):
     for table in "numbers", "padded":
         for screen in "none", "auto":
             assert check(postgres.url(table), "--screen", screen, input="7\n007\nx\n80\n80 \n").lines == ["7", "80"]
+
+
+def test_postgres_addresses_are_as_people_write_them(postgres):
+    postgres.sql("CREATE TABLE nets (k inet PRIMARY KEY); INSERT INTO nets VALUES ('1.2.3.4'), ('10.0.0.0/8'), ('::1')")
+    for screen in "none", "auto":
+        assert check(postgres.url("nets"), "--screen", screen,
+                     input="1.2.3.4\n1.2.3.4/32\n10.0.0.0/8\n10.0.0.1\n::1\n0::1\n").lines == [
+                         "1.2.3.4", "10.0.0.0/8", "::1"]
 
 
 def test_postgres_keys_are_bytes_whatever_the_collation(postgres):
@@ -296,12 +304,23 @@ def test_a_server_that_never_answers(mute, scheme):
     assert "secret" not in result.err
 
 
+@pytest.mark.parametrize("scheme", ["postgres", "redis"])
+def test_a_server_that_hangs_up(scheme):
+    server = Rude()
+    try:
+        place = "/t" if scheme == "redis" else "/postgres?table=t&column=k"
+        for _ in range(5):
+            refused("check", "--oracle", f"{scheme}://:secret@127.0.0.1:{server.port}{place}", "--retries", "1",
+                    input="a\n", saying="tried 2 times")
+    finally:
+        server.close()
+
+
 def test_a_server_that_stops_answering(store):
     process = live("--oracle", store.url(), "--timeout", "300ms", "--retries", "0", "--screen", "none", "--on-oracle-error",
                    "drop", "--stats", "json")
     feed(process, b"key0\n", b"key0\n")
-    import servers
-    asleep = [store.process.pid, *servers.children(store.process.pid)]
+    asleep = [store.process.pid, *children(store.process.pid)]
     for pid in asleep:
         os.kill(pid, signal.SIGSTOP)
     try:
