@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "commands.h"
-#include "grid.h"
+#include "eval.h"
+#include "report.h"
 #include "say.h"
-#include "trial.h"
 
 #define VALUES_MOST 20 /* importances with a row of their own; of more, tenths are shown */
 
@@ -48,7 +48,7 @@ static void add_theory(struct grid *g, const struct trial *t, const struct rival
                            : NAN);
 }
 
-static void list_filters(struct grid *g, const struct trial *t)
+void list_filters(struct grid *g, const struct trial *t)
 {
     static const char *const names[] = {"algorithm",     "settings",
                                         "memory_bytes",  "n",
@@ -163,7 +163,7 @@ static void list_groups(struct grid *g, const struct rival *r, uint32_t orders)
     }
 }
 
-static void list_importances(struct grid *g, const struct trial *t)
+void list_importances(struct grid *g, const struct trial *t)
 {
     static const char *const names[] = {"algorithm", "settings", "memory_bytes", "importance", "n",
                                         "distinct",  "fpr",      "fnr",          NULL};
@@ -205,17 +205,13 @@ static bool check(const struct options *o)
     return true;
 }
 
-int cmd_eval(const struct options *o)
+static int run(const struct options *o)
 {
     struct trial *t = malloc(sizeof *t);
     int status = EXIT_ERROR;
 
     if (!t)
         return fail("memory is short");
-    if (!check(o)) {
-        free(t);
-        return EXIT_ERROR;
-    }
     if (trial_open(t, o) && trial_run(t) && print(t)) {
         trial_report(t);
         status = EXIT_FINE;
@@ -223,4 +219,11 @@ int cmd_eval(const struct options *o)
     trial_close(t);
     free(t);
     return status;
+}
+
+int cmd_eval(const struct options *o)
+{
+    if (!check(o))
+        return EXIT_ERROR;
+    return o->report ? report_run(o) : run(o);
 }

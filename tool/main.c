@@ -143,10 +143,8 @@ static void occupy_streams(void)
 
 int main(int argc, char **argv)
 {
-    struct options o = {.max_record = 64 << 20,
-                        .checkpoint_seconds = 30,
-                        .threads = 1,
-                        .truth_memory = (uint64_t)4 << 30};
+    struct options o = {
+        .max_record = 64 << 20, .checkpoint_seconds = 30, .truth_memory = (uint64_t)4 << 30};
     bool done = false;
     int status;
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "commands.h"
 #include "counting.h"
@@ -16,6 +17,7 @@
 
 #define RECORD_MOST ((uint64_t)1 << 30)
 #define NUMBER_MOST 100000000
+#define THREADS_MOST 16 /* unless told */
 
 struct option_row {
     const char *name;
@@ -239,6 +241,7 @@ static const struct option_row rows[] = {
     {"by-importance", 0, NULL, TAKES_TRUTH, "a row per filter and importance, or tenth of it", NULL, AT(by_importance)},
     {"curve", 0, "N", TAKES_TRUTH, "N rows per filter, over the stream", .read = read_curve, .fits = "a number from 1 to 10000"},
     {"permutations", 0, "N", TAKES_TRUTH, "average over N shuffled orders of the stream", .read = read_permutations, .fits = "a number from 1 to 10000"},
+    {"report", 0, "FILE", TAKES_TRUTH, "write a page: what to choose and why, with charts", NULL, AT(report)},
     {"threads", 'j', "N", TAKES_THREADS | TAKES_TRUTH, "work with N threads, on as many shards (eval: filters)", .read = read_threads, .fits = "a number from 1 to 256"},
     {"shards", 0, "N", TAKES_THREADS, "number of shards, apart from the threads", .read = read_shards, .fits = "a number from 1 to 256"},
     {"stats", 0, "text|json|none", TAKES_STATS, "report to standard error (text on a terminal, else none)", .read = read_stats},
@@ -368,6 +371,15 @@ static int check(const struct options *o)
     return 0;
 }
 
+/* A report measures many filters and tells no times but theirs: it takes all
+ * processors unless told. */
+static uint32_t default_threads(const struct options *o)
+{
+    long online = o->report ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
+
+    return online < 1 ? 1 : online > THREADS_MOST ? THREADS_MOST : (uint32_t)online;
+}
+
 int options_read(struct options *o, int argc, char **argv, bool *done)
 {
     const struct command *c = command_find(o->command);
@@ -388,6 +400,7 @@ int options_read(struct options *o, int argc, char **argv, bool *done)
     }
     o->operand = argv + optind;
     o->operands = argc - optind;
+    o->threads = o->threads ? o->threads : default_threads(o);
     infer(o);
     return status ? status : check(o);
 }

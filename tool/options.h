@@ -62,6 +62,7 @@ struct options {
     enum table_style table;
     bool by_importance;
     uint32_t curve, permutations; /* 0 if not given */
+    const char *report;           /* page to write */
 
     uint32_t threads, shards; /* shards: 0 if not given */
 

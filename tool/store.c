@@ -277,8 +277,10 @@ static bool into_file(void *context, const void *data, size_t size)
     return true;
 }
 
-/* What a file is to hold: a note and filters, or a sketch. */
+/* What a file is to hold: a note and filters, or a sketch, or any text. */
 struct contents {
+    const char *text;
+    size_t size;
     const char *note;
     const struct shards *shards;
     const weir_sketch *sketch;
@@ -305,7 +307,9 @@ static bool write_sketch(struct sink *s, const struct contents *c)
 
 static bool write_parts(struct sink *s, const struct contents *c)
 {
-    bool ok = c->sketch ? write_sketch(s, c) : write_filters(s, c);
+    bool ok = c->text     ? into_file(s, c->text, c->size)
+              : c->sketch ? write_sketch(s, c)
+                          : write_filters(s, c);
 
     if (!ok || !drain(s, s->buffer, s->used))
         return false;
@@ -417,4 +421,9 @@ bool store_save(const char *path, const char *note, const struct shards *shards)
 bool store_save_sketch(const char *path, const weir_sketch *s)
 {
     return replace(path, &(struct contents){.sketch = s});
+}
+
+bool store_save_text(const char *path, const char *text, size_t size)
+{
+    return replace(path, &(struct contents){.text = text, .size = size});
 }

@@ -47,6 +47,9 @@ bool store_has_sketch(const char *path);
 weir_sketch *store_load_sketch(const char *path);
 bool store_save_sketch(const char *path, const weir_sketch *s);
 
+/* Any file. */
+bool store_save_text(const char *path, const char *text, size_t size);
+
 void state_write(const struct state *s, char note[NOTE_MAX]);
 
 /* A hash of the bytes before a position, as text; empty if unreadable. */

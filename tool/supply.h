@@ -24,7 +24,10 @@ struct supply {
     uint64_t left;
     uint64_t *id; /* of a batch, while it is read */
 
-    bool keeping; /* arrivals are being kept, nobody asks for the truth */
+    bool keeping;      /* arrivals are being kept, nobody asks for the truth */
+    uint64_t most;     /* keep at most so many, of all arrivals of some keys; 0: all */
+    uint32_t halvings; /* kept are those of one key in 2^halvings, */
+    bool cut;          /* or those before there were too many */
     struct weir_key *kept;
     uint64_t count, room; /* of kept */
     uint64_t at;          /* next of them */
@@ -51,10 +54,14 @@ uint32_t supply_count(const struct batch *b);
 uint64_t supply_arrivals(const struct supply *s);
 uint64_t supply_total(const struct supply *s);
 
+/* Of those kept, different keys; false if there is no memory to count them. */
+bool supply_distinct(struct supply *s, uint64_t *distinct, char failure[512]);
+
 /* Keep what a batch brought; after the last, shuffle before each order. What is
  * kept and the truth share the limit. */
 bool supply_keep(struct supply *s, const struct batch *b, char failure[512]);
 void supply_kept(struct supply *s);
 void supply_shuffle(struct supply *s);
+void supply_rewind(struct supply *s);
 
 #endif

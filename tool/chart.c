@@ -1,0 +1,234 @@
+/* chart.c - see chart.h. From series to a script for gnuplot. */
+#include "chart.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plotter.h"
+#include "say.h"
+
+#define WIDTH 480
+#define HEIGHT 360
+#define LABEL_GAP 0.053         /* of the height, from label to label; */
+#define LABEL_GAP_SLANTED 0.068 /* where slanted tics take some of it */
+
+struct series *chart_add(struct chart *c, const char *name, int hue)
+{
+    struct series *s = &c->series[c->count < SERIES_MAX - 1 ? c->count++ : SERIES_MAX - 1];
+
+    *s = (struct series){.name = name, .hue = hue};
+    s->shape = hue < HUE_FIRST ? 0 : 4 + (hue - HUE_FIRST) % 11;
+    return s;
+}
+
+void series_point(struct series *s, double x, double y)
+{
+    if (isnan(x) || isnan(y) || s->n == POINTS_MAX)
+        return;
+    s->x[s->n] = x;
+    s->y[s->n++] = y;
+}
+
+/* ---- scales ---- */
+
+static double reach(const struct chart *c, bool of_x)
+{
+    double most = 0;
+
+    for (uint32_t i = 0; i < c->count; i++)
+        for (uint32_t j = 0; j < c->series[i].n; j++)
+            most = fmax(most, of_x ? c->series[i].x[j] : c->series[i].y[j]);
+    return most;
+}
+
+static void fit_axis(struct axis *a, double most)
+{
+    if (a->most > a->least)
+        return;
+    if (a->log)
+        a->most = fmax(most * 1.25, a->least * 10);
+    else
+        a->most = most > 0 ? most * 1.06 : 1;
+}
+
+/* 0 at the beginning of the axis, 1 at its end. */
+static double place(const struct axis *a, double value)
+{
+    value = fmin(fmax(value, a->least), a->most);
+    return a->log ? log(value / a->least) / log(a->most / a->least)
+                  : (value - a->least) / (a->most - a->least);
+}
+
+/* ---- labels at the ends of lines, moved apart ---- */
+
+struct label {
+    const struct series *series;
+    double at;
+};
+
+static int by_place(const void *a, const void *b)
+{
+    double x = ((const struct label *)a)->at, y = ((const struct label *)b)->at;
+
+    return x < y ? -1 : x > y;
+}
+
+static uint32_t place_labels(const struct chart *c, struct label *label)
+{
+    double gap = c->x.slanted ? LABEL_GAP_SLANTED : LABEL_GAP;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < c->count; i++) {
+        const struct series *s = &c->series[i];
+
+        if (s->n > 0 && s->name)
+            label[n++] = (struct label){s, place(&c->y, s->y[s->n - 1])};
+    }
+    qsort(label, n, sizeof *label, by_place);
+    for (uint32_t i = 1; i < n; i++)
+        label[i].at = fmax(label[i].at, label[i - 1].at + gap);
+    for (uint32_t i = n; i-- > 0;)
+        label[i].at = fmin(label[i].at, i + 1 < n ? label[i + 1].at - gap : 1);
+    return n;
+}
+
+static void write_labels(const struct chart *c, FILE *out)
+{
+    struct label label[SERIES_MAX];
+    uint32_t n = place_labels(c, label);
+
+    for (uint32_t i = 0; i < n; i++)
+        fprintf(out, "set label '%s' at graph 1.025, graph %.4f left textcolor rgb '%s'%s\n",
+                label[i].series->name, label[i].at, plotter_hue(label[i].series->hue).text,
+                label[i].series->bold ? " font ',13'" : " font ',12'");
+}
+
+/* ---- the script ---- */
+
+static void write_axis(const struct axis *a, char letter, FILE *out)
+{
+    if (a->label)
+        fprintf(out, "set %clabel '%s'\n", letter, a->label);
+    if (a->log)
+        fprintf(out, "set logscale %c\nset m%ctics 1\nset %ctics %d\n", letter, letter, letter,
+                a->most / a->least > 3e4 ? 100 : 10);
+    fprintf(out, "set %crange [%g:%g]\nset format %c '%s'\n", letter, a->least, a->most, letter,
+            a->counts ? "%.0s%c" : "%g");
+    if (*a->tics)
+        fprintf(out, "set %ctics rotate by %d %s (%s)\n", letter, a->slanted ? -35 : 0,
+                letter == 'x' && a->slanted ? "left" : "", a->tics);
+}
+
+static void write_head(const struct chart *c, FILE *out)
+{
+    const char *text = plotter_hue(HUE_TEXT).text;
+
+    fprintf(out,
+            "set terminal svg size %d,%d font 'sans-serif,13' name '%s'\nset encoding utf8\n"
+            "set border 3 lc rgb '%s'\nset title '%s' textcolor rgb '%s'\n",
+            WIDTH, HEIGHT, c->id, text, c->title, text);
+    fprintf(out, "set tics nomirror out scale 0.5 textcolor rgb '%s'\n", text);
+    fprintf(out, "set grid lt 1 lc rgb '%s' lw 1\n", plotter_hue(HUE_FAINT).text);
+    fprintf(out, "set xlabel textcolor rgb '%s'\nset ylabel textcolor rgb '%s'\n", text, text);
+    write_axis(&c->x, 'x', out);
+    write_axis(&c->y, 'y', out);
+}
+
+static void write_points(const struct series *s, const struct axis *x, const struct axis *y,
+                         uint32_t number, FILE *out)
+{
+    fprintf(out, "$d%u << END\n", number);
+    for (uint32_t j = 0; j < s->n; j++)
+        fprintf(out, "%.8g %.8g\n", fmin(fmax(s->x[j], x->least), x->most),
+                fmin(fmax(s->y[j], y->least), y->most));
+    fprintf(out, "END\n");
+}
+
+static void write_series(const struct series *s, uint32_t number, bool first, FILE *out)
+{
+    fprintf(out, "%s$d%u using 1:2 with %s lc rgb '%s' lw %s dt %s", first ? "plot " : ", \\\n  ",
+            number, s->shape ? "linespoints" : "lines", plotter_hue(s->hue).text,
+            s->bold ? "3" : "1.5", s->dashed ? "'-'" : "1");
+    if (s->shape)
+        fprintf(out, " pt %d ps %s", s->shape, s->bold ? "0.8" : "0.6");
+    if (s->name)
+        fprintf(out, " title '%s'", s->name);
+    else
+        fprintf(out, " notitle");
+}
+
+static void write_lines(const struct chart *c, FILE *out)
+{
+    bool first = true;
+
+    if (c->points)
+        fprintf(out,
+                "set key outside right top vertical Left reverse samplen 1.5 spacing 0.9 maxcols 1 "
+                "font ',12' textcolor rgb "
+                "'%s'\n",
+                plotter_hue(HUE_TEXT).text);
+    else
+        fprintf(out, "unset key\nset rmargin 12\n");
+    if (!c->points)
+        write_labels(c, out);
+    if (c->ring)
+        fprintf(out, "set label '' at %s point pt 6 ps 2.2 lw 2 lc rgb '%s' front\n", c->ring,
+                plotter_hue(HUE_TEXT).text);
+    for (uint32_t i = 0; i < c->count; i++)
+        write_points(&c->series[i], &c->x, &c->y, i, out);
+    for (uint32_t i = 0; i < c->count; i++)
+        if (c->series[i].n > 0) {
+            write_series(&c->series[i], i, first, out);
+            first = false;
+        }
+    fprintf(out, "\n");
+}
+
+static void write_bars(const struct chart *c, FILE *out)
+{
+    fprintf(out, "unset key\nset ytics (");
+    for (uint32_t i = 0; i < c->count; i++)
+        fprintf(out, "%s'%s' %u", i ? ", " : "", c->series[i].name, c->count - i);
+    fprintf(out,
+            ") scale 0\nset yrange [0.4:%.1f]\nset grid noytics\nset style fill solid 0.85 "
+            "noborder\nset rmargin 7\n",
+            c->count + 0.6);
+    for (uint32_t i = 0; i < c->count; i++)
+        fprintf(out, "set label '%.3g' at %g, %u left offset 0.5,0 textcolor rgb '%s'\n",
+                c->series[i].x[0], c->series[i].x[0], c->count - i, plotter_hue(HUE_TEXT).text);
+    for (uint32_t i = 0; i < c->count; i++)
+        fprintf(out,
+                "%s'+' using (0):(%u):(0):(%g):(%g):(%g) every ::0::0 with boxxyerror lc rgb "
+                "'%s' title '%s'",
+                i ? ", \\\n  " : "plot ", c->count - i, c->series[i].x[0], c->count - i - 0.35,
+                c->count - i + 0.35, plotter_hue(c->series[i].hue).text, c->series[i].name);
+    fprintf(out, "\n");
+}
+
+bool chart_draw(struct chart *c, bool first, FILE *page)
+{
+    char *script = NULL;
+    size_t size;
+    FILE *out = open_memstream(&script, &size);
+    bool ok;
+
+    if (!out)
+        return fail("memory is short") == 0;
+    fit_axis(&c->x, reach(c, true));
+    fit_axis(&c->y, reach(c, false));
+    write_head(c, out);
+    if (c->bars)
+        write_bars(c, out);
+    else
+        write_lines(c, out);
+    ok = (fclose(out) == 0 || fail("memory is short") == 0) &&
+         plotter_draw(script, size, c->title, first, page);
+    free(script);
+    return ok;
+}
+
+bool chart_ready(void)
+{
+    return plotter_ready();
+}

@@ -1,0 +1,8 @@
+/* style.h - the head of a report: how it looks, on a screen of any width, light
+ * or dark, and on paper. */
+#ifndef WEIR_STYLE_H
+#define WEIR_STYLE_H
+
+extern const char page_head[];
+
+#endif
