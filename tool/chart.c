@@ -8,10 +8,10 @@
 #include "plotter.h"
 #include "say.h"
 
-#define WIDTH 480
-#define HEIGHT 360
-#define LABEL_GAP 0.053         /* of the height, from label to label; */
-#define LABEL_GAP_SLANTED 0.068 /* where slanted tics take some of it */
+#define WIDTH 420
+#define HEIGHT 330
+#define LABEL_GAP 0.056         /* of the height, from label to label; */
+#define LABEL_GAP_SLANTED 0.073 /* where slanted tics take some of it */
 
 struct series *chart_add(struct chart *c, const char *name, int hue)
 {
@@ -28,6 +28,15 @@ void series_point(struct series *s, double x, double y)
         return;
     s->x[s->n] = x;
     s->y[s->n++] = y;
+}
+
+bool chart_is_empty(const struct chart *c)
+{
+    uint32_t points = 0;
+
+    for (uint32_t i = 0; i < c->count; i++)
+        points += c->series[i].n;
+    return points == 0;
 }
 
 /* ---- scales ---- */

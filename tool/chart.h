@@ -45,6 +45,8 @@ struct chart {
 struct series *chart_add(struct chart *c, const char *name, int hue);
 void series_point(struct series *s, double x, double y); /* not a number: left out */
 
+bool chart_is_empty(const struct chart *c);
+
 /* Append its SVG. The first of a page brings the shapes of points for all. False
  * after a sentence. */
 bool chart_draw(struct chart *c, bool first, FILE *page);

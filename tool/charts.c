@@ -38,11 +38,15 @@ static double floor_of(uint64_t n)
 
 static bool show(struct chart *c, FILE *page, bool *first, const char *caption)
 {
-    bool ok;
+    bool ok = true;
 
     fprintf(page, "<figure id=\"chart-%s\">\n", c->id);
-    ok = chart_draw(c, *first, page);
-    *first = false;
+    if (chart_is_empty(c)) {
+        fprintf(page, "<p>%s: nothing to show, there were no such records.</p>\n", c->title);
+    } else {
+        ok = chart_draw(c, *first, page);
+        *first = false;
+    }
     fprintf(page, "<figcaption>%s</figcaption>\n</figure>\n", caption);
     return ok;
 }
@@ -219,7 +223,7 @@ static bool draw_memory(const struct report *r, FILE *page, bool *first)
 
     c = (struct chart){.id = "memory", .title = "What more memory buys"};
     c.x = (struct axis){.label = "memory, bytes", .log = true};
-    c.y = (struct axis){.label = r->weighed ? "wrong verdicts, %, weighted by importance"
+    c.y = (struct axis){.label = r->weighed ? "wrong verdicts, % by importance"
                                             : "wrong verdicts, % of all records",
                         .log = true,
                         .least = floor_of(s->n[NEW] + s->n[OLD])};
@@ -300,13 +304,14 @@ static bool draw_curve(const struct report *r, FILE *page, bool *first, enum mea
     static const char *const titles[] = {"False positives over the stream",
                                          "False negatives over the stream",
                                          "How full the filters are"};
-    static const char *const labels[] = {"% of the new records since the point before",
-                                         "% of the repeats since the point before",
-                                         "cells in use, %"};
+    static const char *const labels[] = {"false positives, % of new records",
+                                         "false negatives, % of repeats", "cells in use, %"};
     static const char *const captions[] = {
-        "A line that rises at its right end has not come to rest: on a longer stream that filter "
+        "Each point tells of the records since the one before. A line that rises at its right end "
+        "has not come to rest: on a longer stream that filter "
         "errs more.",
-        "What a filter has forgotten shows here. Filters without any stand at zero.",
+        "Each point tells of the records since the one before: what a filter has forgotten by "
+        "then.",
         "A filter that is full without end is one that forgets; a plain Bloom filter that is more "
         "than half full errs ever more often.",
         "Stars at the right are what theory foretells."};

@@ -273,7 +273,6 @@ WRONG = [
     (["--by-importance"], "needs -i FIELD"),
     (["--synthetic", "uniform:n=1k,universe=1G", "--truth-memory", "1M"], "--truth-memory"),
     ([*U, "--permutations", "2", "--truth-memory", "1K"], "--truth-memory"),
-    ([*U, "--report", "x.html"], "no option --report"),
     ([*U, "--emit", "all"], "no use for --emit"),
     ([*U, "--shards", "2"], "no use for --shards"),
     (["nofile"], "cannot open nofile"),
