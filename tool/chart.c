@@ -11,7 +11,8 @@
 #define WIDTH 420
 #define HEIGHT 330
 #define LABEL_GAP 0.056         /* of the height, from label to label; */
-#define LABEL_GAP_SLANTED 0.073 /* where slanted tics take some of it */
+#define LABEL_GAP_SLANTED 0.073 /* where slanted tics take some of it; */
+#define LIST_GAP 0.068          /* in a list */
 
 struct series *chart_add(struct chart *c, const char *name, int hue)
 {
@@ -102,15 +103,35 @@ static uint32_t place_labels(const struct chart *c, struct label *label)
     return n;
 }
 
+/* A list from the top: what it names is not at the right of the lines. */
+static uint32_t list_labels(const struct chart *c, struct label *label)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < c->count; i++)
+        if (c->series[i].n > 0 && c->series[i].name) {
+            label[n] = (struct label){&c->series[i], 1 - n * LIST_GAP};
+            n++;
+        }
+    return n;
+}
+
 static void write_labels(const struct chart *c, FILE *out)
 {
     struct label label[SERIES_MAX];
-    uint32_t n = place_labels(c, label);
+    uint32_t n = c->points ? list_labels(c, label) : place_labels(c, label);
 
-    for (uint32_t i = 0; i < n; i++)
-        fprintf(out, "set label '%s' at graph 1.025, graph %.4f left textcolor rgb '%s'%s\n",
-                label[i].series->name, label[i].at, plotter_hue(label[i].series->hue).text,
-                label[i].series->bold ? " font ',13'" : " font ',12'");
+    for (uint32_t i = 0; i < n; i++) {
+        const struct series *s = label[i].series;
+
+        fprintf(out, "set label '%s' at graph %s, graph %.4f left textcolor rgb '%s' font ',%d'",
+                s->name, c->points ? "1.05" : "1.025", label[i].at, plotter_hue(s->hue).text,
+                s->bold ? 13 : 12);
+        if (c->points && s->shape)
+            fprintf(out, " point pt %d ps 0.6 lc rgb '%s' offset 0.8,0", s->shape,
+                    plotter_hue(s->hue).text);
+        fprintf(out, "\n");
+    }
 }
 
 /* ---- the script ---- */
@@ -125,8 +146,8 @@ static void write_axis(const struct axis *a, char letter, FILE *out)
     fprintf(out, "set %crange [%g:%g]\nset format %c '%s'\n", letter, a->least, a->most, letter,
             a->counts ? "%.0s%c" : "%g");
     if (*a->tics)
-        fprintf(out, "set %ctics rotate by %d %s (%s)\n", letter, a->slanted ? -35 : 0,
-                letter == 'x' && a->slanted ? "left" : "", a->tics);
+        fprintf(out, "set %ctics %s (%s)\n", letter,
+                a->slanted ? "rotate by -35 left font ',11'" : "", a->tics);
 }
 
 static void write_head(const struct chart *c, FILE *out)
@@ -171,16 +192,8 @@ static void write_lines(const struct chart *c, FILE *out)
 {
     bool first = true;
 
-    if (c->points)
-        fprintf(out,
-                "set key outside right top vertical Left reverse samplen 1.5 spacing 0.9 maxcols 1 "
-                "font ',12' textcolor rgb "
-                "'%s'\n",
-                plotter_hue(HUE_TEXT).text);
-    else
-        fprintf(out, "unset key\nset rmargin 12\n");
-    if (!c->points)
-        write_labels(c, out);
+    fprintf(out, "unset key\nset rmargin %d\n", c->points ? 13 : 12);
+    write_labels(c, out);
     if (c->ring)
         fprintf(out, "set label '' at %s point pt 6 ps 2.2 lw 2 lc rgb '%s' front\n", c->ring,
                 plotter_hue(HUE_TEXT).text);

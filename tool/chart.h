@@ -36,7 +36,7 @@ struct chart {
     const char *id, *title; /* id: letters, digits and _ */
     struct axis x, y;
     bool bars;   /* lengths x of the first points, names beside them */
-    bool points; /* names in a list, not at the ends of lines */
+    bool points; /* names and shapes in a list, not at the ends of lines */
     struct series series[SERIES_MAX];
     uint32_t count;
     const char *ring; /* "x,y" of a point with a ring round it; NULL: none */

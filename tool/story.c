@@ -1,10 +1,10 @@
-/* story.c - the words of a report: what to choose and why, and its tables. */
+/* story.c - the words of a report: what to choose and why. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "page.h"
-#include "report.h"
+#include "story.h"
 
 #define DEAR 10 /* how much more one kind of error may cost than the other */
 #define RISING 1.5
@@ -14,12 +14,12 @@ static const struct rival *best(const struct report *r)
     return &r->sweep.rival[r->choice.best];
 }
 
-static struct shown wrong(const struct report *r, uint32_t rival)
+struct shown story_wrong(const struct report *r, uint32_t rival)
 {
     return show_percent(rival_cost(&r->sweep.rival[rival], 1, 1));
 }
 
-static struct shown size_at(const struct report *r, uint32_t memory)
+struct shown story_size(const struct report *r, uint32_t memory)
 {
     return show_room(r->lineup.memory[memory]);
 }
@@ -76,6 +76,11 @@ static void put_typed(FILE *page, const struct report *r, uint32_t rival,
     if (fclose(out) == 0)
         page_text(page, text);
     free(text);
+}
+
+void story_filter(FILE *page, const struct report *r, uint32_t rival)
+{
+    put_typed(page, r, rival, type_filter);
 }
 
 /* ---- the stream ---- */
@@ -153,7 +158,7 @@ static void put_errors(const struct report *r, FILE *page)
         page,
         "<li>It judged %s of all records wrongly%s: %s of the new records were taken for seen (and "
         "would be dropped)",
-        wrong(r, r->choice.best).text, r->weighed ? ", each counted as it matters" : "",
+        story_wrong(r, r->choice.best).text, r->weighed ? ", each counted as it matters" : "",
         show_percent(score_rate(s, NEW)).text);
     if (isnan(fnr))
         fprintf(page, "; there were no repeats.</li>\n");
@@ -172,13 +177,13 @@ static void put_memories(const struct report *r, FILE *page)
     fprintf(page, "<li>");
     if (less)
         fprintf(page, "With %s the best is <code>%s</code>, which errs on %s%s",
-                size_at(r, m - 1).text, r->sweep.rival[at[m - 1]].name, wrong(r, at[m - 1]).text,
-                more ? "; with " : "");
+                story_size(r, m - 1).text, r->sweep.rival[at[m - 1]].name,
+                story_wrong(r, at[m - 1]).text, more ? "; with " : "");
     else
         fprintf(page, "It is the least that was tried%s", more ? "; with " : "");
     if (more)
-        fprintf(page, "%s it is <code>%s</code> with %s", size_at(r, m + 1).text,
-                r->sweep.rival[at[m + 1]].name, wrong(r, at[m + 1]).text);
+        fprintf(page, "%s it is <code>%s</code> with %s", story_size(r, m + 1).text,
+                r->sweep.rival[at[m + 1]].name, story_wrong(r, at[m + 1]).text);
     fprintf(page, ".</li>\n");
 }
 
@@ -201,9 +206,10 @@ static void put_others(const struct report *r, FILE *page)
     if (second == UINT32_MAX)
         return;
     fprintf(page, "<li>In the same memory the next best, <code>%s</code>, errs on %s",
-            r->sweep.rival[second].name, wrong(r, second).text);
+            r->sweep.rival[second].name, story_wrong(r, second).text);
     if (bloom != UINT32_MAX && bloom != second)
-        fprintf(page, "; a plain Bloom filter, <code>bloom</code>, on %s", wrong(r, bloom).text);
+        fprintf(page, "; a plain Bloom filter, <code>bloom</code>, on %s",
+                story_wrong(r, bloom).text);
     fprintf(page, ".</li>\n");
 }
 
@@ -215,9 +221,39 @@ static void put_if_dear(const struct report *r, FILE *page, double fp, double fn
     if (rival == r->choice.best)
         return;
     fprintf(page, "<li>If %s, take <code>", when);
-    put_typed(page, r, rival, type_filter);
+    story_filter(page, r, rival);
     fprintf(page, "</code>: %s of the new records are lost, %s of the repeats pass.</li>\n",
             show_percent(score_rate(s, NEW)).text, show_percent(score_rate(s, OLD)).text);
+}
+
+/* What is never cleared fills up, and what is inserted ever more seldom ages. */
+static bool lasts(const char *name)
+{
+    static const char *const ending[] = {"bloom", "counting", "rsbf", "rsbf-tables", "bsbfsd"};
+    bool ends = false;
+
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+        ends |= strcmp(name, ending[i]) == 0;
+    return !ends;
+}
+
+static void put_lasting(const struct report *r, FILE *page)
+{
+    uint32_t lasting = UINT32_MAX;
+
+    for (uint32_t i = 0; i < r->choice.champions; i++) {
+        uint32_t rival = r->choice.champion[i];
+
+        if (lasts(r->sweep.rival[rival].name) &&
+            (lasting == UINT32_MAX ||
+             rival_cost(&r->sweep.rival[rival], 1, 1) < rival_cost(&r->sweep.rival[lasting], 1, 1)))
+            lasting = rival;
+    }
+    if (lasts(best(r)->name) || lasting == UINT32_MAX)
+        return;
+    fprintf(page, "<li>If the stream goes on without end, take one that forgets, <code>");
+    story_filter(page, r, lasting);
+    fprintf(page, "</code>: here it errs on %s.</li>\n", story_wrong(r, lasting).text);
 }
 
 static const char *idea_of(const char *name)
@@ -239,11 +275,11 @@ void report_story(const struct report *r, FILE *page)
     fprintf(page, "</header>\n<section id=\"choice\">\n<p class=\"lead\">");
     if (!h->reached)
         fprintf(page, "No filter errs on less than 1 %% in %s. Nearest comes ",
-                size_at(r, h->memory).text);
+                story_size(r, h->memory).text);
     else
         fprintf(page, "Use ");
     fprintf(page, "<b>%s</b> with <b>%s</b>, %.3g bits per distinct key.</p>\n<pre>", best(r)->name,
-            size_at(r, h->memory).text,
+            story_size(r, h->memory).text,
             8 * (double)r->lineup.memory[h->memory] / (r->scale * (double)r->distinct));
     put_typed(page, r, h->best, type_command);
     fprintf(page, "</pre>\n<ul>\n<li><code>%s</code>: %s.</li>\n", best(r)->name,
@@ -252,6 +288,7 @@ void report_story(const struct report *r, FILE *page)
     put_trend(r, page);
     put_memories(r, page);
     put_others(r, page);
+    put_lasting(r, page);
     put_if_dear(r, page, DEAR, 1, "to lose a new record is ten times as bad as to pass a repeat");
     put_if_dear(r, page, 1, DEAR, "to pass a repeat is ten times as bad as to lose a new record");
     fprintf(page, "</ul>\n</section>\n");
@@ -263,117 +300,8 @@ void report_say(const struct report *r)
 
     printf("%s %s with %s: it judged %s of all records wrongly%s\n\n    ",
            h->reached ? "use" : "nearest to 1 % wrong comes", best(r)->name,
-           size_at(r, h->memory).text, wrong(r, h->best).text,
+           story_size(r, h->memory).text, story_wrong(r, h->best).text,
            r->weighed ? ", each counted as it matters" : "");
     type_command(stdout, r, h->best);
     printf("\n\nthe picture is in %s\n", r->options->report);
-}
-
-/* ---- tables ---- */
-
-static void put_row(const struct report *r, FILE *page, uint32_t rival, bool with_memory)
-{
-    const struct rival *v = &r->sweep.rival[rival];
-
-    fprintf(page, "<tr%s>", rival == r->choice.best ? " class=\"best\"" : "");
-    if (with_memory)
-        fprintf(page, "<th>%s</th>", size_at(r, r->lineup.entrant[rival].memory).text);
-    fprintf(page, "<td><code>");
-    put_typed(page, r, rival, type_filter);
-    fprintf(page, "</code></td><td>%s</td><td>%s</td><td>%s</td></tr>\n", wrong(r, rival).text,
-            show_percent(score_rate(&v->score, NEW)).text,
-            show_percent(score_rate(&v->score, OLD)).text);
-}
-
-static void put_best(const struct report *r, FILE *page)
-{
-    fprintf(page, "<h2>The best in each memory</h2>\n<div class=\"scroll\"><table>\n<thead><tr>"
-                  "<th>memory</th><th>filter</th><th>wrong</th><th>FPR</th><th>FNR</th></tr>"
-                  "</thead>\n<tbody>\n");
-    for (uint32_t m = 0; m < r->lineup.memories; m++)
-        if (r->choice.at[m] != UINT32_MAX)
-            put_row(r, page, r->choice.at[m], true);
-    fprintf(page, "</tbody></table></div>\n");
-}
-
-static bool is_shown(const struct grid *g, uint32_t column)
-{
-    bool any = false;
-
-    for (size_t i = column; i < g->cells; i += g->columns)
-        any |= g->cell[i].kind != CELL_NONE;
-    return any && strcmp(g->name[column], "n") != 0 && strcmp(g->name[column], "distinct") != 0;
-}
-
-static void put_cell(const struct grid *g, size_t at, FILE *page)
-{
-    char text[CELL_MAX];
-
-    grid_show(&g->cell[at], 3, text);
-    fprintf(page, "<td>");
-    page_text(page, text);
-    fprintf(page, "</td>");
-}
-
-static void put_all(const struct report *r, FILE *page)
-{
-    const struct grid *g = &r->rows;
-
-    fprintf(page,
-            "<details>\n<summary>All %zu filters and settings that were measured</summary>\n"
-            "<div class=\"scroll\"><table class=\"all\">\n<thead><tr>",
-            grid_rows(g));
-    for (uint32_t i = 0; i < g->columns; i++)
-        if (is_shown(g, i))
-            fprintf(page, "<th>%s</th>", g->name[i]);
-    fprintf(page, "</tr></thead>\n<tbody>\n");
-    for (size_t row = 0; row < grid_rows(g); row++) {
-        fprintf(page, "<tr>");
-        for (uint32_t i = 0; i < g->columns; i++)
-            if (is_shown(g, i))
-                put_cell(g, row * g->columns + i, page);
-        fprintf(page, "</tr>\n");
-    }
-    fprintf(page, "</tbody></table></div>\n</details>\n");
-}
-
-static void put_sample(const struct report *r, FILE *page)
-{
-    const struct supply *s = &r->trial.supply;
-
-    if (s->halvings)
-        fprintf(page,
-                "<li><b>A sample was measured:</b> all %s records of one key in %.0f, chosen "
-                "by hash, by filters with 1/%.0f of the memory that is written here. Errors "
-                "depend on ratios alone, so they are those of the whole stream, but for "
-                "chance; the table of all filters has the memory that was used. <code>weir "
-                "eval</code> without <code>--report</code> measures every record.</li>\n",
-                show_whole((double)s->count).text, r->scale, r->scale);
-    if (s->cut)
-        fprintf(page,
-                "<li><b>Only the beginning was measured:</b> %s records. The stream is long, "
-                "and its keys are too few to choose some of them. <code>weir eval</code> "
-                "without <code>--report</code> measures every record.</li>\n",
-                show_whole((double)s->count).text);
-}
-
-void report_tables(const struct report *r, FILE *page)
-{
-    put_best(r, page);
-    put_all(r, page);
-    fprintf(page,
-            "<h2>How to read this</h2>\n<ul>\n"
-            "<li>FPR: of the records whose key was new, the share that was said to be seen. FNR: "
-            "of the repeats, the share that was said to be new. Wrong: both together, of all "
-            "records%s.</li>\n<li>Truth is an exact memory of all keys. Every filter saw the same "
-            "records "
-            "in the same order%s.</li>\n",
-            r->weighed ? ", each counted as much as it matters" : "",
-            r->options->permutations ? ", shuffled several times" : "");
-    put_sample(r, page);
-    fprintf(page,
-            "<li>Settings that were tried: each filter as it comes, and with ceilings of false "
-            "positives from 50 %% to 0.1 %%, unless the command line said which.</li>\n"
-            "<li>Made by weir %s; <code>--seed %s</code> repeats it.</li>\n</ul>\n",
-            weir_version(), r->sweep.seed);
 }
