@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "claim.h"
 #include "commands.h"
 #include "flow.h"
 #include "say.h"
@@ -93,9 +94,12 @@ static bool open_new(const struct options *o, struct shards *shards)
 int cmd_dedup(const struct options *o)
 {
     static struct stored stored;
-    bool there = o->state && access(o->state, F_OK) == 0;
+    bool there;
     int status = EXIT_ERROR;
 
+    if (o->state && !claim(o->state))
+        return EXIT_ERROR;
+    there = o->state && access(o->state, F_OK) == 0;
     if (there ? load(o, &stored) : open_new(o, &stored.shards)) {
         struct job job = {.options = o,
                           .files = o->operand,

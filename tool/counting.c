@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "claim.h"
 #include "say.h"
 #include "shards.h"
 #include "store.h"
@@ -65,6 +66,8 @@ weir_sketch *counting_open(const struct options *o, const char *name)
 {
     weir_sketch *s;
 
+    if (o->state && !claim(o->state))
+        return NULL;
     if (!o->state || access(o->state, F_OK) != 0)
         return open_asked(o, name, NULL);
     s = store_load_sketch(o->state);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "claim.h"
 #include "say.h"
 
 #define FOR_SETS "bloom"
@@ -102,7 +103,7 @@ int keyset_change(const struct options *o, judge_keys judge)
     const char *path = keyset_file(o);
     int status = EXIT_ERROR;
 
-    if (path && store_load(&stored, path) &&
+    if (path && claim(path) && store_load(&stored, path) &&
         (judge != judge_by_forgetting || can_forget(&stored.shards))) {
         struct job job = {.options = o,
                           .files = o->operand + 1,

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "claim.h"
 #include "commands.h"
 #include "say.h"
 #include "signals.h"
@@ -128,6 +129,7 @@ static const char *alias(const char *word)
 
 static int finish(int status)
 {
+    claim_end();
     if (fflush(stdout) != 0 || ferror(stdout))
         return fail("cannot write standard output: %s", strerror(errno));
     return status;

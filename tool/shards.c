@@ -60,8 +60,9 @@ static bool divided(const char *word)
            strncmp(word, "window=", 7) == 0;
 }
 
-/* "bloom memory=1000 k=4" for four -> "bloom memory=250 k=4" */
-static void divide(const char *config, uint32_t by, char *out)
+/* "bloom memory=1000 k=4" for four -> "bloom memory=250 k=4". False if a share
+ * of the memory would be too small for a filter. */
+static bool divide(const char *config, uint32_t by, char *out)
 {
     char copy[CONFIG_MAX], *rest = copy;
 
@@ -76,12 +77,15 @@ static void divide(const char *config, uint32_t by, char *out)
             unsigned long long share = strtoull(digits, &unit, 10) / by;
             unsigned long long least = *word != 'm' ? 1 : *unit ? 512 : 64;
 
+            if (*word == 'm' && share < least)
+                return false;
             snprintf(out + used, room, "%s%.*s%llu%s", space, (int)(digits - word), word,
                      share > least ? share : least, unit);
         } else {
             snprintf(out + used, room, "%s%s", space, word);
         }
     }
+    return true;
 }
 
 enum weir_status shards_open(struct shards *s, const char *sentence, uint32_t count,
@@ -100,7 +104,13 @@ enum weir_status shards_open(struct shards *s, const char *sentence, uint32_t co
         return WEIR_OK;
     }
     weir_close(whole);
-    divide(s->config, count, part);
+    if (!divide(s->config, count, part)) {
+        snprintf(error->text, sizeof error->text,
+                 "%u shards of at least 64 bytes do not fit into the memory; give it %u bytes or "
+                 "more, or fewer threads or shards",
+                 count, 64 * count);
+        return WEIR_BAD_CONFIG;
+    }
     while (status == WEIR_OK && s->count < count) {
         status = weir_open(&s->w[s->count], part, error);
         s->count += status == WEIR_OK;

@@ -8,6 +8,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "claim.h"
+
 static int wake[2] = {-1, -1};
 static volatile sig_atomic_t caught;
 
@@ -46,6 +48,7 @@ enum waited signals_wait(int fd, int milliseconds)
 
 void signals_obey(int number)
 {
+    claim_end(); /* nothing runs after this */
     signal(number, SIG_DFL);
     raise(number);
 }

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "claim.h"
 #include "inputs.h"
 #include "say.h"
 #include "units.h"
@@ -379,7 +380,9 @@ bool store_writable(const char *path)
     if (t.there && S_ISDIR(t.st.st_mode))
         return refuse(path, NULL, EISDIR);
     snprintf(copy, sizeof copy, "%s", t.path);
-    return access(t.in_place ? path : dirname(copy), W_OK) == 0 || refuse(path, NULL, errno);
+    if (access(t.in_place ? path : dirname(copy), W_OK) != 0)
+        return refuse(path, NULL, errno);
+    return claim(path);
 }
 
 static bool replace(const char *path, const struct contents *contents)
@@ -389,7 +392,7 @@ static bool replace(const char *path, const struct contents *contents)
     const char *made = t.temporary;
     int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
 
-    if (!aim(&t, path))
+    if (!aim(&t, path) || !claim(path))
         return false;
     if (t.in_place)
         made = NULL;

@@ -31,8 +31,8 @@ struct stored {
 /* Load a file. False after a sentence on what was wrong. */
 bool store_load(struct stored *s, const char *path);
 
-/* Could a file be saved here? Asked before the work, not after it. False after
- * a sentence on why not. */
+/* Can a file be saved here, and by us alone? Asked before the work, not after it.
+ * False after a sentence on why not. */
 bool store_writable(const char *path);
 
 /* Replace a file by these filters; at every moment it is complete, the old or

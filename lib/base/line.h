@@ -22,6 +22,9 @@
 #include <immintrin.h>
 #endif
 
+/* For what must be compiled with a width that is a constant. */
+#define INLINED static inline __attribute__((always_inline))
+
 #define LINE_BYTES 64
 #define LINE_WIDTHS 12
 #define LINE_ROOM 504 /* bits that slots may take */
@@ -63,40 +66,93 @@ static inline void line_put(uint8_t *line, uint32_t bits, uint32_t i, uint32_t v
 
 #ifdef __AVX2__
 
-/* Eight slots take `bits` bytes. Four of them are gathered into each half of a
- * register, from sixteen bytes that never reach beyond the line: which byte
- * goes where is a table by width and step, how far up in its bytes a slot lies
- * is the same at every step. */
-#define STEPS 8
-#define LAST 48 /* where the last sixteen bytes begin */
+/* All slots are compared at once, in lanes: of two bytes where a slot never
+ * touches three, of four elsewhere. Sixteen bytes of lanes make a group, two
+ * groups a register, and registers are packed into a mask of 32 slots. Packing
+ * takes first halves first: so the halves of a register are as many groups apart
+ * as a block has registers, and the mask comes out in order. */
+#define LANE(w) ((w) == 16 || (w) == 12 || (w) <= 10 ? 2 : 4) /* bytes; registers in a block */
+#define GROUP(w) (16 / LANE(w))                               /* slots */
+#define FIRST(w, r) (2 * LANE(w) * ((r) / LANE(w)) + (r) % LANE(w))
+#define SECOND(w, r) (FIRST(w, r) + LANE(w))
+#define REGISTERS_MOST 8
+
+/* A group is gathered from sixteen bytes that never reach beyond the line: which
+ * byte of them goes where is a table, by width and register. */
+#define LAST 48 /* where the last sixteen begin */
 #define LEAST(a, b) ((a) < (b) ? (a) : (b))
-#define BASE(w, s, i) LEAST((s) * (w) + ((i) < 4 ? 0 : (w) >> 1), LAST)
-#define BYTE(w, s, i, b) (((8 * (s) + (i)) * (w) >> 3) + (b)-BASE(w, s, i))
-#define PICK(w, s, i, b) (BYTE(w, s, i, b) < 16 ? BYTE(w, s, i, b) : 0x80)
-#define SLOT(w, s, i) PICK(w, s, i, 0), PICK(w, s, i, 1), PICK(w, s, i, 2), PICK(w, s, i, 3)
-#define STEP(w, s)                                                                                 \
+#define BASE(w, g) LEAST((g)*GROUP(w) * (w) >> 3, LAST)
+#define BYTE(w, g, i) (((g)*GROUP(w) + (i) / LANE(w)) * (w) / 8 + (i) % LANE(w) - BASE(w, g))
+#define PICK(w, g, i) (BYTE(w, g, i) < 16 ? BYTE(w, g, i) : 0x80)
+#define PICK4(w, g, i) PICK(w, g, i), PICK(w, g, i + 1), PICK(w, g, i + 2), PICK(w, g, i + 3)
+#define PICKS(w, g) PICK4(w, g, 0), PICK4(w, g, 4), PICK4(w, g, 8), PICK4(w, g, 12)
+#define TWO(w, r)                                                                                  \
     {                                                                                              \
-        SLOT(w, s, 0), SLOT(w, s, 1), SLOT(w, s, 2), SLOT(w, s, 3), SLOT(w, s, 4), SLOT(w, s, 5),  \
-            SLOT(w, s, 6), SLOT(w, s, 7)                                                           \
+        PICKS(w, FIRST(w, r)), PICKS(w, SECOND(w, r))                                              \
     }
+
+/* How far up in its bytes a slot lies, by lane: the same in every other group.
+ * Lanes of two bytes can only be shifted by multiplying. */
 #define LOW(w, i) ((i) * (w)&7)
+#define SHIFT(w, i) (LANE(w) == 2 ? 1 << LOW(w, i) | 1 << (LOW(w, (i) + 1) + 16) : LOW(w, i))
+#define LANES(w, i)                                                                                \
+    SHIFT(w, i), SHIFT(w, (i) + 4 / LANE(w)), SHIFT(w, (i) + 8 / LANE(w)),                         \
+        SHIFT(w, (i) + 12 / LANE(w))
 #define GATHER(w)                                                                                  \
     {                                                                                              \
-        {STEP(w, 0), STEP(w, 1), STEP(w, 2), STEP(w, 3),                                           \
-         STEP(w, 4), STEP(w, 5), STEP(w, 6), STEP(w, 7)},                                          \
-            {LOW(w, 0), LOW(w, 1), LOW(w, 2), LOW(w, 3),                                           \
-             LOW(w, 4), LOW(w, 5), LOW(w, 6), LOW(w, 7)},                                          \
+        {TWO(w, 0), TWO(w, 1), TWO(w, 2), TWO(w, 3), TWO(w, 4), TWO(w, 5), TWO(w, 6), TWO(w, 7)},  \
+            {{LANES(w, 0), LANES(w, 0)}, {LANES(w, GROUP(w)), LANES(w, GROUP(w))}},                \
     }
 
 static const struct {
-    _Alignas(32) uint8_t bytes[STEPS][32];
-    _Alignas(32) uint32_t low[8];
+    _Alignas(32) uint8_t bytes[REGISTERS_MOST][32];
+    _Alignas(32) uint32_t shift[2][8];
 } line_gather[LINE_WIDTHS] = {GATHER(32), GATHER(24), GATHER(20), GATHER(16),
                               GATHER(15), GATHER(14), GATHER(13), GATHER(12),
                               GATHER(11), GATHER(10), GATHER(9),  GATHER(8)};
 
-/* Slots of sixteen bits need no gathering: bit i for slot i. */
-static inline uint64_t line_match16(const uint8_t *line, uint32_t value)
+/* A number in every lane of a register, shifted to where the slots lie. */
+INLINED __m256i line_spread(uint32_t index, uint32_t r, uint32_t value)
+{
+    __m256i shift = _mm256_load_si256((const __m256i *)line_gather[index].shift[r % 2]);
+
+    return LANE(line_width[index]) == 2 ? _mm256_mullo_epi16(_mm256_set1_epi16((short)value), shift)
+                                        : _mm256_sllv_epi32(_mm256_set1_epi32((int)value), shift);
+}
+
+/* Register r of the line's slots: its lanes become ones where they hold value. */
+INLINED __m256i line_lanes(const uint8_t *line, uint32_t index, uint32_t r, uint32_t value)
+{
+    const uint32_t bits = line_width[index];
+    const __m128i *first = (const __m128i *)(line + BASE(bits, FIRST(bits, r)));
+    const __m128i *second = (const __m128i *)(line + BASE(bits, SECOND(bits, r)));
+    __m256i bytes = _mm256_set_m128i(_mm_loadu_si128(second), _mm_loadu_si128(first));
+    __m256i picks = _mm256_load_si256((const __m256i *)line_gather[index].bytes[r]);
+    __m256i mask = line_spread(index, r, (uint32_t)((UINT64_C(1) << bits) - 1));
+    __m256i slots = _mm256_and_si256(_mm256_shuffle_epi8(bytes, picks), mask);
+    __m256i wanted = line_spread(index, r, value);
+
+    if (FIRST(bits, r) * GROUP(bits) * bits >= LINE_ROOM)
+        return _mm256_setzero_si256();
+    return LANE(bits) == 2 ? _mm256_cmpeq_epi16(slots, wanted) : _mm256_cmpeq_epi32(slots, wanted);
+}
+
+/* The slots of a block of 32 that hold value: bit i for slot i. */
+INLINED uint32_t line_block(const uint8_t *line, uint32_t index, uint32_t block, uint32_t value)
+{
+    const uint32_t registers = LANE(line_width[index]), r = registers * block;
+    __m256i a = line_lanes(line, index, r, value), b = line_lanes(line, index, r + 1, value);
+
+    if (registers == 4) {
+        a = _mm256_packs_epi32(a, b);
+        b = _mm256_packs_epi32(line_lanes(line, index, r + 2, value),
+                               line_lanes(line, index, r + 3, value));
+    }
+    return (uint32_t)_mm256_movemask_epi8(_mm256_packs_epi16(a, b));
+}
+
+/* Slots of sixteen bits are lanes already. */
+static inline uint32_t line_block16(const uint8_t *line, uint32_t value)
 {
     __m256i wanted = _mm256_set1_epi16((short)value);
     __m256i low = _mm256_cmpeq_epi16(_mm256_loadu_si256((const __m256i *)line), wanted);
@@ -106,32 +162,16 @@ static inline uint64_t line_match16(const uint8_t *line, uint32_t value)
     return (uint32_t)_mm256_movemask_epi8(both);
 }
 
-/* Which of the first slots hold value: bit i for slot i. Only the lowest bit set
- * is certain. With the width known when compiled, addresses and shifts are
- * constants and the steps are laid out one after the other. */
-static inline __attribute__((always_inline)) uint64_t
-line_match_in(const uint8_t *line, uint32_t index, uint32_t slots, uint32_t value)
+/* Which of the first slots hold value: bit i for slot i. With the width known
+ * when compiled, addresses and shifts are constants and the registers are laid
+ * out one after the other. */
+INLINED uint64_t line_match_in(const uint8_t *line, uint32_t index, uint32_t slots, uint32_t value)
 {
-    const uint32_t bits = line_width[index], steps = (LINE_ROOM / bits + 7) / 8;
-    __m256i low = _mm256_load_si256((const __m256i *)line_gather[index].low);
-    __m256i ones = _mm256_set1_epi32((int)(uint32_t)((UINT64_C(1) << bits) - 1));
-    __m256i mask = _mm256_sllv_epi32(ones, low);
-    __m256i wanted = _mm256_sllv_epi32(_mm256_set1_epi32((int)value), low);
-    uint64_t found = 0;
+    uint64_t found =
+        line_width[index] == 16 ? line_block16(line, value) : line_block(line, index, 0, value);
 
-    if (bits == 16)
-        return line_match16(line, value) & ((UINT64_C(1) << slots) - 1);
-#pragma GCC unroll 8
-    for (uint32_t step = 0; step < steps; step++) {
-        const uint8_t *first = line + BASE(bits, step, 0), *second = line + BASE(bits, step, 4);
-        __m256i sixteens = _mm256_set_m128i(_mm_loadu_si128((const __m128i *)second),
-                                            _mm_loadu_si128((const __m128i *)first));
-        __m256i bytes = _mm256_load_si256((const __m256i *)line_gather[index].bytes[step]);
-        __m256i eight = _mm256_and_si256(_mm256_shuffle_epi8(sixteens, bytes), mask);
-        __m256i equal = _mm256_cmpeq_epi32(eight, wanted);
-
-        found |= (uint64_t)(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(equal)) << 8 * step;
-    }
+    if (LINE_ROOM / line_width[index] > 32)
+        found |= (uint64_t)line_block(line, index, 1, value) << 32;
     return found & ((UINT64_C(1) << slots) - 1);
 }
 
@@ -143,7 +183,9 @@ static inline uint64_t line_match(const uint8_t *line, uint32_t slots, uint32_t 
         return line_match_in(line, i, slots, value);
         CASE(0)
         CASE(1)
-        CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10)
+        CASE(2)
+        CASE(3)
+        CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10)
 #undef CASE
             default : return line_match_in(line, 11, slots, value);
     }
@@ -177,8 +219,7 @@ static inline __m256i line_shift(__m256i old, __m256i before, __m256i at, uint32
 }
 
 /* line_move() to slot 0, which is what most are; of slots of this many bits. */
-static inline __attribute__((always_inline)) void line_to_front(uint8_t *line, uint32_t bits,
-                                                                uint32_t from, uint32_t value)
+INLINED void line_to_front(uint8_t *line, uint32_t bits, uint32_t from, uint32_t value)
 {
     const int up = (int)bits, down = 64 - (int)bits;
     __m256i at = _mm256_set_epi64x(192, 128, 64, 0);
@@ -222,8 +263,7 @@ static inline void line_move(uint8_t *line, uint32_t from, uint32_t to, uint32_t
 
 #else
 
-static inline uint64_t line_match_in(const uint8_t *line, uint32_t index, uint32_t slots,
-                                     uint32_t value)
+INLINED uint64_t line_match_in(const uint8_t *line, uint32_t index, uint32_t slots, uint32_t value)
 {
     for (uint32_t i = 0; i < slots; i++)
         if (line_get(line, line_width[index], i) == value)
@@ -265,7 +305,7 @@ static inline void line_move(uint8_t *line, uint32_t from, uint32_t to, uint32_t
     }
 }
 
-static inline void line_to_front(uint8_t *line, uint32_t bits, uint32_t from, uint32_t value)
+INLINED void line_to_front(uint8_t *line, uint32_t bits, uint32_t from, uint32_t value)
 {
     (void)bits;
     line_move(line, from, 0, value);

@@ -14,10 +14,7 @@ static inline uint8_t *line_of(const weir *w, const struct arrival *a)
 /* 32 bits, of which the first byte is never zero, nor then any prefix. */
 static inline uint32_t fingerprint(struct weir_key key)
 {
-    bits_u128 scaled = (bits_u128)key.hi * 255;
-    uint32_t first = (uint32_t)(scaled >> 64) + 1;
-
-    return first << 24 | (uint32_t)((uint64_t)scaled >> 40);
+    return (uint32_t)((bits_u128)key.hi * 255 >> 40) + (UINT32_C(1) << 24);
 }
 
 static inline uint32_t cut_to(const uint8_t *line, uint32_t print)
@@ -152,48 +149,62 @@ static inline bool show(weir *w, const struct arrival *a)
 /* One line per key is so little work that the loop around it counts. Where the
  * order is by recency alone, and a line has come down to the floor, the width is
  * a constant here; other lines take the long way. Asking changes nothing. */
-static inline __attribute__((always_inline)) void walk(weir *w, const struct weir_key *keys,
-                                                       size_t n, uint8_t *verdicts,
-                                                       const uint32_t index, const bool asking)
+struct spot {
+    uint8_t *line;
+    uint32_t print;
+};
+
+static inline struct spot spot_of(const weir *w, struct weir_key key)
 {
-    const uint32_t width = line_width[index], slots = (uint32_t)w->config.slots;
-    struct {
-        uint8_t *line;
-        uint32_t print;
-    } ring[KEYS_AHEAD], *r;
-    uint8_t *const cells = w->cells;
-    const uint64_t lines = w->shape.cells / LINE_BYTES;
+    struct spot s = {w->cells + place(key, 0, w->shape.cells / LINE_BYTES) * LINE_BYTES,
+                     fingerprint(key)};
+
+    cells_fetch(s.line);
+    return s;
+}
+
+INLINED bool visit(weir *w, struct spot s, const uint32_t index, uint32_t slots, const bool asking)
+{
+    const uint32_t width = line_width[index];
+    uint64_t found;
+
+    if (__builtin_expect(line_index(s.line) != index, false))
+        return asking ? line_match(s.line, slots_of(w, s.line), cut_to(s.line, s.print)) != 0
+                      : observe_recent(w, s.line, s.print);
+    found = line_match_in(s.line, index, slots, s.print >> (32 - width));
+    if (!asking)
+        line_to_front(s.line, width, (uint32_t)__builtin_ctzll(found | UINT64_C(1) << (slots - 1)),
+                      s.print >> (32 - width));
+    return found != 0;
+}
+
+static inline void tell(weir *w, const uint8_t *verdicts, size_t n)
+{
     uint64_t seen = 0;
 
-    for (size_t i = 0; i < n + KEYS_AHEAD; i++) {
-        r = &ring[i % KEYS_AHEAD];
-        if (i >= KEYS_AHEAD) {
-            uint64_t found;
-
-            if (line_index(r->line) == index) {
-                found = line_match_in(r->line, index, slots, r->print >> (32 - width));
-                if (!asking)
-                    line_to_front(r->line, width,
-                                  (uint32_t)__builtin_ctzll(found | UINT64_C(1) << (slots - 1)),
-                                  r->print >> (32 - width));
-            } else if (asking) {
-                found = line_match(r->line, slots_of(w, r->line), cut_to(r->line, r->print));
-            } else {
-                found = observe_recent(w, r->line, r->print);
-            }
-            verdicts[i - KEYS_AHEAD] = found != 0;
-            seen += found != 0;
-        }
-        if (i < n) {
-            r->line = cells + place(keys[i], 0, lines) * LINE_BYTES;
-            r->print = fingerprint(keys[i]);
-            cells_fetch(r->line);
-        }
-    }
-    if (asking)
-        return;
+    for (size_t i = 0; i < n; i++)
+        seen += verdicts[i];
     w->shown += n;
     w->seen += seen;
+}
+
+INLINED void walk(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts,
+                  const uint32_t index, const bool asking)
+{
+    const weir fixed = *w; /* what the loop would otherwise read again for every key */
+    struct spot ring[KEYS_AHEAD];
+
+    for (size_t i = 0; i < n && i < KEYS_AHEAD; i++)
+        ring[i] = spot_of(&fixed, keys[i]);
+    for (size_t i = 0; i < n; i++) {
+        struct spot *s = &ring[i % KEYS_AHEAD];
+
+        verdicts[i] = visit(w, *s, index, (uint32_t)fixed.config.slots, asking);
+        if (i + KEYS_AHEAD < n)
+            *s = spot_of(&fixed, keys[i + KEYS_AHEAD]);
+    }
+    if (!asking)
+        tell(w, verdicts, n);
 }
 
 /* One pair of loops for each floor. */

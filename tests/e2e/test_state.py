@@ -44,6 +44,35 @@ def test_a_damaged_state_is_refused_and_kept(here):
         assert (here / "s").read_bytes() == data[:cut]
 
 
+def test_two_runs_cannot_go_on_from_one_state(here):
+    """Each would save without what the other has seen."""
+    for there in False, True:
+        first = subprocess.Popen([WEIR, "dedup", *SMALL, "--state", "s"], stdin=subprocess.PIPE,
+                                 stdout=subprocess.DEVNULL)
+        first.stdin.write(b"a\n")
+        while not (here / "s.lock").exists():
+            time.sleep(0.01)
+        refused("dedup", "--state", "s", input="c\n", saying=["s is in use", "another file"])
+        if there:
+            refused("add", "s", input="c\n", saying="s is in use")
+        first.stdin.close()
+        assert first.wait() == 0
+        assert not (here / "s.lock").exists()
+    assert run("dedup", "--state", "s", input="a\nc\n").lines == ["c"]
+
+
+def test_a_lock_that_a_crash_left_stops_nobody(here):
+    victim = subprocess.Popen([WEIR, "dedup", *SMALL, "--state", "s"], stdin=subprocess.PIPE)
+    while not (here / "s.lock").exists():
+        time.sleep(0.01)
+    victim.kill()
+    victim.wait()
+    victim.stdin.close()
+    assert (here / "s.lock").exists()
+    assert run("dedup", *SMALL, "--state", "s", input="a\n").lines == ["a"]
+    assert not (here / "s.lock").exists()
+
+
 def test_a_filter_file_is_no_state(here):
     run("build", "-o", "f", "-m", "64K", input="a\n")
     refused("dedup", "--state", "f", input="a\n", saying="not a state file")

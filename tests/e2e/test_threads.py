@@ -3,7 +3,7 @@ import random
 
 import pytest
 
-from conftest import EXACT, run, unique
+from conftest import EXACT, refused, run, unique
 
 
 def test_threads_keep_the_order_of_an_exact_set():
@@ -34,6 +34,11 @@ def test_memory_is_divided_among_shards(here):
     for shards in 1, 4:
         run("build", "-o", "f", "--shards", shards, "-m", "1M", input="a\n")
         assert "memory      1.00 MiB" in run("info", "f").lines
+
+
+def test_more_shards_than_the_memory_holds_are_refused(here):
+    refused("dedup", "-j", "3", "-m", "191", input="a\n", saying=["3 shards", "192 bytes"])
+    assert run("dedup", "-j", "3", "-m", "192", input="a\n").lines == ["a"]
 
 
 def test_shards_share_the_keys_evenly_and_keep_the_error(here):
