@@ -1,9 +1,10 @@
-/* config.c - any text given as a configuration ends in a filter or in one
- * sentence; what is planned can be written, read and planned again.
+/* config.c - any text given as a configuration ends in a filter, or a screen, or
+ * in one sentence; what is planned can be written, read and planned again.
  *
  * Planned by the insides, so that huge memories can be tried without having
  * them; what is small enough is opened too. */
 #include "handle.h"
+#include "screens/screen.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,48 @@ static void open_it(const char *sentence)
     weir_close(w);
 }
 
+/* ---- screens ---- */
+
+static bool plan_screen(const char *sentence, struct screen_config *config,
+                        struct screen_shape *shape)
+{
+    struct weir_error error = {0};
+    bool planned =
+        screen_config_read(sentence, config, &error) && config->ops->plan(config, shape, &error);
+
+    if (!planned)
+        require_sentence(&error);
+    return planned;
+}
+
+static void open_screen(const char *sentence)
+{
+    weir_screen *s;
+
+    require(weir_screen_open(&s, sentence, NULL) == WEIR_OK);
+    require(weir_screen_stats(s).checked == 0);
+    weir_screen_close(s);
+}
+
+static void try_screen(const char *sentence)
+{
+    struct screen_config config, again;
+    struct screen_shape shape = {0}, same = {0};
+    char first[CONFIG_SIZE], second[CONFIG_SIZE];
+
+    if (!plan_screen(sentence, &config, &shape))
+        return;
+    screen_config_write(&config, first, sizeof first);
+    require(plan_screen(first, &again, &same));
+    screen_config_write(&again, second, sizeof second);
+    require(strcmp(first, second) == 0 && strlen(first) < CONFIG_SIZE - 1);
+    require(memcmp(&shape, &same, sizeof shape) == 0);
+    for (uint32_t i = 0; i < shape.filters; i++)
+        require(shape.filter[i].cells > 0 && shape.filter[i].k <= K_MAX);
+    if (config.memory <= OPENED_MOST)
+        open_screen(sentence);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct config config, again;
@@ -69,6 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (config.memory <= OPENED_MOST)
             open_it(sentence);
     }
+    try_screen(sentence);
     free(sentence);
     return 0;
 }

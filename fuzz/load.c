@@ -1,10 +1,11 @@
-/* load.c - any bytes given to weir_load() or weir_sketch_load() end in a usable
- * filter or sketch, or an error.
+/* load.c - any bytes given to weir_load(), weir_sketch_load() or
+ * weir_screen_load() end in a usable filter, sketch or screen, or an error.
  *
  * Each input is tried twice: as a file, which must get past the checksum, and
  * as the body of a part whose head and checksum are right. What loads is used
  * in every way, and what it then saves must load again. */
 #include <weir.h>
+#include <weir/screen.h>
 #include <weir/sketch.h>
 
 #include <stdlib.h>
@@ -129,6 +130,55 @@ static void try_sketch(const uint8_t *data, size_t size)
     weir_sketch_close(s);
 }
 
+/* Every second key is a member, every seventh cannot be told. */
+static void answer(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
+{
+    (void)context;
+    for (size_t i = 0; i < n; i++) {
+        size_t key;
+
+        memcpy(&key, keys[i].data, sizeof key);
+        answers[i] = key % 7 ? key % 2 : WEIR_UNANSWERED;
+    }
+}
+
+static void use_screen(weir_screen *s)
+{
+    struct bytes b = {NULL, 0};
+    struct weir_screen_stats stats = weir_screen_stats(s);
+    struct weir_bytes keys[20];
+    size_t names[20];
+    uint8_t answers[20];
+    weir_screen *again;
+
+    require(stats.fill >= 0 && stats.fill <= 1.000001);
+    require(stats.error >= 0 && stats.error <= 1.000001);
+    for (size_t i = 0; i < 20; i++) {
+        names[i] = i % 13;
+        keys[i] = (struct weir_bytes){&names[i], sizeof *names};
+    }
+    weir_screen_learn_set(s, keys, 3);
+    require(weir_screen_check(s, keys, 20, answer, NULL, answers) <= 20);
+    if (stats.checked < UINT64_C(1) << 60) {
+        require(weir_screen_write(s, append, &b) == WEIR_OK && b.size == weir_screen_saved_size(s));
+        require(weir_screen_load(&again, b.data, b.size, NULL, NULL) == WEIR_OK);
+        weir_screen_close(again);
+    }
+    free(b.data);
+}
+
+static void try_screen(const uint8_t *data, size_t size)
+{
+    struct weir_error error;
+    weir_screen *s;
+
+    if (weir_screen_load(&s, data, size, NULL, &error) == WEIR_OK)
+        use_screen(s);
+    else
+        require(s == NULL && error.text[0]);
+    weir_screen_close(s);
+}
+
 static void try_file(const uint8_t *data, size_t size)
 {
     struct weir_error error;
@@ -156,5 +206,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         try_sketch(part.data, part.size);
         free(part.data);
     }
+    try_screen(data, size);
+    part = (struct bytes){NULL, 0};
+    weir_part_write(WEIR_PART_SCREEN, data, size, append, &part);
+    try_screen(part.data, part.size);
+    free(part.data);
     return 0;
 }

@@ -175,7 +175,8 @@ enum weir_part_kind {
     WEIR_PART_FILTER = 1,
     WEIR_PART_NOTE = 2,
     WEIR_PART_COUNTS = 3, /* a count-min sketch, see weir/sketch.h */
-    WEIR_PART_TOP = 4     /* a sketch that keeps keys */
+    WEIR_PART_TOP = 4,    /* a sketch that keeps keys */
+    WEIR_PART_SCREEN = 5  /* see weir/screen.h */
 };
 
 struct weir_part {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
+#include <weir/screen.h>
 #include <weir/sketch.h>
 
 static size_t budget = SIZE_MAX;
@@ -290,6 +291,54 @@ static void every_failed_allocation_of_a_sketch_is_told(void **state)
         fail_at_every_allocation(&sketches[i], try_sketch);
 }
 
+/* ---- screens: opened, saved, loaded; checking allocates nothing ---- */
+
+static void say_member(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
+{
+    (void)context, (void)keys;
+    memset(answers, WEIR_MEMBER, n);
+}
+
+static enum weir_status try_screen(const struct variant *v, struct weir_error *error)
+{
+    weir_screen *s, *again = NULL;
+    struct weir_bytes key = {"key", 3};
+    struct blob b = {room, 0};
+    enum weir_status status = weir_screen_open(&s, v->sentence, error);
+    uint8_t answer;
+
+    assert_true((s != NULL) == (status == WEIR_OK));
+    if (status == WEIR_OK) {
+        size_t before = asked;
+
+        weir_screen_learn_set(s, &key, 1);
+        weir_screen_check(s, &key, 1, say_member, NULL, &answer);
+        assert_int_equal(answer, WEIR_MEMBER);
+        weir_screen_stats(s);
+        status = weir_screen_write(s, into_room, &b);
+        assert_int_equal(asked, before);
+        status = weir_screen_load(&again, b.data, b.size, NULL, error);
+        assert_true((again != NULL) == (status == WEIR_OK));
+    }
+    weir_screen_close(again);
+    weir_screen_close(s);
+    return status;
+}
+
+static void every_failed_allocation_of_a_screen_is_told(void **state)
+{
+    static const struct variant screens[] = {
+        {.sentence = "weir memory=64 seed=1"},
+        {.sentence = "dabf memory=64 window=9 seed=1"},
+        {.sentence = "strict memory=64 seed=1"},
+        {.sentence = "none seed=1"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++)
+        fail_at_every_allocation(&screens[i], try_screen);
+}
+
 LAW(every_failed_allocation_is_told)
 LAW(nothing_else_allocates)
 
@@ -299,6 +348,7 @@ int main(void)
         law_test(every_failed_allocation_is_told),
         law_test(nothing_else_allocates),
         cmocka_unit_test(every_failed_allocation_of_a_sketch_is_told),
+        cmocka_unit_test(every_failed_allocation_of_a_screen_is_told),
         cmocka_unit_test(a_refusal_costs_no_memory),
         cmocka_unit_test(the_sentence_says_how_much_was_asked_for),
         cmocka_unit_test(without_randomness_a_seed_must_be_given),

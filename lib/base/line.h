@@ -32,6 +32,13 @@
 
 static const uint8_t line_width[LINE_WIDTHS] = {32, 24, 20, 16, 15, 14, 13, 12, 11, 10, 9, 8};
 
+/* A fingerprint from half a hash: 32 bits, of which the first byte is never
+ * zero, nor then any prefix. */
+static inline uint32_t line_print(uint64_t word)
+{
+    return (uint32_t)((bits_u128)word * 255 >> 40) + (UINT32_C(1) << 24);
+}
+
 /* Which of the twelve a line has. */
 static inline uint32_t line_index(const uint8_t *line)
 {
@@ -185,7 +192,8 @@ static inline uint64_t line_match(const uint8_t *line, uint32_t slots, uint32_t 
         CASE(1)
         CASE(2)
         CASE(3)
-        CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10)
+        CASE(4)
+        CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10)
 #undef CASE
             default : return line_match_in(line, 11, slots, value);
     }

@@ -11,12 +11,6 @@ static inline uint8_t *line_of(const weir *w, const struct arrival *a)
     return w->cells + a->at[LINE];
 }
 
-/* 32 bits, of which the first byte is never zero, nor then any prefix. */
-static inline uint32_t fingerprint(struct weir_key key)
-{
-    return (uint32_t)((bits_u128)key.hi * 255 >> 40) + (UINT32_C(1) << 24);
-}
-
 static inline uint32_t cut_to(const uint8_t *line, uint32_t print)
 {
     return print >> (32 - line_width[line_index(line)]);
@@ -25,7 +19,7 @@ static inline uint32_t cut_to(const uint8_t *line, uint32_t print)
 static inline void touch(const weir *w, struct arrival *a)
 {
     a->at[LINE] = place(a->key, 0, w->shape.cells / LINE_BYTES) * LINE_BYTES;
-    a->at[PRINT] = fingerprint(a->key);
+    a->at[PRINT] = line_print(a->key.hi);
     cells_fetch(line_of(w, a));
 }
 
@@ -157,7 +151,7 @@ struct spot {
 static inline struct spot spot_of(const weir *w, struct weir_key key)
 {
     struct spot s = {w->cells + place(key, 0, w->shape.cells / LINE_BYTES) * LINE_BYTES,
-                     fingerprint(key)};
+                     line_print(key.hi)};
 
     cells_fetch(s.line);
     return s;

@@ -1,0 +1,109 @@
+/* weir/screen.h - does it belong? Membership in a huge set that a slow, exact
+ * store knows, asking that store as rarely as possible.
+ *
+ *     weir_screen *s;
+ *     struct weir_error error;
+ *     if (weir_screen_open(&s, "weir memory=512K", &error) != WEIR_OK)
+ *         die(error.text);
+ *     weir_screen_check(s, keys, n, ask_the_database, db, answers, &error);
+ *     weir_screen_close(s);
+ *
+ * A screen stands before a store. It answers what it can from a few kilobytes,
+ * and asks the store for the rest through the caller's function.
+ *
+ *   weir     remembers the store's verdicts by fingerprint, those least used forgotten first
+ *   dabf     two Bloom filters, of keys asked and of members (Busnel and Gillet 2019),
+ *            with window= two such pairs flushed in turn
+ *   1bf      the whole set in one Bloom filter, the store never asked
+ *   strict   the same filter, every positive confirmed by the store: no false positive
+ *   none     asks for every key
+ *
+ * Threads: as for filters. A handle belongs to one thread at a time. */
+#ifndef WEIR_SCREEN_H
+#define WEIR_SCREEN_H
+
+#include <weir.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct weir_screen weir_screen;
+
+enum weir_answer { WEIR_OTHER = 0, WEIR_MEMBER = 1, WEIR_UNANSWERED = 2 };
+
+/* The caller's store: answer n different keys. answers[i] becomes WEIR_OTHER or
+ * WEIR_MEMBER, or WEIR_UNANSWERED where it could not tell; nothing is remembered
+ * of those. */
+typedef void (*weir_oracle)(void *context, const struct weir_bytes *keys, size_t n,
+                            uint8_t *answers);
+
+/* ---- open and close ---- */
+
+/* Open a screen: "NAME knob=value ...", in the grammar of weir_open(). */
+WEIR_API enum weir_status weir_screen_open(weir_screen **out, const char *config,
+                                           struct weir_error *error);
+WEIR_API void weir_screen_close(weir_screen *s);
+
+/* ---- the set, for screens that hold it ---- */
+
+/* Does it want the set before the first check? (1bf and strict) */
+WEIR_API bool weir_screen_wants_set(const weir_screen *s);
+WEIR_API void weir_screen_learn_set(weir_screen *s, const struct weir_bytes *keys, size_t n);
+
+/* ---- check ---- */
+
+/* Answer n keys in order; the store is asked at most once for a key of a batch,
+ * all that are needed in as few calls as possible. Returns how many were left
+ * WEIR_UNANSWERED because the store could not tell; the others are answered.
+ * Answers and state are those that one key after the other would give. More than
+ * WEIR_SCREEN_BATCH keys are taken as several batches. */
+#define WEIR_SCREEN_BATCH 4096
+WEIR_API size_t weir_screen_check(weir_screen *s, const struct weir_bytes *keys, size_t n,
+                                  weir_oracle oracle, void *context, uint8_t *answers);
+
+/* ---- what it knows of itself ---- */
+
+struct weir_screen_stats {
+    uint64_t memory;     /* bytes of cells */
+    uint64_t bytes;      /* all that the handle occupies */
+    uint64_t checked;    /* keys answered or not, of which */
+    uint64_t asked;      /* the store answered (the paper's calls, however they were batched), */
+    uint64_t saved;      /* the screen answered by itself, */
+    uint64_t unanswered; /* and the store could not tell */
+    uint64_t members;    /* answered WEIR_MEMBER */
+    double fill;         /* share of cells in use, of the part that answers */
+    double error;        /* chance that a key it was never told of is taken for known */
+};
+WEIR_API struct weir_screen_stats weir_screen_stats(const weir_screen *s);
+WEIR_API size_t weir_screen_config(const weir_screen *s, char *buffer, size_t size);
+
+/* ---- save and load: as for filters ---- */
+
+WEIR_API size_t weir_screen_saved_size(const weir_screen *s);
+WEIR_API enum weir_status weir_screen_write(const weir_screen *s, weir_sink sink, void *context);
+WEIR_API enum weir_status weir_screen_load(weir_screen **out, const void *data, size_t size,
+                                           size_t *used, struct weir_error *error);
+
+/* ---- which to take ---- */
+
+/* The screen that suits a store: a sentence that opens it, and why, for a person
+ * to read. A store that lists its keys, of which there are so many, has them held
+ * and confirmed (strict) if this many bytes of memory have room for them; any
+ * other gets the cache of verdicts (weir). */
+struct weir_screen_choice {
+    char sentence[128];
+    char reason[128];
+};
+WEIR_API struct weir_screen_choice weir_screen_choose(uint64_t memory, bool listed, uint64_t set);
+
+/* ---- which there are: as weir_about() and weir_about_knob() ---- */
+
+WEIR_API const struct weir_about *weir_screen_about(size_t i);
+WEIR_API const struct weir_knob *weir_screen_about_knob(size_t i, size_t j);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

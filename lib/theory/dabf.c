@@ -1,0 +1,60 @@
+/* theory/dabf.c - see dabf.h. */
+#include "dabf.h"
+
+#include <math.h>
+
+#include "bloom.h"
+
+#define K_MOST 32
+
+uint64_t dabf_k(uint64_t cells, uint64_t keys)
+{
+    double k = (double)cells / (double)keys * M_LN2;
+
+    return k < 1 ? 1 : k > K_MOST ? K_MOST : (uint64_t)k;
+}
+
+double dabf_error_bound(struct dabf_filter f)
+{
+    double set = f.keys * (double)f.k + ((double)f.k - 1) / 2; /* bits, some of them twice */
+
+    return f.keys > 0 ? pow(-expm1(set * log1p(-1 / f.cells)), (double)f.k) : 0;
+}
+
+double dabf_missed(struct dabf_filter asked, struct dabf_filter members)
+{
+    return bloom_error(asked.cells, asked.keys, asked.k) * (1 - dabf_false_again(members));
+}
+
+double dabf_false(struct dabf_filter asked, struct dabf_filter members)
+{
+    return bloom_error(asked.cells, asked.keys, asked.k) * dabf_false_again(members);
+}
+
+double dabf_false_again(struct dabf_filter members)
+{
+    return bloom_error(members.cells, members.keys, members.k);
+}
+
+double dabf_taken_for_known(double cells, uint64_t k, uint64_t d)
+{
+    double sum = 0, empty = (double)k * log1p(-1 / cells); /* of one more key, as a logarithm */
+
+    for (uint64_t i = 1; i <= d; i++)
+        sum += pow(-expm1((double)i * empty), (double)k);
+    return sum;
+}
+
+double dabf_false_bound(struct dabf_filter asked, double cells, uint64_t k, uint64_t d)
+{
+    double known = pow(-expm1((double)asked.k * log1p(-1 / asked.cells)), (double)asked.k);
+
+    return bloom_error(cells, (double)d * (1 - known), k);
+}
+
+double dabf_calls_least(double cells, uint64_t k, double d)
+{
+    double least = d * (1 - pow((double)k * d / cells, (double)k));
+
+    return least > 0 ? least : 0;
+}
