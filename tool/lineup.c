@@ -36,10 +36,18 @@ static int by_size(const void *a, const void *b)
 
 static bool take_memories(struct lineup *l, const struct field *f)
 {
-    for (uint32_t i = 0; i < f->memories; i++)
-        if (!read_size(f->memory[i], &l->memory[l->memories++]))
+    for (uint32_t i = 0; i < f->memories; i++) {
+        uint64_t *memory = &l->memory[l->memories++];
+
+        if (!read_size(f->memory[i], memory))
             return fail("-m %s does not fit: a report takes sizes such as 64K or 1M",
                         f->memory[i]) == 0;
+        if (l->halvings && *memory >> l->halvings < MEMORY_LEAST)
+            return fail(
+                       "-m %s is too little here: of so long a stream a report measures one key in "
+                       "%u, with as much less memory; without --report all are measured",
+                       f->memory[i], 1u << l->halvings) == 0;
+    }
     qsort(l->memory, l->memories, sizeof *l->memory, by_size);
     return true;
 }

@@ -41,6 +41,14 @@ static uint64_t records_most(const struct options *o)
     return all ? UINT32_MAX : RECORDS_MEASURED;
 }
 
+static bool remember_latest(struct report *r)
+{
+    const struct supply *s = &r->trial.supply;
+
+    recency_close(&r->recency);
+    return recency_open(&r->recency, s->kept, s->count) || fail("memory is short") == 0;
+}
+
 static bool gather(struct report *r)
 {
     const struct supply *s = &r->trial.supply;
@@ -49,8 +57,8 @@ static bool gather(struct report *r)
         return false;
     if (s->count == 0)
         return fail("there are no records: a report needs some") == 0;
-    if (!recency_open(&r->recency, s->kept, s->count))
-        return fail("memory is short") == 0;
+    if (!remember_latest(r))
+        return false;
     r->distinct = r->recency.distinct;
     r->scale = (double)(UINT64_C(1) << s->halvings);
     r->weighed = s->weighed;
@@ -90,7 +98,7 @@ static bool run_best(struct report *r)
     r->detailed.by_importance = r->weighed;
     if (!lineup_pick(&r->lineup, &t->contest, &r->detailed, r->weighed, r->choice.champion,
                      r->choice.champions, seed_of(r, &seed)) ||
-        !trial_run(t))
+        !trial_run(t) || (r->options->permutations && !remember_latest(r))) /* of the last order */
         return false;
     list_filters(&r->final, t);
     if (r->weighed)
@@ -105,6 +113,8 @@ static bool write_page(const struct report *r, FILE *page)
     bool ok;
 
     fputs(page_head, page);
+    report_name(r, page);
+    fputs(page_style, page);
     report_story(r, page);
     ok = report_charts(r, page);
     report_tables(r, page);

@@ -31,6 +31,8 @@ struct report {
 /* weir eval --report, in full; the exit status. */
 int report_run(const struct options *o);
 
+void report_name(const struct report *r, FILE *page); /* of the stream */
+
 /* The parts of the page. False after a sentence. */
 void report_story(const struct report *r, FILE *page);  /* what to choose */
 bool report_charts(const struct report *r, FILE *page); /* pictures */

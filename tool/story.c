@@ -85,8 +85,10 @@ void story_filter(FILE *page, const struct report *r, uint32_t rival)
 
 /* ---- the stream ---- */
 
-static void put_name(FILE *page, const struct options *o)
+void report_name(const struct report *r, FILE *page)
 {
+    const struct options *o = r->options;
+
     if (o->synthetic)
         page_text(page, o->synthetic);
     else if (o->operands == 0)
@@ -269,7 +271,7 @@ void report_story(const struct report *r, FILE *page)
     const struct choice *h = &r->choice;
 
     fprintf(page, "<header>\n<h1>Which filter for <q>");
-    put_name(page, r->options);
+    report_name(r, page);
     fprintf(page, "</q>?</h1>\n");
     put_stream(r, page);
     fprintf(page, "</header>\n<section id=\"choice\">\n<p class=\"lead\">");

@@ -10,7 +10,10 @@ const char page_head[] =
     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
     "<meta name=\"color-scheme\" content=\"light dark\">\n"
     "<link rel=\"icon\" href=\"data:,\">\n"
-    "<title>weir report</title>\n<style>\n"
+    "<title>weir: ";
+
+const char page_style[] =
+    "</title>\n<style>\n"
     ":root{--ground:#fff;--card:#f3f6f9;--edge:#c9d3dc;--hue-0:#1d2329;--hue-1:#dfe4e9;"
     "--hue-2:#0067a5;--hue-3:#d55e00;--hue-4:#8c6d1f;--hue-5:#1f9e8f;--hue-6:#cc6fa0;"
     "--hue-7:#882255;--hue-8:#a63ea0;--hue-9:#c08400;--hue-10:#6b6b2a;--hue-11:#3b2a9b;"

@@ -3,6 +3,7 @@
 #ifndef WEIR_STYLE_H
 #define WEIR_STYLE_H
 
-extern const char page_head[];
+/* The name of the stream stands between them. */
+extern const char page_head[], page_style[];
 
 #endif

@@ -223,7 +223,8 @@ static bool is_sampled(const struct supply *s, struct weir_key key)
     return s->halvings == 0 || (h ^ h >> 32) >> (64 - s->halvings) == 0;
 }
 
-bool supply_distinct(struct supply *s, uint64_t *distinct, char failure[512])
+/* Of those kept, different keys; false if there is no memory to count them. */
+static bool count_keys(struct supply *s, uint64_t *distinct, char failure[512])
 {
     static uint8_t seen[RECORDS_MAX];
     bool ok = true;
@@ -248,7 +249,7 @@ static bool halve(struct supply *s, char failure[512])
 {
     uint64_t left = 0, distinct;
 
-    if (!supply_distinct(s, &distinct, failure))
+    if (!count_keys(s, &distinct, failure))
         return false;
     s->cut = distinct < 2 * KEYS_LEAST;
     s->halvings += !s->cut;

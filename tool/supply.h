@@ -54,9 +54,6 @@ uint32_t supply_count(const struct batch *b);
 uint64_t supply_arrivals(const struct supply *s);
 uint64_t supply_total(const struct supply *s);
 
-/* Of those kept, different keys; false if there is no memory to count them. */
-bool supply_distinct(struct supply *s, uint64_t *distinct, char failure[512]);
-
 /* Keep what a batch brought; after the last, shuffle before each order. What is
  * kept and the truth share the limit. */
 bool supply_keep(struct supply *s, const struct batch *b, char failure[512]);

@@ -141,7 +141,7 @@ def test_names_are_shown_as_they_are_and_never_taken_for_html(here):
     run("eval", name, "--report", "out.html", *SMALL)
     text = (here / "out.html").read_text()
     assert "<b>&" not in text and "a&lt;b&gt;&amp;&quot;&#39;?ü✓?.log" in text
-    assert page(here / "out.html").text.count("a<b>&\"'?ü✓?.log") == 1
+    assert page(here / "out.html").text.count("a<b>&\"'?ü✓?.log") == 2, "title and heading"
     assert "'a<b>&\"'\\''?ü✓?.log'" in page(here / "out.html").text
 
 
@@ -184,6 +184,8 @@ def test_streams_without_repeats_and_of_one_key_have_a_page_too(here):
     text = page(here / "a.html").text
     assert "there were no repeats" in text and "over the stream: nothing to show" in text
     assert "1 distinct keys" in page(here / "b.html").text
+    run("eval", "--report", "c.html", *SMALL, "--permutations", "2", input="a\nb\na\n" * 50)
+    assert "shuffled several times" in page(here / "c.html").text
 
 
 @needs_gnuplot
@@ -211,6 +213,7 @@ def test_what_does_not_fit_is_refused_before_the_work(here):
     refused("eval", "in", "--report", "no/such/folder.html", saying="cannot save")
     refused("eval", "in", "--report", "o", "--curve", "5", saying="--curve")
     assert (here / "in").read_text() == "a\n"
+    refused("eval", "--synthetic", "uniform:n=3M", "--report", "o", "-m", "512", saying="one key in 4")
 
 
 def test_a_failing_gnuplot_is_told_in_a_sentence(here):
