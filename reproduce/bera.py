@@ -48,6 +48,15 @@ def measure_tables_by_k(scale):
     return ours
 
 
+def measure_borderline(ours, scale):
+    """Two rows keep 3.8 and 3.9 % from the printed figure: nearer to full scale, so that noise does not decide."""
+    scale = max(1, scale / 10)
+    for k in 3, 4:
+        say(f"Bera et al., Table 3, 512 MiB, k={k}, at 1/{scale:g}")
+        ours[(1e9, 60, 512, k, "rlbsbf")], = evaluate("--synthetic", spec(1e9, 60, scale), filters=["rlbsbf"],
+                                                      memories=[bytes_of(512, scale)], sets=[f"k={k}"])
+
+
 def beside(*args, memories):
     """What they might have compared with."""
     return (evaluate(*args, filters=["bloom", "rsbf"], memories=memories)
@@ -267,7 +276,8 @@ def write_clicks(doc):
 def write(doc, scale):
     doc.add("## Bera et al. 2012: RSBF, BSBF, BSBFSD, RLBSBF",
             f"Streams are n draws from U equally likely keys, U solved from U(1-e^(-n/U)) = D n; records and memory at 1/{scale:g} of "
-            "the paper's, which changes only the noise. Three things need a reading:",
+            "the paper's, which changes only the noise (two rows of Table 3 that keep almost 4 % from the printed figure are at ten times "
+            "that). Three things need a reading:",
             "",
             "- **RSBF.** Text and pseudo-code describe algorithms that forget nothing at 512 MiB, where Table 8 prints an FNR of 20 %. "
             "What gives every RSBF column is: each record, from the first, is inserted with probability min(1, s/i), and every "
@@ -275,6 +285,7 @@ def write(doc, scale):
             "- **SBF** is K=2, one bit per cell, P=4 (their FPS of 0.1 gives 4.33); at 512 MiB it slipped, see below.",
             "- **Swapped labels.** The first test of Algorithms 2-4 prints DISTINCT and DUPLICATE the wrong way round. MB are 2^20 bytes.")
     ours = measure_tables_by_k(scale)
+    measure_borderline(ours, scale)
     curves = measure_streams(scale)
     slips = write_tables(doc, {**ours, **{k: v for k, v in curves.items() if k not in ours}})
     write_slips(doc, slips)

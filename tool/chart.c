@@ -14,12 +14,16 @@
 #define LABEL_GAP_SLANTED 0.073 /* where slanted tics take some of it; */
 #define LIST_GAP 0.068          /* in a list */
 
+/* One for each filter: squares, circles, triangles, diamonds, pentagons, crosses. */
+static const int shapes[] = {4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 1, 2};
+#define SHAPES ((int)(sizeof shapes / sizeof *shapes))
+
 struct series *chart_add(struct chart *c, const char *name, int hue)
 {
     struct series *s = &c->series[c->count < SERIES_MAX - 1 ? c->count++ : SERIES_MAX - 1];
 
     *s = (struct series){.name = name, .hue = hue};
-    s->shape = hue < HUE_FIRST ? 0 : 4 + (hue - HUE_FIRST) % 11;
+    s->shape = hue < HUE_FIRST ? 0 : shapes[(hue - HUE_FIRST) % SHAPES];
     return s;
 }
 
