@@ -56,8 +56,28 @@ static double reach(const struct chart *c, bool of_x)
     return most;
 }
 
+/* Four or five round numbers of records. */
+static void tic_counts(struct axis *a)
+{
+    static const double round[] = {1, 2, 2.5, 5, 10};
+    static const char *const units[] = {"", "k", "M", "G", "T"};
+    double step = pow(10, floor(log10(a->most / 4))), by = 0;
+    size_t used = 0;
+
+    for (int i = 0; by * step * 5 < a->most && i < 5; i++)
+        by = round[i];
+    for (double at = 0; at <= a->most && used + 48 < sizeof a->tics; at += by * step) {
+        int unit = at < 1000 ? 0 : (int)fmin(floor(log10(at * 1.0001) / 3), 4);
+
+        used += (size_t)snprintf(a->tics + used, sizeof a->tics - used, "%s'%g%s' %g",
+                                 used ? ", " : "", at / pow(1000, unit), units[unit], at);
+    }
+}
+
 static void fit_axis(struct axis *a, double most)
 {
+    if (a->counts)
+        tic_counts(a);
     if (a->most > a->least)
         return;
     if (a->log)
@@ -147,8 +167,7 @@ static void write_axis(const struct axis *a, char letter, FILE *out)
     if (a->log)
         fprintf(out, "set logscale %c\nset m%ctics 1\nset %ctics %d\n", letter, letter, letter,
                 a->most / a->least > 3e4 ? 100 : 10);
-    fprintf(out, "set %crange [%g:%g]\nset format %c '%s'\n", letter, a->least, a->most, letter,
-            a->counts ? "%.0s%c" : "%g");
+    fprintf(out, "set %crange [%g:%g]\nset format %c '%%g'\n", letter, a->least, a->most, letter);
     if (*a->tics)
         fprintf(out, "set %ctics %s (%s)\n", letter,
                 a->slanted ? "rotate by -35 left font ',11'" : "", a->tics);
@@ -182,8 +201,11 @@ static void write_points(const struct series *s, const struct axis *x, const str
 static void write_series(const struct series *s, uint32_t number, bool first, FILE *out)
 {
     fprintf(out, "%s$d%u using 1:2 with %s lc rgb '%s' lw %s dt %s", first ? "plot " : ", \\\n  ",
-            number, s->shape ? "linespoints" : "lines", plotter_hue(s->hue).text,
-            s->bold ? "3" : "1.5", s->dashed ? "'-'" : "1");
+            number,
+            s->loose   ? "points"
+            : s->shape ? "linespoints"
+                       : "lines",
+            plotter_hue(s->hue).text, s->bold ? "3" : "1.5", s->dashed ? "'-'" : "1");
     if (s->shape)
         fprintf(out, " pt %d ps %s", s->shape, s->bold ? "0.8" : "0.6");
     if (s->name)

@@ -18,6 +18,7 @@ struct series {
     const char *name;
     int hue, shape; /* of points: gnuplot's number; 0: a line alone */
     bool bold, dashed;
+    bool loose; /* points without a line */
     double x[POINTS_MAX], y[POINTS_MAX];
     uint32_t n;
 };

@@ -80,7 +80,7 @@ static int by_x(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-void sort_points(struct series *s)
+static void sort_points(struct series *s)
 {
     double pair[POINTS_MAX][2];
 

@@ -132,10 +132,10 @@ static void add_predictions(struct chart *c, const struct report *r, const char 
 {
     struct series *s = chart_add(c, name, hue);
 
+    s->loose = true;
     for (size_t i = 0; i < grid_rows(&r->final); i++)
         series_point(s, 100 * grid_value(&r->final, i, measure),
                      100 * grid_value(&r->final, i, prediction));
-    sort_points(s);
 }
 
 bool draw_theory(const struct report *r, FILE *page, bool *first)

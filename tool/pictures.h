@@ -11,7 +11,6 @@ struct series *add_filter(struct chart *c, const struct report *r, const char *n
 
 /* Percent, a power of ten: less than one error among so many. */
 double floor_of(uint64_t n);
-void sort_points(struct series *s); /* by x */
 
 /* Draw it into the page, with its caption. False after a sentence. */
 bool show(struct chart *c, FILE *page, bool *first, const char *caption);
