@@ -7,7 +7,7 @@ import sys
 import bera
 import bhoraskar
 import busnel
-from common import DOCS, PLOTS, Document, say, traces
+from common import DOCS, PLOTS, Document, say, traces, wrapped
 
 
 def command(scale):
@@ -21,9 +21,9 @@ def command(scale):
 
 def write(doc, scale):
     head = ["# The papers, redone", "",
-            f"Made by `{command(scale)}`: every table and figure that can be redone, the paper's figure beside ours, and why where they "
+            *wrapped(f"Made by `{command(scale)}`: every table and figure that can be redone, the paper's figure beside ours, and why where they "
             f"differ. Memory and records of Bera et al. are at 1/{scale:g}. `WEIR_TRACES` names the folder of real streams; "
-            f"{'it was given' if traces() else 'without it those parts are skipped, as here'}.", "",
+            f"{'it was given' if traces() else 'without it those parts are skipped, as here'}."), "",
             "| what | result |", "|---|---|", *(f"| {what} | {result} |" for what, result in doc.summary), ""]
     DOCS.mkdir(exist_ok=True)
     (DOCS / "reproduction.md").write_text("\n".join(head + doc.lines).rstrip() + "\n")
