@@ -107,18 +107,35 @@ static bool is_kept(const struct config *c, enum knob knob)
            (knob != KNOB_SPAN || c->span);
 }
 
-size_t config_write(const struct config *c, char *buffer, size_t size)
+static size_t write_knobs(const struct config *c, uint32_t which, char *buffer, size_t size)
 {
     struct text t = text_in(buffer, size);
 
     text_add(&t, c->ops->about.name);
     for (int knob = 0; knob < KNOBS; knob++) {
-        if (is_kept(c, (enum knob)knob)) {
+        if (is_kept(c, (enum knob)knob) && (which & HAS(knob))) {
             text_add(&t, " ");
             knobs_write(&t, &rows[knob], c);
         }
     }
     return (size_t)(t.at - buffer);
+}
+
+size_t config_write(const struct config *c, char *buffer, size_t size)
+{
+    return write_knobs(c, UINT32_MAX, buffer, size);
+}
+
+size_t config_describe(const struct config *c, char *buffer, size_t size)
+{
+    return write_knobs(c, ~(HAS(KNOB_HASH) | HAS(KNOB_SEED)) | c->given, buffer, size);
+}
+
+uint64_t *config_number(struct config *c, enum knob knob, uint64_t *most)
+{
+    if (most)
+        *most = rows[knob].max;
+    return (uint64_t *)(void *)((char *)c + rows[knob].offset);
 }
 
 bool config_differ(const struct config *a, const struct config *b, char *of_a, char *of_b)

@@ -70,6 +70,11 @@ bool config_read(const char *sentence, struct config *c, struct weir_error *erro
 
 /* Write the completed configuration: name first, then its knobs. */
 size_t config_write(const struct config *c, char *buffer, size_t size);
+/* The same without hash and seed, unless they were asked for. */
+size_t config_describe(const struct config *c, char *buffer, size_t size);
+
+/* The number of a knob that is one, and the most it may be (may be NULL). */
+uint64_t *config_number(struct config *c, enum knob knob, uint64_t *most);
 
 /* The first knob in which two configurations differ, as "seed=1"; NULL if none
  * does. Buffers of 64 bytes. */

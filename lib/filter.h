@@ -20,6 +20,7 @@
 #include "base/rng.h"
 #include "config.h"
 #include "error.h"
+#include "theory/model.h"
 
 #define REGISTERS K_MAX
 
@@ -72,6 +73,11 @@ struct weir_ops {
     void (*merge)(weir *into, const weir *from);
     const char *(*unmergeable)(const struct config *c); /* why, or NULL if it is not */
     bool (*check)(const weir *w);                       /* can this loaded state be? */
+
+    /* What it will do on such a stream, by its model; false where that has none.
+     * The configuration is complete, p is all NAN before. */
+    bool (*predict)(const struct config *c, const struct shape *s, const struct stream_model *m,
+                    struct prediction *p);
 };
 
 /* Memory shared out evenly over planes of cells. */

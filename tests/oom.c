@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
+#include <weir/plan.h>
 #include <weir/screen.h>
 #include <weir/sketch.h>
 
@@ -192,6 +193,22 @@ static void law_nothing_else_allocates(const struct variant *v)
     weir_close(w);
 }
 
+static enum weir_status try_predict(const struct variant *v, struct weir_error *error)
+{
+    struct weir_stream stream;
+    struct weir_prediction p;
+
+    assert_int_equal(weir_stream_read(&stream, "zipf:n=1M,importance=1-50", NULL), WEIR_OK);
+    return weir_predict(&p, v->sentence, &stream, error);
+}
+
+static void a_prediction_without_memory_is_told(void **state)
+{
+    (void)state;
+    fail_at_every_allocation(&(struct variant){.sentence = "sbf"}, try_predict);
+    fail_at_every_allocation(&(struct variant){.sentence = "ibf-h importance=1-50"}, try_predict);
+}
+
 static void a_refusal_costs_no_memory(void **state)
 {
     size_t before = live;
@@ -348,6 +365,7 @@ int main(void)
         law_test(every_failed_allocation_is_told),
         law_test(nothing_else_allocates),
         cmocka_unit_test(every_failed_allocation_of_a_sketch_is_told),
+        cmocka_unit_test(a_prediction_without_memory_is_told),
         cmocka_unit_test(every_failed_allocation_of_a_screen_is_told),
         cmocka_unit_test(a_refusal_costs_no_memory),
         cmocka_unit_test(the_sentence_says_how_much_was_asked_for),

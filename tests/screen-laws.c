@@ -29,6 +29,8 @@ static const char *const variants[] = {
     "dabf memory=100 seed=3 window=1",
     "1bf memory=300bit seed=3 set=40",
     "strict memory=300bit seed=3 set=40",
+    "strict memory=300 seed=3 set=40 verdicts=256",
+    "strict memory=1000 seed=3 set=40 verdicts=128 window=400",
     "none seed=3",
 };
 
@@ -285,7 +287,7 @@ static void every_sealed_flip_is_refused_or_usable(const char *sentence, struct 
     struct blob b = used_blob(sentence, s);
     size_t loaded = 0;
 
-    for (size_t i = 0; i < (b.size - 8) * 8; i += sized(10) == 10 ? 1 : 7) {
+    for (size_t i = 0; i < (b.size - 8) * 8; i += sized(10) == 10 ? 3 : 17) {
         b.data[i / 8] ^= (uint8_t)(1 << i % 8);
         seal(b);
         loaded += is_usable(b, s);

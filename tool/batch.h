@@ -16,7 +16,8 @@
 #define RECORDS_MAX 16384
 #define MARGIN 64 /* bytes past the end that vector code may touch */
 
-#define VERDICT_NONE 2 /* of a record that is bad */
+#define VERDICT_NONE 2    /* of a record that is bad */
+#define VERDICT_UNKNOWN 4 /* of one that a store could not tell of */
 
 struct arena_chunk;
 
@@ -54,7 +55,7 @@ struct batch {
     uint8_t *answer;       /* to hash[j] */
     bool dealt;
 
-    uint8_t *verdict; /* enum weir_verdict per record, or VERDICT_NONE */
+    uint8_t *verdict; /* enum weir_verdict per record, or VERDICT_... */
 
     bool failed; /* the run ends after this batch */
     char failure[512];

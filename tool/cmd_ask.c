@@ -5,6 +5,7 @@
 #include "commands.h"
 #include "keyset.h"
 #include "say.h"
+#include "store.h"
 
 /* A key on the command line is the likeliest mistake. */
 static bool files_there(const struct options *o)
@@ -31,8 +32,7 @@ int cmd_ask(const struct options *o)
         struct job job = {.options = &told,
                           .files = o->operand + 1,
                           .count = o->operands - 1,
-                          .shards = &stored.shards,
-                          .judge = judge_by_asking,
+                          .judge = judge_filter(&stored.shards, judge_by_asking),
                           .passes = WEIR_SEEN, /* are counted */
                           .mute = o->quiet};
 

@@ -14,8 +14,7 @@ int cmd_build(const struct options *o)
         struct job job = {.options = o,
                           .files = o->operand,
                           .count = o->operands,
-                          .shards = &shards,
-                          .judge = weir_observe_many,
+                          .judge = judge_filter(&shards, weir_observe_many),
                           .mute = true,
                           .save = o->output};
 

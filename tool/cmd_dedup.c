@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "flow.h"
 #include "say.h"
+#include "store.h"
 
 static bool asks_for_filter(const struct options *o)
 {
@@ -37,17 +38,6 @@ static bool same_filter(const struct options *o, const struct stored *s)
     return same;
 }
 
-static bool same_records(const struct options *o, const struct stored *s)
-{
-    char asked[1024];
-
-    options_describe_records(o, asked, sizeof asked);
-    return strcmp(asked, s->state.records) == 0 ||
-           fail("%s was saved with other keys (%s, now %s); give the same record options, or "
-                "remove the file to start anew",
-                o->state, s->state.records, asked) == 0;
-}
-
 static bool same_shards(const struct options *o, const struct stored *s)
 {
     return !o->shards || o->shards == s->shards.count ||
@@ -55,28 +45,15 @@ static bool same_shards(const struct options *o, const struct stored *s)
                 o->state, s->shards.count) == 0;
 }
 
-/* An empty file, a log: more likely a slip than a damaged state. */
-static bool looks_like_state(const char *path)
-{
-    char head[4] = "";
-    FILE *file = fopen(path, "rb");
-    bool ours = !file || (fread(head, 1, 4, file) == 4 && memcmp(head, "WEIR", 4) == 0);
-
-    if (file)
-        fclose(file);
-    return ours ||
-           fail("%s is not a state file; name another, or remove it to start anew", path) == 0;
-}
-
 static bool load(const struct options *o, struct stored *s)
 {
-    if (!looks_like_state(o->state) || !store_load(s, o->state))
+    if (!state_looks_right(o->state) || !store_load(s, o->state))
         return false;
     if (!s->has_state)
         return fail("%s is a filter file, not a state file; 'weir filter --invert' passes what it "
                     "has not seen, another --state FILE starts anew",
                     o->state) == 0;
-    return same_filter(o, s) && same_records(o, s) && same_shards(o, s);
+    return same_filter(o, s) && state_same_records(o, &s->state) && same_shards(o, s);
 }
 
 static bool open_new(const struct options *o, struct shards *shards)
@@ -104,8 +81,7 @@ int cmd_dedup(const struct options *o)
         struct job job = {.options = o,
                           .files = o->operand,
                           .count = o->operands,
-                          .shards = &stored.shards,
-                          .judge = weir_observe_many,
+                          .judge = judge_filter(&stored.shards, weir_observe_many),
                           .passes = o->emit == EMIT_DUPLICATES ? WEIR_SEEN : WEIR_NEW,
                           .save = o->state,
                           .stateful = o->state != NULL,

@@ -33,32 +33,44 @@ static void add_rates(struct grid *g, const struct score *s)
     grid_number(g, score_rate(s, OLD));
 }
 
-/* What theory knows; models of single filters are not built yet. */
+/* What theory knows of a described stream; of files it knows nothing. */
 static void add_theory(struct grid *g, const struct trial *t, const struct rival *r)
 {
-    const struct stream *s = &t->supply.stream;
+    const struct weir_stream s = supply_stream(&t->supply);
     const struct score *score = &r->score;
-    bool uniform = t->supply.synthetic && !s->zipf && s->fresh == 0;
-    double bits = 8 * (double)r->memory;
+    bool known = t->supply.synthetic, uniform = known && s.kind == WEIR_UNIFORM && s.fresh == 0;
+    double keys = (double)score->n[NEW] / t->contest.orders, bits = 8 * (double)r->memory;
+    struct weir_prediction p;
 
-    grid_none(g);
-    grid_none(g);
-    grid_number(g, uniform ? least_fnr(bits, (double)score->n[NEW] / t->contest.orders,
-                                       score_rate(score, NEW))
-                           : NAN);
+    if (!known || weir_predict(&p, r->filter.config, &s, NULL) != WEIR_OK)
+        p = (struct weir_prediction){.fpr = NAN, .fnr = NAN, .fill = NAN};
+    grid_number(g, p.fpr);
+    grid_number(g, p.fnr);
+    grid_number(g, p.fill);
+    grid_number(g, uniform ? weir_least_fnr(bits, keys, score_rate(score, NEW)) : NAN);
 }
 
 void list_filters(struct grid *g, const struct trial *t)
 {
-    static const char *const names[] = {"algorithm",     "settings",
-                                        "memory_bytes",  "n",
-                                        "distinct",      "fpr",
-                                        "fnr",           "wfpr",
-                                        "wfnr",          "wfpr_all",
-                                        "wfnr_all",      "fill",
-                                        "error_now",     "ns_per_record",
-                                        "predicted_fpr", "predicted_fnr",
-                                        "limit_fnr",     NULL};
+    static const char *const names[] = {"algorithm",
+                                        "settings",
+                                        "memory_bytes",
+                                        "n",
+                                        "distinct",
+                                        "fpr",
+                                        "fnr",
+                                        "wfpr",
+                                        "wfnr",
+                                        "wfpr_all",
+                                        "wfnr_all",
+                                        "fill",
+                                        "error_now",
+                                        "ns_per_record",
+                                        "predicted_fpr",
+                                        "predicted_fnr",
+                                        "predicted_fill",
+                                        "limit_fnr",
+                                        NULL};
     double orders = t->contest.orders;
 
     grid_open(g, names);

@@ -4,25 +4,27 @@
 #include "commands.h"
 #include "keyset.h"
 #include "say.h"
+#include "store.h"
 
 /* Build the filter from the keys of a file, one per line. */
 static bool build(const struct options *o, struct shards *shards)
 {
     struct options plain = *o;
     char *file = (char *)(uintptr_t)o->keys;
-    struct job job = {.options = &plain,
-                      .files = &file,
-                      .count = 1,
-                      .shards = shards,
-                      .judge = weir_observe_many,
-                      .mute = true};
 
+    if (!keyset_open(o, &file, 1, shards))
+        return false;
     plain.format = FORMAT_LINES;
     plain.key = plain.importance = plain.output = NULL;
     plain.header = plain.count_only = plain.resume = false;
     plain.stats = STATS_NONE;
     plain.quiet = true;
-    return keyset_open(o, &file, 1, shards) && flow_run(&job, NULL) == EXIT_FINE;
+    return flow_run(&(struct job){.options = &plain,
+                                  .files = &file,
+                                  .count = 1,
+                                  .judge = judge_filter(shards, weir_observe_many),
+                                  .mute = true},
+                    NULL) == EXIT_FINE;
 }
 
 static bool open_set(const struct options *o, struct stored *stored)
@@ -40,18 +42,20 @@ static bool open_set(const struct options *o, struct stored *stored)
 
 static int run(const struct options *o, struct shards *shards)
 {
-    struct exact *exact = o->strict ? exact_open(o->strict, o) : NULL;
+    struct consult *store = o->strict ? consult_open(o, o->strict) : NULL;
     int from = o->keys ? 0 : 1;
     struct job job = {.options = o,
                       .files = o->operand + from,
                       .count = o->operands - from,
-                      .shards = shards,
-                      .judge = judge_by_asking,
-                      .exact = exact,
+                      .judge = judge_filter(shards, judge_by_asking),
+                      .store = store,
                       .passes = o->invert ? WEIR_NEW : WEIR_SEEN};
-    int status = o->strict && !exact ? EXIT_ERROR : flow_run(&job, NULL);
+    struct tally tally = {0};
+    int status = o->strict && !store ? EXIT_ERROR : flow_run(&job, &tally);
 
-    exact_close(exact);
+    if (store)
+        consult_tell(store, tally.unanswered);
+    consult_close(store);
     return status;
 }
 

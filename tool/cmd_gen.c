@@ -14,15 +14,15 @@
 
 static bool print(struct stream *s)
 {
-    char *line = malloc((size_t)s->length + 16);
+    char *line = malloc((size_t)s->spec.length + 16);
     bool ok = line != NULL;
 
-    for (uint64_t i = 0; i < s->n && ok; i++) {
+    for (uint64_t i = 0; (i < s->spec.n || !s->spec.n) && ok; i++) {
         struct arrival a = stream_next(s);
-        size_t n = (size_t)s->length;
+        size_t n = (size_t)s->spec.length;
 
         stream_key(s, a.id, line);
-        if (s->important)
+        if (s->spec.important)
             n += (size_t)sprintf(line + n, "\t%u", a.importance);
         line[n++] = '\n';
         ok = fwrite_unlocked(line, 1, n, stdout) == n;

@@ -8,6 +8,14 @@
 #include "store.h"
 #include "units.h"
 
+static void print_state(const struct state *s)
+{
+    printf("records     %s\n", s->records);
+    if (s->position.known)
+        printf("input       %s, next record at byte %llu, line %llu\n", s->input,
+               (unsigned long long)s->position.offset, (unsigned long long)s->position.line);
+}
+
 static void print_text(const struct stored *s, const struct weir_stats *f)
 {
     printf("filter      %s\n", s->shards.config);
@@ -17,13 +25,8 @@ static void print_text(const struct stored *s, const struct weir_stats *f)
            (unsigned long long)f->fresh, (unsigned long long)f->seen);
     printf("fill        %.2f %%\n", f->fill * 100);
     printf("error       %.3g (chance that a new key is taken for seen)\n", f->error);
-    if (!s->has_state)
-        return;
-    printf("records     %s\n", s->state.records);
-    if (s->state.position.known)
-        printf("input       %s, next record at byte %llu, line %llu\n", s->state.input,
-               (unsigned long long)s->state.position.offset,
-               (unsigned long long)s->state.position.line);
+    if (s->has_state)
+        print_state(&s->state);
 }
 
 static int print_json_text(json_t *all)
@@ -81,6 +84,35 @@ static int print_sketch(const struct options *o)
     return EXIT_FINE;
 }
 
+static int print_screen(const struct options *o)
+{
+    static struct stored_screen stored;
+    struct weir_screen_stats f;
+    char config[CONFIG_MAX];
+
+    if (!store_load_screen(&stored, o->operand[0]))
+        return EXIT_ERROR;
+    f = weir_screen_stats(stored.screen);
+    weir_screen_config(stored.screen, config, sizeof config);
+    weir_screen_close(stored.screen);
+    if (o->json)
+        return print_json_text(json_pack(
+            "{s:s,s:I,s:I,s:I,s:I,s:I,s:f,s:f,s:s}", "config", config, "memory",
+            (json_int_t)f.memory, "checked", (json_int_t)f.checked, "asked", (json_int_t)f.asked,
+            "saved", (json_int_t)f.saved, "members", (json_int_t)f.members, "fill", f.fill, "error",
+            f.error, "records", stored.state.records));
+    printf("screen      %s\n", config);
+    printf("memory      %s\n", show_bytes((double)f.memory).text);
+    printf("checked     %llu keys: %llu by the store, %llu saved; %llu members\n",
+           (unsigned long long)f.checked, (unsigned long long)f.asked, (unsigned long long)f.saved,
+           (unsigned long long)f.members);
+    printf("fill        %.2f %%\n", f.fill * 100);
+    printf("error       %.3g (chance that a key never told of is taken for known)\n", f.error);
+    if (stored.has_state)
+        print_state(&stored.state);
+    return EXIT_FINE;
+}
+
 int cmd_info(const struct options *o)
 {
     static struct stored stored;
@@ -91,6 +123,8 @@ int cmd_info(const struct options *o)
         return fail("'weir info' needs one filter or state file");
     if (store_has_sketch(o->operand[0]))
         return print_sketch(o);
+    if (store_has_screen(o->operand[0]))
+        return print_screen(o);
     if (!store_load(&stored, o->operand[0]))
         return EXIT_ERROR;
     stats = shards_stats(&stored.shards);

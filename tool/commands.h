@@ -4,7 +4,7 @@
 
 #include "options.h"
 
-/* Which options a command takes; see the table in options.c. */
+/* Which options a command takes; see option_table.c. */
 enum {
     TAKES_FILTER = 1,   /* what the filter is to be like */
     TAKES_RECORDS = 2,  /* what records and keys are */
@@ -18,9 +18,13 @@ enum {
     TAKES_FILE = 512,   /* a filter file to write */
     TAKES_TRUTH = 1024, /* weir eval's own */
     TAKES_IMPORTANCE = 2048,
-    TAKES_SKETCH = 4096, /* what is counted, and in which sketch */
-    TAKES_QUERY = 8192,  /* weir count's own */
-    TAKES_TOP = 16384    /* weir top's own */
+    TAKES_SKETCH = 4096,  /* what is counted, and in which sketch */
+    TAKES_QUERY = 8192,   /* weir count's own */
+    TAKES_TOP = 16384,    /* weir top's own */
+    TAKES_DEDUP = 32768,  /* weir dedup's own */
+    TAKES_CHECK = 65536,  /* weir check's own */
+    TAKES_STORE = 131072, /* how to deal with a store */
+    TAKES_PLAN = 262144   /* weir plan's own */
 };
 
 struct command {
@@ -39,6 +43,7 @@ const struct command *command_at(unsigned i); /* NULL after the last */
 int cmd_dedup(const struct options *o);
 int cmd_build(const struct options *o);
 int cmd_filter(const struct options *o);
+int cmd_check(const struct options *o);
 int cmd_ask(const struct options *o);
 int cmd_add(const struct options *o);
 int cmd_forget(const struct options *o);
@@ -47,6 +52,7 @@ int cmd_merge(const struct options *o);
 int cmd_eval(const struct options *o);
 int cmd_count(const struct options *o);
 int cmd_top(const struct options *o);
+int cmd_plan(const struct options *o);
 int cmd_gen(const struct options *o);
 int cmd_list(const struct options *o);
 int cmd_help(const struct options *o);

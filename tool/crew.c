@@ -151,6 +151,7 @@ static void do_judge(struct crew *c, struct slot *slot, uint32_t shard)
     c->work->judge(c->context, slot->batch, shard);
     pthread_mutex_lock(&c->lock);
     slot->judged++;
+    stop_after(c, slot->batch);
     c->turn[shard].next++;
     c->turn[shard].busy = false;
 }

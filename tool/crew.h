@@ -28,7 +28,8 @@ struct crew_work {
 };
 
 /* Run to the end of the input, to a failed batch, or to a false. The failure
- * of a batch is for write to see. False if threads or memory are short. */
+ * of a batch is for write to see; judge may fail one only if there is one shard. False if threads
+ * or memory are short. */
 bool crew_run(const struct crew_work *work, void *context, uint32_t threads, uint32_t shards);
 
 #endif

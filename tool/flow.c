@@ -17,6 +17,7 @@
 #include "read.h"
 #include "say.h"
 #include "signals.h"
+#include "store.h"
 #include "write.h"
 
 #define PATIENCE 200     /* milliseconds, where something is to be done meanwhile */
@@ -73,61 +74,40 @@ static void do_prepare(void *context, struct batch *b)
     struct flow *f = context;
 
     pick_batch(&f->picker, b);
-    shards_deal(f->job->shards, b, f->picker.important);
+    f->job->judge.prepare(&f->job->judge, b, f->picker.important);
 }
 
-static void look_at_fill(struct flow *f, uint32_t shard)
+static void look_at_fill(struct flow *f, uint32_t part)
 {
     double at = now();
 
-    if (at < f->gauge[shard].next)
+    if (at < f->gauge[part].next)
         return;
-    f->gauge[shard].fill = weir_stats(f->job->shards->w[shard]).fill;
-    f->gauge[shard].next = at + FILL_EVERY;
+    f->gauge[part].fill = f->job->judge.fill(&f->job->judge, part);
+    f->gauge[part].next = at + FILL_EVERY;
 }
 
-/* The answers of a shard, to the records they belong to. */
-static void take_back(struct batch *b, uint32_t from, uint32_t to)
-{
-    const uint32_t *restrict origin = b->origin;
-    const uint8_t *restrict answer = b->answer;
-    uint8_t *restrict verdict = b->verdict;
-
-    for (uint32_t j = from; j < to; j++)
-        verdict[origin[j]] = answer[j];
-}
-
-static void do_judge(void *context, struct batch *b, uint32_t shard)
+static void do_judge(void *context, struct batch *b, uint32_t part)
 {
     struct flow *f = context;
-    uint32_t from = b->first[shard], to = b->first[shard + 1];
-    uint8_t *answers = (b->dealt ? b->answer : b->verdict) + from;
 
-    weir_advance(f->job->shards->w[shard], b->read_at);
-    f->job->judge(f->job->shards->w[shard], b->hash + from, to - from, answers);
-    if (b->dealt)
-        take_back(b, from, to);
+    f->job->judge.judge(&f->job->judge, b, part);
     if (f->progress.bar)
-        look_at_fill(f, shard);
-}
-
-static void confirm(const struct exact *exact, struct batch *b)
-{
-    for (uint32_t i = 0; i < b->n; i++)
-        if (b->verdict[i] == WEIR_SEEN && !exact_has(exact, b->key[i]))
-            b->verdict[i] = WEIR_NEW;
+        look_at_fill(f, part);
 }
 
 static void count(struct flow *f, const struct batch *b)
 {
-    uint64_t seen = 0, none = 0;
+    uint64_t seen = 0, none = 0, unknown = 0;
 
     for (uint32_t i = 0; i < b->n; i++) {
         seen += b->verdict[i] & 1;
-        none += b->verdict[i] >> 1;
+        none += b->verdict[i] >> 1 & 1;
+        unknown += b->verdict[i] >> 2;
     }
     f->tally.records += b->n - none;
     f->tally.seen += seen;
+    f->tally.unanswered += unknown;
     f->tally.skipped += none;
     f->tally.bytes += b->used;
     f->unsaved += b->n;
@@ -141,8 +121,8 @@ static void draw(struct flow *f)
 
     if (!progress_due(&f->progress))
         return;
-    for (uint32_t i = 0; i < f->job->shards->count; i++)
-        fill += f->gauge[i].fill / f->job->shards->count;
+    for (uint32_t i = 0; i < f->job->judge.parts; i++)
+        fill += f->gauge[i].fill / f->job->judge.parts;
     progress_draw(&f->progress, &f->tally, fill);
 }
 
@@ -160,8 +140,8 @@ static bool do_write(void *context, struct batch *b)
 
     if (!pass_header(f))
         return false;
-    if (f->job->exact)
-        confirm(f->job->exact, b);
+    if (f->job->store)
+        consult_seen(f->job->store, b);
     if (!write_batch(&f->writer, b) || !write_flush(&f->writer))
         return false;
     count(f, b);
@@ -169,7 +149,7 @@ static bool do_write(void *context, struct batch *b)
     f->failed = b->failed;
     if (b->failed)
         memcpy(f->failure, b->failure, sizeof f->failure);
-    return true;
+    return !b->failed;
 }
 
 /* ---- saving ---- */
@@ -194,12 +174,12 @@ static void describe(struct flow *f, struct state *s)
     struct stat st;
 
     memset(s, 0, sizeof *s);
-    snprintf(s->config, sizeof s->config, "%s", f->job->shards->config);
+    snprintf(s->config, sizeof s->config, "%s", f->job->judge.config);
     options_describe_records(f->job->options, s->records, sizeof s->records);
     s->position = position;
     if (s->position.known) {
         snprintf(s->input, sizeof s->input, "%s", file);
-        state_tail(f->job->shards, file, s->position.offset, s->tail);
+        state_tail(f->job->judge.hasher, file, s->position.offset, s->tail);
     }
     s->cut = f->job->options->output && fstat(f->writer.fd, &st) == 0 && S_ISREG(st.st_mode);
     s->output = f->writer.bytes;
@@ -218,8 +198,9 @@ static bool save(struct flow *f)
     } else {
         snprintf(note, sizeof note, "%s", f->job->note ? f->job->note : "");
     }
-    f->failed |= !store_save(f->job->save, note, f->job->shards);
-    return !f->failed;
+    bool saved = f->job->judge.save(&f->job->judge, f->job->save, note);
+    f->failed |= !saved;
+    return saved;
 }
 
 static bool do_rest(void *context)
@@ -268,7 +249,7 @@ static bool same_input(struct flow *f, const struct state *s)
         return fail("%s stopped in file %u, %s, which is not that file here; give the same files, "
                     "or leave --resume out",
                     f->job->save, s->position.file + 1, s->input) == 0;
-    state_tail(f->job->shards, file, s->position.offset, tail);
+    state_tail(f->job->judge.hasher, file, s->position.offset, tail);
     if (strcmp(tail, s->tail) != 0)
         return fail("%s is not the file that %s was reading: it differs before byte %llu; leave "
                     "--resume out to read it from the start",
@@ -307,12 +288,13 @@ static bool open_stages(struct flow *f)
     bool waits;
 
     read_open(&f->reader, o, j->files, (uint32_t)j->count);
-    if (!pick_open(&f->picker, o) || !apart(f) || (j->save && !store_writable(j->save)) ||
+    if (!pick_open(&f->picker, o) || !apart(f) || (j->save && !replace_possible(j->save)) ||
         !write_open(&f->writer, o, (uint8_t)j->passes, j->mute || o->count_only))
         return false;
     progress_open(&f->progress, o, f->reader.total);
     waits = j->stateful || f->progress.bar || o->threads > 1;
     f->reader.patience = waits ? PATIENCE : -1;
+    f->reader.linger = o->oracle ? o->max_wait : 0;
     f->next_save = now() + o->checkpoint_seconds;
     if (j->count == 0 && isatty(0) && !o->quiet)
         note("reading from the terminal; Ctrl-D ends, 'weir help %s' explains", o->command);
@@ -359,7 +341,7 @@ static int finish(struct flow *f)
     if (f->failed && *f->failure)
         fail("%s", f->failure);
     if (!save_failed || signals_caught())
-        report(f->job->options, &f->tally, f->job->shards);
+        f->job->judge.report(&f->job->judge, &f->tally, stats_style(f->job->options));
     return f->failed ? EXIT_ERROR : EXIT_FINE;
 }
 
@@ -372,7 +354,7 @@ int flow_run(const struct job *job, struct tally *tally)
         return fail("the system is short of memory or files");
     f->job = job;
     if (open_stages(f)) {
-        if (crew_run(&work, f, job->options->threads, job->shards->count))
+        if (crew_run(&work, f, job->options->threads, job->judge.parts))
             status = finish(f);
         else
             fail("memory is short");
@@ -384,19 +366,4 @@ int flow_run(const struct job *job, struct tally *tally)
     pick_close(&f->picker);
     free(f);
     return status;
-}
-
-void judge_by_asking(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
-{
-    weir_ask_many(w, keys, n, verdicts);
-}
-
-void judge_by_forgetting(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
-{
-    for (size_t i = 0; i < n; i++) {
-        bool was_there = false;
-
-        weir_forget(w, keys[i], &was_there, NULL);
-        verdicts[i] = was_there ? WEIR_SEEN : WEIR_NEW;
-    }
 }

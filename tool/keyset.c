@@ -9,6 +9,7 @@
 
 #include "claim.h"
 #include "say.h"
+#include "store.h"
 
 #define FOR_SETS "bloom"
 #define FPR_FOR_SETS "0.001"
@@ -108,8 +109,7 @@ int keyset_change(const struct options *o, judge_keys judge)
         struct job job = {.options = o,
                           .files = o->operand + 1,
                           .count = o->operands - 1,
-                          .shards = &stored.shards,
-                          .judge = judge,
+                          .judge = judge_filter(&stored.shards, judge),
                           .mute = true,
                           .save = path,
                           .note = stored.note};

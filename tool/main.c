@@ -22,6 +22,10 @@
 #define FILTER_MORE                                                                                \
     "  weir filter bad.weir -k 3 proxy.log      records whose third field is in the set\n"         \
     "  weir filter --keys hosts.txt proxy.log   the set made on the fly\n"
+#define CHECK_MORE                                                                                 \
+    "  weir check --oracle 'sqlite:bad.db?table=hosts&column=name' -k 3 proxy.log\n"               \
+    "  weir check --oracle 'postgres://db/net?table=bad&column=ip' --emit others access.log\n"     \
+    "  weir check --oracle redis://localhost/bad --screen weir -m 512K access.log\n"
 #define ASK_MORE                                                                                   \
     "  echo example.org | weir ask bad.weir     prints seen or new before each key\n"              \
     "  echo example.org | weir ask -q bad.weir  exit status 0 if all keys were seen, else 1\n"
@@ -30,6 +34,10 @@
     "  weir eval -a weir,bloom,sbf -m 1M,16M access.log       which errs how often on this log\n"  \
     "  weir eval --synthetic uniform:n=1M,distinct=60% -m 1M  all filters on a stream of 'weir "   \
     "gen'\n"
+#define PLAN_MORE                                                                                  \
+    "  weir plan -m 64M --stream uniform:n=100M,distinct=60%   which filter for this stream\n"     \
+    "  weir plan --stream zipf:n=10M,fresh=10% -e 1% --fnr 5%  how much memory it needs\n"         \
+    "  weir plan -m 1M -a rlbsbf -S k=2 --stream endless       what to expect of one filter\n"
 #define GEN_MORE                                                                                   \
     "  weir gen uniform:n=1M,distinct=60%                   every key as likely\n"                 \
     "  weir gen zipf:n=1M,universe=100k,alpha=1.1,seed=7    few keys come often\n\n"               \
@@ -37,11 +45,15 @@
 
 static const struct command commands[] = {
     {"dedup", "[OPTIONS] [FILE...]", "Pass each record the first time its key is seen",
-     TAKES_FILTER | TAKES_STATE | PASSES, cmd_dedup, DEDUP_MORE},
+     TAKES_FILTER | TAKES_STATE | TAKES_DEDUP | PASSES, cmd_dedup, DEDUP_MORE},
     {"build", "-o F [OPTIONS] [FILE...]", "Make a filter file from keys",
      TAKES_FILTER | TAKES_FILE | CHANGES, cmd_build, BUILD_MORE},
     {"filter", "[OPTIONS] F|--keys KEYFILE [FILE...]", "Pass the records whose key is in a filter",
-     TAKES_FILTER | TAKES_KEYS | PASSES, cmd_filter, FILTER_MORE},
+     TAKES_FILTER | TAKES_KEYS | TAKES_STORE | PASSES, cmd_filter, FILTER_MORE},
+    {"check", "--oracle URL [OPTIONS] [FILE...]", "Pass the records whose key is in a slow store",
+     TAKES_CHECK | TAKES_STORE | TAKES_RECORDS | TAKES_OUTPUT | TAKES_STATE | TAKES_STATS |
+         TAKES_QUIET,
+     cmd_check, CHECK_MORE},
     {"ask", "[OPTIONS] F [FILE...]", "Say for each key whether a filter has seen it", PASSES,
      cmd_ask, ASK_MORE},
     {"add", "[OPTIONS] F [FILE...]", "Add keys to a filter file", CHANGES, cmd_add, NULL},
@@ -57,6 +69,8 @@ static const struct command commands[] = {
     {"eval", "[OPTIONS] [FILE...|--synthetic SPEC]", "Measure the errors of filters on a stream",
      TAKES_FILTER | TAKES_RECORDS | TAKES_IMPORTANCE | TAKES_STATS | TAKES_QUIET | TAKES_TRUTH,
      cmd_eval, EVAL_MORE},
+    {"plan", "[OPTIONS] [--stream SPEC]", "Say what theory expects of filters on a stream",
+     TAKES_FILTER | TAKES_PLAN | TAKES_QUIET, cmd_plan, PLAN_MORE},
     {"gen", "SPEC", "Print a stream to try things on", 0, cmd_gen, GEN_MORE},
     {"list", "[NAME]", "List the filters and their knobs", 0, cmd_list, NULL},
     {"help", "[COMMAND]", "Tell how to use a command", 0, cmd_help, NULL},
@@ -85,10 +99,11 @@ static const char *synonym(const char *name)
         {"uniq", "dedup"},        {"unique", "dedup"},    {"distinct", "dedup"},
         {"deduplicate", "dedup"}, {"grep", "filter"},     {"join", "filter"},
         {"create", "build"},      {"make", "build"},      {"query", "ask"},
-        {"check", "ask"},         {"contains", "ask"},    {"insert", "add"},
+        {"lookup", "check"},      {"contains", "ask"},    {"insert", "add"},
         {"remove", "forget"},     {"delete", "forget"},   {"union", "merge"},
         {"generate", "gen"},      {"stats", "info"},      {"measure", "eval"},
         {"evaluate", "eval"},     {"bench", "eval"},      {"show", "info"},
+        {"predict", "plan"},      {"choose", "plan"},     {"size", "plan"},
         {"filters", "list"},      {"algorithms", "list"}, {"frequency", "count"},
         {"heavy", "top"},
     };
@@ -146,8 +161,12 @@ static void occupy_streams(void)
 
 int main(int argc, char **argv)
 {
-    struct options o = {
-        .max_record = 64 << 20, .checkpoint_seconds = 30, .truth_memory = (uint64_t)4 << 30};
+    struct options o = {.max_record = 64 << 20,
+                        .checkpoint_seconds = 30,
+                        .max_wait = 0.01,
+                        .timeout = 5,
+                        .retries = 5,
+                        .truth_memory = (uint64_t)4 << 30};
     bool done = false;
     int status;
 

@@ -10,7 +10,14 @@
 #define LIST_MAX 64
 
 enum format { FORMAT_LINES, FORMAT_CSV, FORMAT_TSV, FORMAT_JSONL, FORMAT_DELIMITED };
-enum emit { EMIT_UNIQUE, EMIT_DUPLICATES, EMIT_ALL };
+enum emit {
+    EMIT_UNIQUE,
+    EMIT_DUPLICATES,
+    EMIT_ALL,
+    EMIT_MEMBERS = EMIT_UNIQUE, /* weir check */
+    EMIT_OTHERS = EMIT_DUPLICATES
+};
+enum silence { SILENCE_STOPS, SILENCE_PASSES, SILENCE_DROPS };
 enum stats_style { STATS_DEFAULT, STATS_TEXT, STATS_JSON, STATS_NONE };
 
 /* Values of an option that may be given several times, in their order. */
@@ -57,9 +64,18 @@ struct options {
 
     const char *keys, *strict;
 
+    const char *oracle; /* URL of the store */
+    const char *screen, *window, *theta;
+    double max_wait, timeout; /* seconds */
+    uint32_t retries;
+    enum silence silence; /* what becomes of records that the store cannot tell of */
+
     const char *synthetic; /* a stream instead of files */
     uint64_t truth_memory;
     enum table_style table;
+    const char *stream; /* the same for weir plan */
+    double fnr;         /* ceiling; 0 if not given */
+    double cost[2];     /* of a false positive and a false negative; 0 if not given */
     bool by_importance;
     uint32_t curve, permutations; /* 0 if not given */
     const char *report;           /* page to write */

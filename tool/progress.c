@@ -1,7 +1,6 @@
 /* progress.c - see progress.h. */
 #include "progress.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,54 +85,9 @@ void progress_clear(struct progress *p)
     p->width = 0;
 }
 
-static void report_text(const struct tally *t, const struct shards *s)
-{
-    struct weir_stats f = shards_stats(s);
-    double share = t->records ? 100.0 * (double)t->seen / (double)t->records : 0;
-
-    fprintf(stderr, "weir: %llu records: %llu new, %llu seen (%.2f %%)",
-            (unsigned long long)t->records, (unsigned long long)(t->records - t->seen),
-            (unsigned long long)t->seen, share);
-    if (t->skipped)
-        fprintf(stderr, ", %llu malformed and skipped", (unsigned long long)t->skipped);
-    fprintf(stderr, "; %s in %.2f s: %s records/s, %s/s\n", show_bytes((double)t->bytes).text,
-            t->seconds, show_count((double)t->records / (t->seconds + 1e-9)).text,
-            show_bytes((double)t->bytes / (t->seconds + 1e-9)).text);
-    fprintf(stderr,
-            "weir: filter %s%s, %.1f %% full; a new key is taken for seen with chance %.2g\n",
-            s->config, s->count > 1 ? " in shards" : "", f.fill * 100, f.error);
-}
-
-static void report_json(const struct tally *t, const struct shards *s)
-{
-    struct weir_stats f = shards_stats(s);
-    json_t *all = json_pack(
-        "{s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:{s:s,s:I,s:I,s:f,s:f}}", "records", (json_int_t)t->records,
-        "new", (json_int_t)(t->records - t->seen), "seen", (json_int_t)t->seen, "passed",
-        (json_int_t)t->passed, "skipped", (json_int_t)t->skipped, "bytes", (json_int_t)t->bytes,
-        "seconds", t->seconds, "filter", "config", s->config, "shards", (json_int_t)s->count,
-        "memory", (json_int_t)f.memory, "fill", f.fill, "error", f.error);
-    char *text = all ? json_dumps(all, JSON_REAL_PRECISION(6)) : NULL;
-
-    if (text)
-        fprintf(stderr, "%s\n", text);
-    free(text);
-    json_decref(all);
-}
-
 enum stats_style stats_style(const struct options *o)
 {
     if (o->stats != STATS_DEFAULT)
         return o->stats;
     return isatty(2) && !o->quiet ? STATS_TEXT : STATS_NONE;
-}
-
-void report(const struct options *o, const struct tally *t, const struct shards *s)
-{
-    enum stats_style style = stats_style(o);
-
-    if (style == STATS_TEXT)
-        report_text(t, s);
-    else if (style == STATS_JSON)
-        report_json(t, s);
 }

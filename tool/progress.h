@@ -3,14 +3,16 @@
 #ifndef WEIR_PROGRESS_H
 #define WEIR_PROGRESS_H
 
+#include <stdint.h>
+
 #include "options.h"
-#include "shards.h"
 
 /* What went by so far. */
 struct tally {
-    uint64_t records; /* judged: seen and new together */
+    uint64_t records; /* judged: seen, new and unanswered together */
     uint64_t seen;
-    uint64_t skipped; /* malformed */
+    uint64_t unanswered; /* a store could not tell */
+    uint64_t skipped;    /* malformed */
     uint64_t passed;
     uint64_t bytes; /* read */
     double seconds;
@@ -35,8 +37,5 @@ void progress_clear(struct progress *p);
 
 /* What --stats asks for, or the terminal. */
 enum stats_style stats_style(const struct options *o);
-
-/* The report of --stats. */
-void report(const struct options *o, const struct tally *t, const struct shards *s);
 
 #endif

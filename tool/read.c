@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "inputs.h"
+#include "progress.h"
 #include "scan.h"
 #include "signals.h"
 
@@ -208,6 +209,26 @@ static void end_drop(struct reader *r, struct batch *b)
     r->line++;
 }
 
+/* Others may be on their way: take what comes until the time is over. */
+static void linger(struct reader *r, struct batch *b, size_t *scanned, size_t *filled)
+{
+    double until = now() + r->linger, left;
+
+    while (!r->regular && !r->ended && !b->failed && b->n < RECORDS_MAX && *filled < b->room &&
+           (left = until - now()) > 0 &&
+           signals_wait(r->fd, 1 + (int)(left * 1000)) == WAIT_READY) {
+        ssize_t n = read(r->fd, b->data + *filled, b->room - *filled);
+
+        if (n < 0)
+            break; /* the next gather() will meet it again */
+        *filled += (size_t)n;
+        if (n > 0)
+            split(r, b, scanned, *filled);
+        else
+            finish(r, b, scanned, filled);
+    }
+}
+
 /* Get at least one record, or to the end of the file; false if none came in
  * time. */
 static bool gather(struct reader *r, struct batch *b, size_t *filled)
@@ -233,6 +254,8 @@ static bool gather(struct reader *r, struct batch *b, size_t *filled)
             fail_batch(b, "read", input_name(r->files[r->next - 1]), errno);
         }
     }
+    if (r->linger > 0)
+        linger(r, b, &scanned, filled);
     while (r->ended && r->csv.quoted && b->n < RECORDS_MAX && !b->failed) {
         csv_give_up(&r->csv, b, "a quote is opened and never closed");
         split(r, b, &scanned, *filled);

@@ -19,6 +19,7 @@ struct reader {
     uint32_t count;
     char delimiter; /* of records */
     int patience;   /* milliseconds to wait for input, -1: for ever */
+    double linger;  /* seconds to wait for more, once there is some */
 
     uint32_t next; /* file to open when none is */
     int fd;
@@ -41,8 +42,8 @@ enum read_result { READ_BATCH, READ_NOTHING, READ_END };
 void read_open(struct reader *r, const struct options *o, char *const *files, uint32_t count);
 void read_close(struct reader *r);
 
-/* Fill an empty batch with what one read() brings. READ_NOTHING: patience is
- * at an end. READ_END: all files are, or a signal came. */
+/* Fill an empty batch with what one read() brings, or as many as there is time to
+ * linger. READ_NOTHING: patience is at an end. READ_END: all files are, or a signal came. */
 enum read_result read_batch(struct reader *r, struct batch *b);
 
 /* Where the first record lies that is in no batch yet. */

@@ -11,9 +11,9 @@
 #include "eval.h"
 #include "inputs.h"
 #include "page.h"
+#include "replace.h"
 #include "say.h"
 #include "signals.h"
-#include "store.h"
 #include "style.h"
 
 /* ---- measuring ---- */
@@ -27,7 +27,7 @@ static bool check(const struct options *o)
                     "them alone") == 0;
     if (stat(o->report, &st) == 0 && inputs_hold(o->operand, (uint32_t)o->operands, &st))
         return false;
-    return store_writable(o->report) && chart_ready();
+    return replace_possible(o->report) && chart_ready();
 }
 
 /* Windows and capacities are numbers of keys: of a sample they would mean
@@ -62,7 +62,7 @@ static bool gather(struct report *r)
     r->distinct = r->recency.distinct;
     r->scale = (double)(UINT64_C(1) << s->halvings);
     r->weighed = s->weighed;
-    r->uniform = s->synthetic && !s->stream.zipf && s->stream.fresh == 0;
+    r->uniform = s->synthetic && s->stream.spec.kind == WEIR_UNIFORM && s->stream.spec.fresh == 0;
     return true;
 }
 
@@ -122,6 +122,13 @@ static bool write_page(const struct report *r, FILE *page)
     return ok;
 }
 
+static enum weir_status write_text(const void *what, weir_sink sink, void *into)
+{
+    const struct weir_bytes *text = what;
+
+    return sink(into, text->data, text->size) ? WEIR_OK : WEIR_WRITE_FAILED;
+}
+
 static bool save_page(const struct report *r)
 {
     char *text = NULL;
@@ -131,7 +138,8 @@ static bool save_page(const struct report *r)
 
     if (ok && !whole)
         fail("memory is short");
-    ok = ok && whole && store_save_text(r->options->report, text, size);
+    ok = ok && whole &&
+         replace_file(r->options->report, write_text, &(struct weir_bytes){text, size});
     free(text);
     return ok;
 }

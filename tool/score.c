@@ -100,30 +100,3 @@ double score_weighted_all(const struct score *s, int truly)
 {
     return share(s->wrong_weight[truly], s->weight[NEW] + s->weight[OLD]);
 }
-
-/* Bits per key that the rates e and d ask for: the divergence of the answers to
- * members (seen with chance 1 - d) from those to strangers (with chance e). */
-static double bits_per_key(double e, double d)
-{
-    return (1 - d) * log2((1 - d) / e) + (d > 0 ? d * log2(d / (1 - e)) : 0);
-}
-
-/* They fall from log2(1/e) at d = 0 to nothing at d = 1 - e: by halves. */
-double least_fnr(double bits, double keys, double fpr)
-{
-    double lo = 0, hi = 1 - fpr;
-
-    if (!(fpr > 0) || fpr >= 1)
-        return NAN;
-    if (bits / keys >= bits_per_key(fpr, 0))
-        return 0;
-    for (int i = 0; i < 100; i++) {
-        double d = (lo + hi) / 2;
-
-        if (bits_per_key(fpr, d) > bits / keys)
-            lo = d;
-        else
-            hi = d;
-    }
-    return hi;
-}

@@ -32,9 +32,4 @@ double score_rate(const struct score *s, int truly);
 double score_weighted(const struct score *s, int truly);
 double score_weighted_all(const struct score *s, int truly); /* of the weight of all arrivals */
 
-/* The least rate of false negatives that any filter of so many bits can have
- * over that many keys, drawn alike, with this rate of false positives; NaN
- * where there were none. */
-double least_fnr(double bits, double keys, double fpr);
-
 #endif

@@ -1,8 +1,4 @@
-/* store.c - see store.h.
- *
- * Replacing: write NAME.tmp, fsync, rename over NAME, fsync the directory. A
- * crash leaves the old file or the new one, and at worst a NAME.tmp that the
- * next run overwrites. */
+/* store.c - see store.h. */
 #include "store.h"
 
 #include <errno.h>
@@ -16,87 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "claim.h"
 #include "inputs.h"
 #include "say.h"
 #include "units.h"
-
-/* ---- the note ---- */
-
-#define NOTE_HEAD "weir state 1\n"
-#define TAIL_BYTES 64
-
-void state_write(const struct state *s, char note[NOTE_MAX])
-{
-    snprintf(note, NOTE_MAX,
-             NOTE_HEAD "config=%s\nrecords=%s\nknown=%d\nfile=%u\noffset=%llu\nline=%llu\ntail=%s\n"
-                       "cut=%d\noutput=%llu\ninput=%s",
-             s->config, s->records, s->position.known, s->position.file,
-             (unsigned long long)s->position.offset, (unsigned long long)s->position.line, s->tail,
-             s->cut, (unsigned long long)s->output, s->input);
-}
-
-/* The value behind "name=" up to the end of the line; the last goes to the end
- * of the note, since file names may hold line breaks. */
-static bool note_text(const char *note, const char *name, char *out, size_t size, bool last)
-{
-    char mark[16];
-    const char *at;
-    size_t n;
-
-    snprintf(mark, sizeof mark, "\n%s=", name);
-    at = strstr(note, mark);
-    if (!at)
-        return false;
-    at += strlen(mark);
-    n = last ? strlen(at) : strcspn(at, "\n");
-    if (n >= size)
-        return false;
-    memcpy(out, at, n);
-    out[n] = '\0';
-    return true;
-}
-
-static bool note_number(const char *note, const char *name, uint64_t *out)
-{
-    char text[24];
-
-    return note_text(note, name, text, sizeof text, false) && read_whole(text, out);
-}
-
-static bool state_read(const char *note, struct state *s)
-{
-    uint64_t known, file, cut;
-    bool whole = strncmp(note, NOTE_HEAD, strlen(NOTE_HEAD)) == 0 &&
-                 note_text(note, "config", s->config, sizeof s->config, false) &&
-                 note_text(note, "records", s->records, sizeof s->records, false) &&
-                 note_number(note, "known", &known) && note_number(note, "file", &file) &&
-                 note_number(note, "offset", &s->position.offset) &&
-                 note_number(note, "line", &s->position.line) &&
-                 note_text(note, "tail", s->tail, sizeof s->tail, false) &&
-                 note_number(note, "cut", &cut) && note_number(note, "output", &s->output) &&
-                 note_text(note, "input", s->input, sizeof s->input, true);
-
-    if (!whole)
-        return false;
-    s->position.known = known;
-    s->position.file = (uint32_t)file;
-    s->cut = cut;
-    return true;
-}
-
-void state_tail(const struct shards *s, const char *file, uint64_t offset, char tail[40])
-{
-    char bytes[TAIL_BYTES];
-    ssize_t n = input_before(file, offset, bytes, sizeof bytes);
-    struct weir_key key;
-
-    *tail = '\0';
-    if (n < 0)
-        return;
-    key = weir_hash(s->w[0], bytes, (size_t)n);
-    snprintf(tail, 40, "%016llx%016llx", (unsigned long long)key.hi, (unsigned long long)key.lo);
-}
 
 /* ---- loading ---- */
 
@@ -156,6 +74,11 @@ static bool take_parts(struct stored *s, struct bytes at, struct weir_error *err
     for (; at.size > 0; at.data += part.size, at.size -= part.size) {
         if (weir_part_read(at.data, at.size, &part, error) != WEIR_OK)
             return false;
+        if (part.kind == WEIR_PART_SCREEN) {
+            strcpy(error->text, "it holds a screen, not a filter; 'weir check --state' and "
+                                "'weir info' take it");
+            return false;
+        }
         if (part.kind == WEIR_PART_COUNTS || part.kind == WEIR_PART_TOP) {
             strcpy(error->text, "it holds counts, not a filter; 'weir count', 'weir top', "
                                 "'weir merge' and 'weir info' take it");
@@ -239,194 +162,106 @@ weir_sketch *store_load_sketch(const char *path)
     return s;
 }
 
+/* ---- screens ---- */
+
+/* The part after the note, if there is one. */
+static bool is_screen(struct bytes at)
+{
+    struct weir_part part;
+
+    return weir_part_read(at.data, at.size, &part, NULL) == WEIR_OK &&
+           (part.kind == WEIR_PART_SCREEN ||
+            (part.kind == WEIR_PART_NOTE &&
+             weir_part_read(at.data + part.size, at.size - part.size, &part, NULL) == WEIR_OK &&
+             part.kind == WEIR_PART_SCREEN));
+}
+
+bool store_has_screen(const char *path)
+{
+    struct stat st;
+    struct bytes file;
+    bool has;
+
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0 || !map_file(path, &file))
+        return false;
+    has = is_screen(file);
+    munmap((void *)(uintptr_t)file.data, file.size);
+    return has;
+}
+
+static bool take_screen(struct stored_screen *s, struct bytes at, struct weir_error *error)
+{
+    static struct stored noted;
+    struct weir_part part;
+    size_t used;
+
+    if (weir_part_read(at.data, at.size, &part, error) != WEIR_OK)
+        return false;
+    if (part.kind == WEIR_PART_NOTE) {
+        s->has_state = take_note(&noted, &part) && noted.has_state;
+        s->state = noted.state;
+        at = (struct bytes){at.data + part.size, at.size - part.size};
+    }
+    return weir_screen_load(&s->screen, at.data, at.size, &used, error) == WEIR_OK &&
+           used == at.size;
+}
+
+bool store_load_screen(struct stored_screen *s, const char *path)
+{
+    struct weir_error error = {.text = "it does not hold what 'weir check' saves"};
+    struct bytes file = {0};
+    bool good;
+
+    memset(s, 0, sizeof *s);
+    if (!map_file(path, &file))
+        return false;
+    good = take_screen(s, file, &error);
+    munmap((void *)(uintptr_t)file.data, file.size);
+    if (!good) {
+        weir_screen_close(s->screen);
+        s->screen = NULL;
+    }
+    return good || fail("%s: %s", path, error.text) == 0;
+}
+
 /* ---- saving ---- */
 
-struct sink {
-    int fd, error;
-    size_t used;
-    uint8_t buffer[65536];
-};
-
-static bool drain(struct sink *s, const uint8_t *data, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = write(s->fd, data, size);
-
-        if (n < 0 && errno != EINTR) {
-            s->error = errno;
-            return false;
-        }
-        data += n > 0 ? n : 0;
-        size -= n > 0 ? (size_t)n : 0;
-    }
-    return true;
-}
-
-static bool into_file(void *context, const void *data, size_t size)
-{
-    struct sink *s = context;
-
-    if (s->used + size > sizeof s->buffer) {
-        if (!drain(s, s->buffer, s->used))
-            return false;
-        s->used = 0;
-    }
-    if (size > sizeof s->buffer)
-        return drain(s, data, size);
-    memcpy(s->buffer + s->used, data, size);
-    s->used += size;
-    return true;
-}
-
-/* What a file is to hold: a note and filters, or a sketch, or any text. */
+/* What a state file is to hold. */
 struct contents {
-    const char *text;
-    size_t size;
     const char *note;
     const struct shards *shards;
-    const weir_sketch *sketch;
+    const weir_screen *screen;
 };
 
-static bool write_filters(struct sink *s, const struct contents *c)
+static enum weir_status write_contents(const void *what, weir_sink sink, void *into)
 {
-    bool ok = !*c->note ||
-              weir_part_write(WEIR_PART_NOTE, c->note, strlen(c->note), into_file, s) == WEIR_OK;
+    const struct contents *c = what;
+    enum weir_status status =
+        *c->note ? weir_part_write(WEIR_PART_NOTE, c->note, strlen(c->note), sink, into) : WEIR_OK;
 
-    for (uint32_t i = 0; i < c->shards->count && ok; i++)
-        ok = weir_write(c->shards->w[i], into_file, s) == WEIR_OK;
-    return ok;
+    for (uint32_t i = 0; c->shards && i < c->shards->count && status == WEIR_OK; i++)
+        status = weir_write(c->shards->w[i], sink, into);
+    if (c->screen && status == WEIR_OK)
+        status = weir_screen_write(c->screen, sink, into);
+    return status;
 }
 
-static bool write_sketch(struct sink *s, const struct contents *c)
+static enum weir_status write_sketch(const void *what, weir_sink sink, void *into)
 {
-    enum weir_status status = weir_sketch_write(c->sketch, into_file, s);
-
-    if (status == WEIR_NO_MEMORY)
-        s->error = ENOMEM;
-    return status == WEIR_OK;
-}
-
-static bool write_parts(struct sink *s, const struct contents *c)
-{
-    bool ok = c->text     ? into_file(s, c->text, c->size)
-              : c->sketch ? write_sketch(s, c)
-                          : write_filters(s, c);
-
-    if (!ok || !drain(s, s->buffer, s->used))
-        return false;
-    if (fsync(s->fd) != 0 && errno != EINVAL)
-        s->error = errno;
-    return !s->error;
-}
-
-static void sync_directory(const char *path)
-{
-    char copy[PATH_MAX];
-    int fd;
-
-    snprintf(copy, sizeof copy, "%s", path);
-    fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0) {
-        (void)fsync(fd);
-        close(fd);
-    }
-}
-
-static bool refuse(const char *path, const char *temporary, int error)
-{
-    if (temporary)
-        unlink(temporary);
-    return fail("cannot save %s: %s", path, strerror(error)) == 0;
-}
-
-/* Where a save goes. A link is followed, so that it stays one; what is neither
- * a file nor absent (a device, a pipe) is written to and not replaced. */
-struct target {
-    char path[PATH_MAX];
-    char temporary[PATH_MAX];
-    bool there, in_place;
-    struct stat st;
-};
-
-static bool aim(struct target *t, const char *path)
-{
-    if (!realpath(path, t->path))
-        snprintf(t->path, sizeof t->path, "%s", path);
-    t->there = stat(path, &t->st) == 0;
-    t->in_place = t->there && !S_ISREG(t->st.st_mode);
-    if (t->in_place)
-        snprintf(t->path, sizeof t->path, "%s", path);
-    return snprintf(t->temporary, sizeof t->temporary, "%s.tmp", t->path) <
-               (int)sizeof t->temporary ||
-           refuse(path, NULL, ENAMETOOLONG);
-}
-
-/* The new file belongs to whom the old one did, and is as private. */
-static void inherit(int fd, const struct target *t)
-{
-    if (!t->there || t->in_place)
-        return;
-    (void)!fchown(fd, t->st.st_uid, t->st.st_gid);
-    (void)!fchmod(fd, t->st.st_mode & 0777);
-}
-
-bool store_writable(const char *path)
-{
-    static struct target t;
-    char copy[PATH_MAX];
-
-    if (!aim(&t, path))
-        return false;
-    if (t.there && S_ISDIR(t.st.st_mode))
-        return refuse(path, NULL, EISDIR);
-    snprintf(copy, sizeof copy, "%s", t.path);
-    if (access(t.in_place ? path : dirname(copy), W_OK) != 0)
-        return refuse(path, NULL, errno);
-    return claim(path);
-}
-
-static bool replace(const char *path, const struct contents *contents)
-{
-    static struct sink s; /* one save at a time */
-    static struct target t;
-    const char *made = t.temporary;
-    int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
-
-    if (!aim(&t, path) || !claim(path))
-        return false;
-    if (t.in_place)
-        made = NULL;
-    s.fd = open(made ? made : path, flags, 0666);
-    if (s.fd < 0)
-        return refuse(path, NULL, errno);
-    s.error = 0;
-    s.used = 0;
-    inherit(s.fd, &t);
-    bool ok = write_parts(&s, contents);
-    if (!ok && !s.error)
-        s.error = ENOMEM;
-    if (close(s.fd) != 0 && ok)
-        s.error = errno;
-    if (s.error)
-        return refuse(path, made, s.error);
-    if (made && rename(made, t.path) != 0)
-        return refuse(path, made, errno);
-    if (made)
-        sync_directory(t.path);
-    return true;
+    return weir_sketch_write(what, sink, into);
 }
 
 bool store_save(const char *path, const char *note, const struct shards *shards)
 {
-    return replace(path, &(struct contents){.note = note, .shards = shards});
+    return replace_file(path, write_contents, &(struct contents){.note = note, .shards = shards});
+}
+
+bool store_save_screen(const char *path, const char *note, const weir_screen *s)
+{
+    return replace_file(path, write_contents, &(struct contents){.note = note, .screen = s});
 }
 
 bool store_save_sketch(const char *path, const weir_sketch *s)
 {
-    return replace(path, &(struct contents){.sketch = s});
-}
-
-bool store_save_text(const char *path, const char *text, size_t size)
-{
-    return replace(path, &(struct contents){.text = text, .size = size});
+    return replace_file(path, write_sketch, s);
 }

@@ -3,24 +3,10 @@
 #ifndef WEIR_STREAM_H
 #define WEIR_STREAM_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-enum bias { BIAS_NONE, BIAS_DIRECT, BIAS_INVERSE };
+#include <weir/plan.h>
 
 struct stream {
-    bool zipf;
-    uint64_t n;        /* arrivals */
-    uint64_t universe; /* keys to draw from; 0: every arrival is fresh */
-    double distinct;   /* what universe is solved from, if that is not given */
-    double alpha;      /* of zipf */
-    double fresh;      /* share of arrivals with a key of their own */
-    uint64_t length;   /* bytes of a key */
-    uint64_t seed;
-    bool important; /* lo to hi, related to frequency by bias */
-    uint32_t lo, hi;
-    enum bias bias;
-
+    struct weir_stream spec;
     uint64_t rng, next_fresh;
     double h_first, h_last, squeeze; /* of the zipf sampler */
 };
@@ -37,7 +23,7 @@ uint64_t draw_below(uint64_t *rng, uint64_t n);
 bool stream_open(struct stream *s, const char *specification);
 struct arrival stream_next(struct stream *s);
 
-/* The text of a key: s->length bytes, the first 16 unique to it. */
+/* The text of a key: spec.length bytes, the first 16 unique to it. */
 void stream_key(const struct stream *s, uint64_t id, char *text);
 
 #endif

@@ -29,8 +29,10 @@ static bool open_stream(struct supply *s)
                     "and importance= is of the stream") == 0;
     if (!stream_open(&s->stream, o->synthetic))
         return false;
-    s->weighed = s->stream.important;
-    s->left = s->stream.n;
+    if (s->stream.spec.n == 0)
+        return fail("--synthetic endless would never end: give it n=, as in endless:n=10M") == 0;
+    s->weighed = s->stream.spec.important;
+    s->left = s->stream.spec.n;
     s->id = malloc(RECORDS_MAX * sizeof *s->id);
     return s->id || fail("memory is short") == 0;
 }
@@ -61,8 +63,9 @@ bool supply_start(struct supply *s, const struct shards *hasher)
 
     s->hasher = hasher;
     s->rng = strtoull(config_value(hasher->config, "seed").text, &end, 10);
-    return s->synthetic && !s->keeping ? truth_open_bitmap(&s->truth, s->stream.universe, limit)
-                                       : truth_open_set(&s->truth, limit);
+    return s->synthetic && !s->keeping
+               ? truth_open_bitmap(&s->truth, s->stream.spec.universe, limit)
+               : truth_open_set(&s->truth, limit);
 }
 
 void supply_close(struct supply *s)
@@ -116,7 +119,7 @@ static enum read_result read_files(struct supply *s, struct batch *b)
 /* Draws only; their texts are made by whoever prepares the batch. */
 static enum read_result read_stream(struct supply *s, struct batch *b)
 {
-    uint64_t most = BLOCK / s->stream.length;
+    uint64_t most = BLOCK / s->stream.spec.length;
 
     if (s->left == 0 || signals_caught())
         return READ_END;
@@ -136,7 +139,7 @@ static enum read_result read_stream(struct supply *s, struct batch *b)
 
 static void make_keys(const struct supply *s, struct batch *b)
 {
-    size_t length = s->stream.length;
+    size_t length = s->stream.spec.length;
 
     for (uint32_t i = 0; i < b->n; i++) {
         stream_key(&s->stream, b->raw[i].lo, b->data + i * length);
@@ -173,9 +176,20 @@ void supply_prepare(struct supply *s, struct batch *b)
         make_keys(s, b);
 }
 
+struct weir_stream supply_stream(const struct supply *s)
+{
+    struct weir_stream stream = s->stream.spec;
+
+    if (s->kept) {
+        stream.n = s->count;
+        stream.universe >>= s->halvings;
+    }
+    return stream;
+}
+
 uint64_t supply_arrivals(const struct supply *s)
 {
-    return s->kept ? s->count : s->synthetic ? s->stream.n : 0;
+    return s->kept ? s->count : s->synthetic ? s->stream.spec.n : 0;
 }
 
 uint64_t supply_total(const struct supply *s)
@@ -183,7 +197,7 @@ uint64_t supply_total(const struct supply *s)
     uint64_t orders = s->options->permutations ? s->options->permutations : 1;
 
     return s->kept        ? s->count * sizeof *s->kept * orders
-           : s->synthetic ? s->stream.n * s->stream.length
+           : s->synthetic ? s->stream.spec.n * s->stream.spec.length
                           : s->reader.total;
 }
 
@@ -191,7 +205,7 @@ uint64_t supply_total(const struct supply *s)
 
 static bool make_room(struct supply *s, uint64_t count, char failure[512])
 {
-    uint64_t room = s->synthetic && !s->most ? s->stream.n : s->room ? s->room : ROOM_LEAST;
+    uint64_t room = s->synthetic && !s->most ? s->stream.spec.n : s->room ? s->room : ROOM_LEAST;
     struct weir_key *kept;
 
     if (count <= s->room)

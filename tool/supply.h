@@ -50,6 +50,9 @@ void supply_prepare(struct supply *s, struct batch *b);
 const struct weir_key *supply_keys(const struct batch *b);
 uint32_t supply_count(const struct batch *b);
 
+/* The synthetic stream that is shown: of a sample, with as many keys. */
+struct weir_stream supply_stream(const struct supply *s);
+
 /* Arrivals, and their bytes, for the bar; 0 if not known. */
 uint64_t supply_arrivals(const struct supply *s);
 uint64_t supply_total(const struct supply *s);

@@ -70,18 +70,25 @@ bool read_real(const char *word, double *out)
 
 bool read_seconds(const char *word, double *seconds)
 {
-    size_t n = strlen(word);
+    static const struct unit {
+        const char *name;
+        double seconds;
+    } units[] = {{"s", 1}, {"ms", 1e-3}, {"m", 60}, {"h", 3600}};
+    size_t n = strspn(word, "0123456789.");
     char number[24];
-    const char *unit = n ? strchr("smh", word[n - 1]) : NULL;
 
-    if (!unit || n >= sizeof number)
+    if (n >= sizeof number)
         return false;
-    memcpy(number, word, n - 1);
-    number[n - 1] = '\0';
+    memcpy(number, word, n);
+    number[n] = '\0';
     if (!read_real(number, seconds))
         return false;
-    *seconds *= *unit == 's' ? 1 : *unit == 'm' ? 60 : 3600;
-    return true;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(word + n, units[i].name) == 0) {
+            *seconds *= units[i].seconds;
+            return true;
+        }
+    return false;
 }
 
 bool read_rate(const char *word, double *out)

@@ -20,12 +20,25 @@
 #define SHORT 48                  /* mean length up to which records are copied singly */
 #define STEP 32
 
+/* By verdict. */
+static const char *const of_filters[] = {"new", "seen", [VERDICT_UNKNOWN] = "unknown"};
+static const char *const of_stores[] = {"other", "member", [VERDICT_UNKNOWN] = "unknown"};
+
+static uint8_t passing(const struct options *o, uint8_t verdict)
+{
+    unsigned some = o->emit == EMIT_ALL ? 1u << WEIR_NEW | 1u << WEIR_SEEN : 1u << verdict;
+
+    return (uint8_t)(some | (o->silence == SILENCE_PASSES ? 1u << VERDICT_UNKNOWN : 0));
+}
+
 bool write_open(struct writer *w, const struct options *o, uint8_t passes, bool mute)
 {
     bool fields = o->format == FORMAT_CSV || o->format == FORMAT_DELIMITED;
     int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (o->resume ? 0 : O_TRUNC);
 
-    *w = (struct writer){.name = "standard output", .fd = 1, .passes = passes, .mute = mute};
+    *w = (struct writer){.name = "standard output", .fd = 1, .mute = mute};
+    w->passes = passing(o, passes);
+    w->words = o->oracle ? of_stores : of_filters;
     w->tags = o->emit == EMIT_ALL;
     w->joint = fields ? o->delimiter : '\t';
     w->buffer = malloc(ROOM + MARGIN);
@@ -36,6 +49,11 @@ bool write_open(struct writer *w, const struct options *o, uint8_t passes, bool 
     w->name = o->output;
     w->fd = open(o->output, flags, 0666);
     return w->fd >= 0 || fail("cannot write %s: %s", w->name, strerror(errno)) == 0;
+}
+
+static inline bool passes(const struct writer *w, uint8_t verdict)
+{
+    return w->passes >> verdict & 1;
 }
 
 bool write_cut(struct writer *w, uint64_t length)
@@ -108,7 +126,7 @@ static bool write_short(struct writer *w, const struct batch *b)
     at = w->buffer + w->used;
     for (uint32_t i = 0; i < b->n; i++) {
         size_t begin = record_begin(b, i), size = record_end(b, i) + 1 - begin;
-        bool pass = b->verdict[i] == w->passes;
+        bool pass = passes(w, b->verdict[i]);
 
         memcpy(at, b->data + begin, STEP);
         if (size > STEP && pass)
@@ -127,7 +145,7 @@ static bool write_stretches(struct writer *w, const struct batch *b)
     for (uint32_t i = 0; i < b->n && ok; i++) {
         uint32_t first = i;
 
-        while (i < b->n && b->verdict[i] == w->passes)
+        while (i < b->n && passes(w, b->verdict[i]))
             i++;
         if (i > first) {
             size_t begin = record_begin(b, first);
@@ -145,11 +163,11 @@ static bool write_tagged(struct writer *w, const struct batch *b)
 
     for (uint32_t i = 0; i < b->n && ok; i++) {
         size_t begin = record_begin(b, i), size = record_end(b, i) + 1 - begin;
-        bool seen = b->verdict[i] == WEIR_SEEN;
+        const char *word = w->words[b->verdict[i]];
 
-        if (b->verdict[i] == VERDICT_NONE)
+        if (!passes(w, b->verdict[i]))
             continue;
-        ok = write_text(w, seen ? "seen" : "new", seen ? 4 : 3) && write_text(w, &w->joint, 1) &&
+        ok = write_text(w, word, strlen(word)) && write_text(w, &w->joint, 1) &&
              write_text(w, b->data + begin, size);
         w->passed++;
     }
@@ -159,7 +177,7 @@ static bool write_tagged(struct writer *w, const struct batch *b)
 static bool count(struct writer *w, const struct batch *b)
 {
     for (uint32_t i = 0; i < b->n; i++)
-        w->passed += w->tags ? b->verdict[i] != VERDICT_NONE : b->verdict[i] == w->passes;
+        w->passed += passes(w, b->verdict[i]);
     return true;
 }
 

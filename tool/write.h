@@ -8,11 +8,12 @@
 struct writer {
     const char *name;
     int fd;
-    int error; /* errno of the write that failed, or 0 */
-    bool mute; /* nothing is to be written */
-    bool tags; /* all records, each with its verdict before it */
-    uint8_t passes;
-    char joint; /* between verdict and record */
+    int error;                /* errno of the write that failed, or 0 */
+    bool mute;                /* nothing is to be written */
+    bool tags;                /* all records, each with its verdict before it */
+    uint8_t passes;           /* a bit for each verdict: 1 << WEIR_SEEN, ... */
+    const char *const *words; /* for the verdicts, where there are tags */
+    char joint;               /* between verdict and record */
     char *buffer;
     size_t used;
     uint64_t bytes;  /* written so far; for a file its length */

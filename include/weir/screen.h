@@ -5,7 +5,7 @@
  *     struct weir_error error;
  *     if (weir_screen_open(&s, "weir memory=512K", &error) != WEIR_OK)
  *         die(error.text);
- *     weir_screen_check(s, keys, n, ask_the_database, db, answers, &error);
+ *     weir_screen_check(s, keys, n, ask_the_database, db, answers);
  *     weir_screen_close(s);
  *
  * A screen stands before a store. It answers what it can from a few kilobytes,
@@ -40,15 +40,21 @@ typedef void (*weir_oracle)(void *context, const struct weir_bytes *keys, size_t
 
 /* ---- open and close ---- */
 
-/* Open a screen: "NAME knob=value ...", in the grammar of weir_open(). */
+/* Open a screen: "NAME knob=value ...", in the grammar of weir_open(); the name
+ * may be left out (weir). docs/screens.md lists the knobs. On failure *out is
+ * NULL. */
 WEIR_API enum weir_status weir_screen_open(weir_screen **out, const char *config,
                                            struct weir_error *error);
 WEIR_API void weir_screen_close(weir_screen *s);
 
 /* ---- the set, for screens that hold it ---- */
 
-/* Does it want the set before the first check? (1bf and strict) */
+/* Does it want the set before the first check? (1bf and strict, until they are
+ * told of a key.) */
 WEIR_API bool weir_screen_wants_set(const weir_screen *s);
+
+/* Tell it members, in as many calls as it takes. Later ones too, if the store
+ * gets some: a key of which it was not told is no member. Others take no notice. */
 WEIR_API void weir_screen_learn_set(weir_screen *s, const struct weir_bytes *keys, size_t n);
 
 /* ---- check ---- */
@@ -58,7 +64,7 @@ WEIR_API void weir_screen_learn_set(weir_screen *s, const struct weir_bytes *key
  * WEIR_UNANSWERED because the store could not tell; the others are answered.
  * Answers and state are those that one key after the other would give. More than
  * WEIR_SCREEN_BATCH keys are taken as several batches. */
-#define WEIR_SCREEN_BATCH 4096
+#define WEIR_SCREEN_BATCH 16384
 WEIR_API size_t weir_screen_check(weir_screen *s, const struct weir_bytes *keys, size_t n,
                                   weir_oracle oracle, void *context, uint8_t *answers);
 

@@ -186,6 +186,15 @@ static bool check(const weir *w)
     return w->reg[YOUNGEST] < w->shape.planes && w->reg[TAKEN] <= generation(&w->config);
 }
 
+static bool predict(const struct config *c, const struct shape *s, const struct stream_model *m,
+                    struct prediction *p)
+{
+    struct apbf f = {(double)s->cells, (double)generation(c), c->k, c->slices};
+
+    apbf_predict(&f, m, p);
+    return true;
+}
+
 #include "loops.h"
 
 const struct weir_ops weir_filter_apbf = {
@@ -193,6 +202,7 @@ const struct weir_ops weir_filter_apbf = {
     .knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K) | HAS(KNOB_WINDOW) | HAS(KNOB_SLICES),
     .plan = plan,
     .error = error_now,
+    .predict = predict,
     .check = check,
     FILTER_LOOPS,
 };

@@ -63,6 +63,13 @@ static void merge(weir *into, const weir *from)
         into->cells[i] |= from->cells[i];
 }
 
+static bool predict(const struct config *c, const struct shape *s, const struct stream_model *m,
+                    struct prediction *p)
+{
+    bloom_predict((double)s->cells, c->k, m, p);
+    return true;
+}
+
 #include "loops.h"
 
 const struct weir_ops weir_filter_bloom = {
@@ -70,6 +77,7 @@ const struct weir_ops weir_filter_bloom = {
     .knobs = HAS_ALWAYS | HAS(KNOB_CAPACITY) | HAS(KNOB_FPR) | HAS(KNOB_K),
     .plan = plan,
     .error = error_now,
+    .predict = predict,
     .merge = merge,
     FILTER_LOOPS,
 };

@@ -37,6 +37,12 @@ static inline void admit(weir *w, const struct arrival *a, bool seen)
     }
 }
 
+static bool predict(const struct config *c, const struct shape *s, const struct stream_model *m,
+                    struct prediction *p)
+{
+    return predict_sampled(SAMPLED_BSBF, c, s, m, p);
+}
+
 #include "loops.h"
 
 const struct weir_ops weir_filter_bsbf = {
@@ -44,5 +50,6 @@ const struct weir_ops weir_filter_bsbf = {
     .knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K),
     .plan = plan,
     .error = error_now,
+    .predict = predict,
     FILTER_LOOPS,
 };

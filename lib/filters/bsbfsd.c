@@ -49,6 +49,12 @@ static inline void admit(weir *w, const struct arrival *a, bool seen)
     }
 }
 
+static bool predict(const struct config *c, const struct shape *s, const struct stream_model *m,
+                    struct prediction *p)
+{
+    return predict_sampled(SAMPLED_BSBFSD, c, s, m, p);
+}
+
 #include "loops.h"
 
 const struct weir_ops weir_filter_bsbfsd = {
@@ -56,5 +62,6 @@ const struct weir_ops weir_filter_bsbfsd = {
     .knobs = HAS_ALWAYS | HAS(KNOB_K),
     .plan = plan,
     .error = error_now,
+    .predict = predict,
     FILTER_LOOPS,
 };

@@ -73,6 +73,13 @@ static void merge(weir *into, const weir *from)
     }
 }
 
+static bool predict(const struct config *c, const struct shape *s, const struct stream_model *m,
+                    struct prediction *p)
+{
+    bloom_predict((double)s->cells, c->k, m, p);
+    return true;
+}
+
 #include "loops.h"
 
 const struct weir_ops weir_filter_counting = {
@@ -80,6 +87,7 @@ const struct weir_ops weir_filter_counting = {
     .knobs = HAS_ALWAYS | HAS(KNOB_CAPACITY) | HAS(KNOB_FPR) | HAS(KNOB_K) | HAS(KNOB_CELL),
     .plan = plan,
     .error = error_now,
+    .predict = predict,
     .forget = forget,
     .merge = merge,
     FILTER_LOOPS,

@@ -18,9 +18,7 @@
      HAS(KNOB_IMPORTANCE))
 
 /* fpr= is kept whatever the mix of importance: as if all were of the top. */
-static bool plan_ibf(struct config *c, struct shape *s,
-                     double (*error_of)(uint32_t top, uint64_t k, double decay, double cells),
-                     struct weir_error *error)
+static bool plan_ibf(struct config *c, struct shape *s, bool harmonic, struct weir_error *error)
 {
     if (!config_has(c, KNOB_CELL))
         c->cell = CELL_DEFAULT;
@@ -29,17 +27,33 @@ static bool plan_ibf(struct config *c, struct shape *s,
     if (!config_has(c, KNOB_IMPORTANCE))
         c->importance.mode = IMPORTANCE_PERCENTILE;
     shape_planes(s, c, 1, (uint32_t)c->cell);
-    uint32_t top = (1u << c->cell) - 1;
+    struct stable worst = stable_worst(harmonic, (1u << c->cell) - 1, (double)s->cells);
 
     if (!config_has(c, KNOB_DECAY))
         c->decay = DECAY_DEFAULT;
     if (config_has(c, KNOB_FPR) && !config_has(c, KNOB_DECAY))
-        c->decay = stable_least_decay(c->fpr, top, c->k, (double)s->cells, DECAY_MAX, error_of);
-    double reached = error_of(top, c->k, (double)c->decay, (double)s->cells);
+        c->decay = stable_least_decay(&worst, c->fpr, c->k, DECAY_MAX);
+    double reached = stable_error_of(&worst, c->k, (double)c->decay);
     if (!config_keeps_fpr(c, reached))
         return config_refuse_fpr(c, reached, "leave decay out, or allow more", error);
     s->lines = (uint32_t)(c->k + c->decay);
     return true;
+}
+
+/* A class per level, as IBF-MC and IBF-H have them. */
+static inline uint32_t own_level(uint32_t class, uint32_t top)
+{
+    (void)top;
+    return class;
+}
+
+static inline bool predict_by_class(const struct config *c, const struct shape *s,
+                                    const struct stream_model *m, bool harmonic,
+                                    struct prediction *p)
+{
+    const struct raising r = {(1u << c->cell) - 1, own_level, harmonic};
+
+    return predict_raising(&r, c, s, m, p);
 }
 
 #endif

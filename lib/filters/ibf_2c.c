@@ -6,14 +6,26 @@
  * Price: K + P cache lines per key, 15 with the settings of 000. */
 #include "random_decay.h"
 
+#define CLASSES 2
+
+static uint32_t level_of(uint32_t class, uint32_t top)
+{
+    return class == CLASSES ? top : (top + 1) / 2;
+}
+
 static inline void admit(weir *w, const struct arrival *a, bool seen)
 {
-    uint32_t top = (1u << w->config.cell) - 1;
-    bool important = class_of(w, a->key, 2) == 2;
+    uint32_t class = class_of(w, a->key, CLASSES);
 
     (void)seen;
     decay(w, a);
-    raise(w, a, important ? top : (top + 1) / 2);
+    raise(w, a, level_of(class, (1u << w->config.cell) - 1));
+}
+
+static bool predict(const struct config *c, const struct shape *s, const struct stream_model *m,
+                    struct prediction *p)
+{
+    return predict_raising(&(struct raising){CLASSES, level_of, false}, c, s, m, p);
 }
 
 #include "loops.h"
@@ -24,5 +36,6 @@ const struct weir_ops weir_filter_ibf_2c = {
     .plan = plan,
     .error = error_now,
     .merge = merge,
+    .predict = predict,
     FILTER_LOOPS,
 };

@@ -15,7 +15,7 @@
 
 static bool plan(struct config *c, struct shape *s, struct weir_error *error)
 {
-    if (!plan_ibf(c, s, stable_error_h, error))
+    if (!plan_ibf(c, s, true, error))
         return false;
     s->lines = (uint32_t)(c->k + c->decay * TRIES_EXPECTED);
     return true;
@@ -57,6 +57,12 @@ static inline void admit(weir *w, const struct arrival *a, bool seen)
     raise(w, a, level);
 }
 
+static bool predict(const struct config *c, const struct shape *s, const struct stream_model *m,
+                    struct prediction *p)
+{
+    return predict_by_class(c, s, m, true, p);
+}
+
 #include "loops.h"
 
 const struct weir_ops weir_filter_ibf_h = {
@@ -65,5 +71,6 @@ const struct weir_ops weir_filter_ibf_h = {
     .plan = plan,
     .error = error_now,
     .merge = merge,
+    .predict = predict,
     FILTER_LOOPS,
 };

@@ -17,6 +17,12 @@ static inline void admit(weir *w, const struct arrival *a, bool seen)
     raise(w, a, level);
 }
 
+static bool predict(const struct config *c, const struct shape *s, const struct stream_model *m,
+                    struct prediction *p)
+{
+    return predict_by_class(c, s, m, false, p);
+}
+
 #include "loops.h"
 
 const struct weir_ops weir_filter_ibf_mc = {
@@ -25,5 +31,6 @@ const struct weir_ops weir_filter_ibf_mc = {
     .plan = plan,
     .error = error_now,
     .merge = merge,
+    .predict = predict,
     FILTER_LOOPS,
 };

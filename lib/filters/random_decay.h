@@ -6,7 +6,7 @@
 
 static bool plan(struct config *c, struct shape *s, struct weir_error *error)
 {
-    return plan_ibf(c, s, stable_error, error);
+    return plan_ibf(c, s, false, error);
 }
 
 static inline void evict(const weir *w, const struct arrival *a)

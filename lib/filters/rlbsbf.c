@@ -59,6 +59,12 @@ static bool check(const weir *w)
     return true;
 }
 
+static bool predict(const struct config *c, const struct shape *s, const struct stream_model *m,
+                    struct prediction *p)
+{
+    return predict_sampled(SAMPLED_RLBSBF, c, s, m, p);
+}
+
 #include "loops.h"
 
 const struct weir_ops weir_filter_rlbsbf = {
@@ -67,6 +73,7 @@ const struct weir_ops weir_filter_rlbsbf = {
     .knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K),
     .plan = plan,
     .error = error_now,
+    .predict = predict,
     .check = check,
     FILTER_LOOPS,
 };

@@ -28,6 +28,12 @@ static inline void admit(weir *w, const struct arrival *a, bool seen)
     }
 }
 
+static bool predict(const struct config *c, const struct shape *s, const struct stream_model *m,
+                    struct prediction *p)
+{
+    return predict_sampled(SAMPLED_RSBF_TABLES, c, s, m, p);
+}
+
 #include "loops.h"
 
 const struct weir_ops weir_filter_rsbf_tables = {
@@ -35,5 +41,6 @@ const struct weir_ops weir_filter_rsbf_tables = {
     .knobs = RESERVOIR_KNOBS,
     .plan = plan,
     .error = error_now,
+    .predict = predict,
     FILTER_LOOPS,
 };

@@ -29,6 +29,15 @@ static double error_now(const weir *w)
     return all;
 }
 
+static bool predict_sampled(enum sampled_kind kind, const struct config *c, const struct shape *s,
+                            const struct stream_model *m, struct prediction *p)
+{
+    struct sampled f = {kind, c->k, (double)s->cells, (double)c->p_star * 1e-9};
+
+    sampled_predict(&f, m, p);
+    return true;
+}
+
 static inline void touch(const weir *w, struct arrival *a)
 {
     for (uint32_t i = 0; i < w->config.k; i++) {

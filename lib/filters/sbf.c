@@ -58,6 +58,18 @@ static inline void admit(weir *w, const struct arrival *a, bool seen)
     raise(w, a, cells_top(&cells));
 }
 
+static uint32_t level_of(uint32_t class, uint32_t top)
+{
+    (void)class; /* all alike */
+    return top;
+}
+
+static bool predict(const struct config *c, const struct shape *s, const struct stream_model *m,
+                    struct prediction *p)
+{
+    return predict_raising(&(struct raising){1, level_of, false}, c, s, m, p);
+}
+
 #include "loops.h"
 
 const struct weir_ops weir_filter_sbf = {
@@ -66,5 +78,6 @@ const struct weir_ops weir_filter_sbf = {
     .plan = plan,
     .error = error_now,
     .merge = merge,
+    .predict = predict,
     FILTER_LOOPS,
 };

@@ -4,6 +4,7 @@
 #define WEIR_STABLE_H
 
 #include "one_array.h"
+#include "predict.h"
 #include "theory/stable.h"
 
 static inline void raise(weir *w, const struct arrival *a, uint32_t level)

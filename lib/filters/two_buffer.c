@@ -116,6 +116,15 @@ static bool check(const weir *w)
     return w->reg[ACTIVE] <= 1 && w->reg[TAKEN] <= w->config.window;
 }
 
+static bool predict(const struct config *c, const struct shape *s, const struct stream_model *m,
+                    struct prediction *p)
+{
+    struct two_buffer f = {(double)s->cells, (double)c->window, c->k};
+
+    two_buffer_predict(&f, m, p);
+    return true;
+}
+
 #include "loops.h"
 
 const struct weir_ops weir_filter_two_buffer = {
@@ -123,6 +132,7 @@ const struct weir_ops weir_filter_two_buffer = {
     .knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K) | HAS(KNOB_WINDOW),
     .plan = plan,
     .error = error_now,
+    .predict = predict,
     .check = check,
     FILTER_LOOPS,
 };

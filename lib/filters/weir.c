@@ -25,6 +25,7 @@
  *
  * Price: one cache line per key. Bits per remembered key: log2(1/error) + 4.8
  * to 5.6; docs/weir-filter.md measures it. */
+#include <math.h>
 #include <string.h>
 
 #include "theory/slots.h"
@@ -145,6 +146,23 @@ static double error_now(const weir *w)
 static double fill(const weir *w)
 {
     return mean_of_lines(w, share_of_line);
+}
+
+/* Time and importance are not in the model: not yet known is not the same as none. */
+static bool predict(const struct config *c, const struct shape *s, const struct stream_model *m,
+                    struct prediction *p)
+{
+    struct slots f = {.lines = (double)(s->cells / LINE_BYTES),
+                      .window = c->window ? (double)c->window : INFINITY};
+
+    if (c->span || c->importance.mode != IMPORTANCE_NONE)
+        return false;
+    do {
+        f.width[f.widths] = line_width[f.widths];
+        f.room[f.widths] = slots_at(c, f.widths);
+    } while (f.width[f.widths++] > c->width);
+    slots_predict(&f, m, p);
+    return true;
 }
 
 /* ---- lines as lists ---- */
@@ -380,6 +398,7 @@ const struct weir_ops weir_filter_weir = {
              HAS(KNOB_SPAN) | HAS(KNOB_IMPORTANCE),
     .plan = plan,
     .error = error_now,
+    .predict = predict,
     .fill = fill,
     .observe = observe,
     .observe_many = observe_many,

@@ -68,6 +68,9 @@ static const struct knob_row rows[SCREEN_KNOBS] = {
         "bits per fingerprint, at least"}, .kind = A_COUNT, AT(width), .min = 8, .max = 32},
     [SCREEN_SLOTS] = {{"slots", "a whole number from 1 to 56",
         "verdicts per line, at most"}, .kind = A_COUNT, AT(slots), .min = 1, .max = 56},
+    [SCREEN_VERDICTS] = {{"verdicts", "a size from 64 (bytes) to 16T: 16K, 1M",
+        "of the memory, for verdicts on what the set let through"}, .kind = A_SIZE, AT(verdicts),
+        .min = MEMORY_MIN, .max = MEMORY_MAX},
     [SCREEN_FPR] = {{"fpr", "a rate above 0 and below 1: 0.01, 1%, 1e-4",
         "ceiling of false matches"}, .kind = A_RATE, AT(fpr)},
     [SCREEN_HASH] = {{"hash", "xxh3, or sip where strangers choose the keys",
@@ -98,11 +101,11 @@ bool screen_config_read(const char *sentence, struct screen_config *c, struct we
     return knobs_read(&knobs, at, c, &c->given, error);
 }
 
-/* fpr has done its work; a window may be nobody's wish. */
+/* fpr has done its work; window and verdicts may be nobody's wish. */
 static bool is_kept(const struct screen_config *c, int knob)
 {
     return (c->ops->knobs & SCREEN_HAS(knob)) && knob != SCREEN_FPR &&
-           (knob != SCREEN_WINDOW || c->window);
+           (knob != SCREEN_WINDOW || c->window) && (knob != SCREEN_VERDICTS || c->verdicts);
 }
 
 size_t screen_config_write(const struct screen_config *c, char *buffer, size_t size)

@@ -29,6 +29,7 @@ enum screen_knob {
     SCREEN_WINDOW,
     SCREEN_WIDTH,
     SCREEN_SLOTS,
+    SCREEN_VERDICTS,
     SCREEN_FPR,
     SCREEN_HASH,
     SCREEN_SEED,
@@ -55,6 +56,7 @@ struct screen_config {
     uint64_t k, k_set;
     uint64_t window;
     uint64_t width, slots;
+    uint64_t verdicts; /* bits */
     double fpr;
     uint64_t hash, seed;
 };

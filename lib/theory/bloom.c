@@ -4,6 +4,7 @@
 #include <math.h>
 
 #define K_MOST 32
+#define POINTS 512 /* an even number */
 
 double bloom_error_at(double fill, uint64_t k)
 {
@@ -39,4 +40,30 @@ uint64_t bloom_best_k_for(double error)
     while (k < K_MOST && bloom_load(error, k + 1) > bloom_load(error, k))
         k++;
     return k;
+}
+
+double bloom_error_bound(double cells, double keys, uint64_t k)
+{
+    return cells > 1 ? pow(-expm1(-(double)k * (keys + 0.5) / (cells - 1)), (double)k) : 1;
+}
+
+/* The mean error over the keys 1..keys, by Simpson's rule. */
+static double mean_error(double cells, double keys, uint64_t k)
+{
+    double sum = bloom_error(cells, keys, k);
+
+    for (int i = 1; i < POINTS; i++)
+        sum += (i % 2 ? 4 : 2) * bloom_error(cells, keys * i / POINTS, k);
+    return sum / (3 * POINTS);
+}
+
+void bloom_predict(double cells, uint64_t k, const struct stream_model *m, struct prediction *p)
+{
+    double keys = model_distinct(m, m->n);
+
+    p->fpr = isinf(keys) ? 1 : mean_error(cells, keys, k);
+    p->fnr = keys < m->n * (1 - 1e-9) ? 0 : NAN;
+    p->error = bloom_error(cells, keys, k);
+    p->fill = -expm1(-(double)k * keys / cells);
+    p->paper = p->error;
 }

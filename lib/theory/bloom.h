@@ -5,7 +5,7 @@
 #ifndef WEIR_THEORY_BLOOM_H
 #define WEIR_THEORY_BLOOM_H
 
-#include <stdint.h>
+#include "model.h"
 
 double bloom_error(double cells, double keys, uint64_t k);
 
@@ -20,5 +20,10 @@ uint64_t bloom_best_k_for(double error);
 
 /* Keys per cell at which k functions reach this error. */
 double bloom_load(double error, uint64_t k);
+
+/* No more than this is the error after `keys` keys (Goel and Gupta 2010). */
+double bloom_error_bound(double cells, double keys, uint64_t k);
+
+void bloom_predict(double cells, uint64_t k, const struct stream_model *m, struct prediction *p);
 
 #endif

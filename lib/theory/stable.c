@@ -37,6 +37,11 @@ static double lowered(double decay, double chance)
     return decay - missing;
 }
 
+double stable_draws(double decay, double chance)
+{
+    return chance > 1e-9 ? lowered(decay, chance) / chance : STABLE_TRIES * decay;
+}
+
 /* H makes the law implicit: sweep from the top for a guessed H, and bisect on
  * the H that comes out equal to the guess. With x = r / H (less where draws run
  * out) each level follows from those above: A_i (1 - T_(i+1) - V_i) = V_i x / i. */
@@ -61,7 +66,7 @@ void stable_law_h(const double *mix, uint32_t top, double k, double decay, doubl
     for (int i = 0; i < 100; i++) {
         double guess = (lo + hi) / 2;
 
-        if (sweep_h(mix, top, lowered(decay, guess) / guess / k, law) > guess)
+        if (sweep_h(mix, top, stable_draws(decay, guess) / k, law) > guess)
             lo = guess;
         else
             hi = guess;
@@ -83,25 +88,30 @@ double stable_error(uint32_t top, uint64_t k, double decay, double cells)
     return stable_error_at(1 - stable_empty(top, (double)k, decay, cells), k);
 }
 
-double stable_error_h(uint32_t top, uint64_t k, double decay, double cells)
+struct stable stable_worst(bool harmonic, uint32_t top, double cells)
 {
-    double mix[STABLE_CLASSES + 1] = {0}, law[STABLE_CLASSES + 1];
+    struct stable s = {harmonic, top, cells, {0}};
 
-    (void)cells;
-    mix[top] = 1;
-    stable_law_h(mix, top, (double)k, decay, law);
+    s.mix[top] = 1;
+    return s;
+}
+
+double stable_error_of(const struct stable *s, uint64_t k, double decay)
+{
+    double law[STABLE_CLASSES + 1], visits = 1 / (1 / (double)k - 1 / s->cells);
+
+    (s->harmonic ? stable_law_h : stable_law)(s->mix, s->top, visits, decay, law);
     return stable_error_at(1 - law[0], k);
 }
 
-uint64_t stable_least_decay(double error, uint32_t top, uint64_t k, double cells, uint64_t limit,
-                            double (*error_of)(uint32_t, uint64_t, double, double))
+uint64_t stable_least_decay(const struct stable *s, double error, uint64_t k, uint64_t limit)
 {
     uint64_t lo = 0, hi = limit;
 
     while (hi - lo > 1) {
         uint64_t mid = (lo + hi) / 2;
 
-        if (error_of(top, k, (double)mid, cells) <= error)
+        if (stable_error_of(s, k, (double)mid) <= error)
             hi = mid;
         else
             lo = mid;
@@ -117,12 +127,38 @@ uint64_t stable_decay(double error, uint32_t top, uint64_t k, double cells)
     return p < 1 ? 1 : p > 1e9 ? 1000000000 : (uint64_t)ceil(p - 1e-9);
 }
 
+/* How long a key is known, in lowerings per cell, if no other raises its cells: the
+ * time until the first of K cells was lowered M times. life[K] = integral of Q^K, with
+ * Q(x) = e^-x (1 + x + ... + x^(M-1)/(M-1)!). */
+static void lifetimes(uint32_t top, double *life)
+{
+    double sigma = sqrt(top), step = sigma / 100;
+
+    for (uint64_t k = 0; k <= K_MOST; k++)
+        life[k] = 0;
+    for (double x = step / 2; x < top + 8 * sigma + 10; x += step) {
+        double term = exp(-x), q = 0, power = step;
+
+        for (uint32_t i = 1; i <= top; term *= x / i++)
+            q += term;
+        for (uint64_t k = 0; k <= K_MOST; k++, power *= q)
+            life[k] += power;
+    }
+}
+
 uint64_t stable_best_k(double error, uint32_t top, double cells)
 {
+    double life[K_MOST + 1], longest = 0;
     uint64_t best = 1;
 
-    for (uint64_t k = 2; k <= K_MOST && (double)k < cells; k++)
-        if (k * stable_decay(error, top, k, cells) < best * stable_decay(error, top, best, cells))
-            best = k;
+    lifetimes(top, life);
+    for (uint64_t k = 1; k <= K_MOST && (double)k < cells; k++) {
+        double lasts = life[k] / (double)stable_decay(error, top, k, cells);
+
+        if (lasts < longest * 0.999)
+            continue; /* of two alike, the one with more cells: others help to keep them */
+        longest = lasts;
+        best = k;
+    }
     return best;
 }

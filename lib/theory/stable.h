@@ -15,6 +15,7 @@
 #ifndef WEIR_THEORY_STABLE_H
 #define WEIR_THEORY_STABLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define STABLE_TRIES 16    /* draws that H allows per cell to lower, for all together */
@@ -25,13 +26,14 @@
 void stable_law(const double *mix, uint32_t top, double k, double decay, double *law);
 void stable_law_h(const double *mix, uint32_t top, double k, double decay, double *law);
 
+/* Draws of H per arrival, where one finds a cell to lower with this chance. */
+double stable_draws(double decay, double chance);
+
 /* The share of empty cells of SBF. */
 double stable_empty(uint32_t top, double k, double decay, double cells);
 
-/* The error where all are of the top class, the highest of any mix: of SBF,
- * IBF-2C and IBF-MC, and of IBF-H. */
+/* The error of SBF. */
 double stable_error(uint32_t top, uint64_t k, double decay, double cells);
-double stable_error_h(uint32_t top, uint64_t k, double decay, double cells);
 
 /* The error of a filter whose cells are in use to this share. */
 double stable_error_at(double fill, uint64_t k);
@@ -40,12 +42,23 @@ double stable_error_at(double fill, uint64_t k);
  * formula, rounded up). */
 uint64_t stable_decay(double error, uint32_t top, uint64_t k, double cells);
 
-/* The smallest P that keeps an error of the above kind at or under a bound; the
- * limit if none below it does. */
-uint64_t stable_least_decay(double error, uint32_t top, uint64_t k, double cells, uint64_t limit,
-                            double (*error_of)(uint32_t, uint64_t, double, double));
-
-/* The K that forgets slowest at this error: the least K times P. */
+/* The K that forgets slowest at this error; with cells of one bit, the least K times P. */
 uint64_t stable_best_k(double error, uint32_t top, double cells);
+
+/* A filter of any kind, but for its K and P, and the classes that come. */
+struct stable {
+    bool harmonic; /* IBF-H */
+    uint32_t top;
+    double cells;
+    double mix[STABLE_CLASSES + 1]; /* as above */
+};
+
+/* All of the top class: no mix has a higher error. */
+struct stable stable_worst(bool harmonic, uint32_t top, double cells);
+
+double stable_error_of(const struct stable *s, uint64_t k, double decay);
+
+/* The smallest P that keeps it at or under a bound; the limit if none below does. */
+uint64_t stable_least_decay(const struct stable *s, double error, uint64_t k, uint64_t limit);
 
 #endif

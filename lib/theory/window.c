@@ -5,8 +5,6 @@
 
 #include "bloom.h"
 
-#define SLICES_MOST 128
-
 /* Written as a sum: 1 - (1 - a)(1 - b) would be 0 for what is below 1e-16. */
 static double either(double a, double b)
 {
@@ -47,6 +45,11 @@ static double fill_after(double taken, uint64_t k)
     return hi;
 }
 
+double two_buffer_shown(double cells, double window, uint64_t k)
+{
+    return -log1p(-fill_after(window / cells, k)) * cells / (double)k;
+}
+
 /* Both buffers full: the worst moment, just before the older one is emptied. */
 double two_buffer_error(double cells, double window, uint64_t k)
 {
@@ -75,7 +78,7 @@ uint64_t two_buffer_best_k(double error)
  * no k neighbours did before them. */
 double apbf_error_at(const double *fill, uint64_t k, uint64_t l)
 {
-    double run[SLICES_MOST + 1] = {1}, found = 0;
+    double run[WINDOW_SLICES + 1] = {1}, found = 0;
 
     for (uint64_t i = 0; i < k + l; i++) {
         double broken = 0;
@@ -92,7 +95,7 @@ double apbf_error_at(const double *fill, uint64_t k, uint64_t l)
 
 double apbf_error(double slice_bits, double generation, uint64_t k, uint64_t l)
 {
-    double fill[SLICES_MOST];
+    double fill[WINDOW_SLICES];
 
     for (uint64_t i = 0; i < k + l; i++)
         fill[i] = -expm1(-(double)(i < k ? i + 1 : k) * generation / slice_bits);

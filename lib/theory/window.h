@@ -12,7 +12,9 @@
 #ifndef WEIR_THEORY_WINDOW_H
 #define WEIR_THEORY_WINDOW_H
 
-#include <stdint.h>
+#include "model.h"
+
+#define WINDOW_SLICES 128 /* the most that k + l can be */
 
 double two_buffer_error(double cells, double window, uint64_t k);
 /* The same with the fill of each buffer. */
@@ -20,6 +22,9 @@ double two_buffer_error_at(const double fill[2], uint64_t k);
 /* Keys that one buffer may take so that both together keep under the error. */
 double two_buffer_window(double cells, double error, uint64_t k);
 uint64_t two_buffer_best_k(double error);
+/* Distinct keys shown until a buffer has taken its window: those that it takes for
+ * seen it does not take. */
+double two_buffer_shown(double cells, double window, uint64_t k);
 
 /* The error with the fill of each slice, youngest first. */
 double apbf_error_at(const double *fill, uint64_t k, uint64_t l);
@@ -36,5 +41,20 @@ uint64_t apbf_least_k(double error, uint64_t l, uint64_t limit);
 uint64_t apbf_choose(double error, uint64_t k_limit, uint64_t l_limit, uint64_t *l);
 /* Keys per generation at which slices of this many bits are half full. */
 double apbf_generation(double slice_bits, uint64_t k);
+
+struct two_buffer {
+    double cells, window;
+    uint64_t k;
+};
+
+struct apbf {
+    double bits; /* of a slice */
+    double generation;
+    uint64_t k, slices;
+};
+
+void two_buffer_predict(const struct two_buffer *f, const struct stream_model *m,
+                        struct prediction *p);
+void apbf_predict(const struct apbf *f, const struct stream_model *m, struct prediction *p);
 
 #endif

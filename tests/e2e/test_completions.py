@@ -33,7 +33,7 @@ def test_bash_offers_the_commands():
     assert bash("weir", "help", "me") == ["merge"]
 
 
-@pytest.mark.parametrize("command", ["dedup", "build", "filter", "info", "eval", "gen"])
+@pytest.mark.parametrize("command", ["dedup", "build", "filter", "check", "info", "eval", "gen"])
 def test_bash_offers_the_options_of_a_command(command):
     assert set(bash("weir", command, "--")) == (options(command) - {"--help"}) | {"--help"}
 
@@ -41,6 +41,9 @@ def test_bash_offers_the_options_of_a_command(command):
 def test_bash_offers_values_filters_and_files(here):
     (here / "some.log").write_text("")
     assert bash("weir", "dedup", "--emit", "") == ["unique", "duplicates", "all"]
+    assert bash("weir", "check", "--emit", "") == ["members", "others", "all"]
+    assert bash("weir", "check", "--on-oracle-error", "") == ["stop", "pass", "drop"]
+    assert bash("weir", "check", "--screen", "st") == ["strict"]
     assert bash("weir", "dedup", "--stats", "j") == ["json"]
     assert bash("weir", "dedup", "-a", "blo") == ["bloom"]
     assert bash("weir", "dedup", "som") == ["some.log"]

@@ -70,11 +70,11 @@ WRONG = [
     (["merge", "a", "b"], "needs -o FILE"),
     (["info"], "needs one filter"),
     (["gen"], "uniform:n=1M"),
-    (["gen", "poisson"], "there are uniform and zipf"),
-    (["gen", "uniform:x=1"], "a stream has no 'x'"),
-    (["gen", "uniform:n"], "name=value"),
-    (["gen", "uniform:alpha=2"], "with zipf"),
-    (["gen", "uniform:bias=direct"], "bias= needs zipf"),
+    (["gen", "poisson"], "there are uniform, zipf and endless"),
+    (["gen", "uniform:x=1"], "a uniform stream has no parameter 'x'"),
+    (["gen", "uniform:n"], "parameter=value"),
+    (["gen", "uniform:alpha=2"], "no parameter 'alpha'"),
+    (["gen", "zipf:bias=direct"], "bias= needs importance="),
     (["list", "none"], "there is no filter 'none'"),
 ]
 

@@ -171,6 +171,17 @@ def test_a_long_stream_is_measured_on_some_of_its_keys(here):
 
 
 @needs_gnuplot
+def test_theory_stands_beside_what_was_measured_also_of_a_sample(here):
+    rows = json.loads(run("eval", "--synthetic", "uniform:n=3M,distinct=60%", "--report", "out.html", "--seed", "1",
+                          "-a", "bloom,rlbsbf", "-S", "k=2", "-m", "1M", "--format", "json").out)
+    for row in rows:
+        for measure in "fpr", "fnr", "fill":
+            assert row[f"predicted_{measure}"] == pytest.approx(row[measure], rel=0.05, abs=0.002)
+    p = page(here / "out.html")
+    assert "chart-theory" in p.ids and "Stars at the right are what theory foretells" in p.text
+
+
+@needs_gnuplot
 def test_of_few_keys_the_beginning_is_measured(here):
     run("eval", "--synthetic", "zipf:n=2M,universe=500", "--report", "out.html", *SMALL)
     text = page(here / "out.html").text

@@ -126,14 +126,19 @@ struct rates show_uniform(weir *w, uint64_t n, double distinct, uint64_t seed)
                           (double)t.wrong[1] / (double)t.all[1]};
 }
 
+struct weir_key fresh_key(const weir *w, const struct fresh *f, uint64_t number)
+{
+    struct weir_key key = weir_hash(w, &number, sizeof number);
+
+    if (f->importance) /* the places come of the upper bits: unrelated */
+        key.importance = f->importance[(key.lo ^ key.hi) % DEALT];
+    return key;
+}
+
 static void make_keys(const weir *w, struct fresh *f, struct weir_key *key, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        key[i] = weir_hash(w, &f->next, sizeof f->next);
-        if (f->importance) /* the places come of the upper bits: unrelated */
-            key[i].importance = f->importance[(key[i].lo ^ key[i].hi) % DEALT];
-        f->next++;
-    }
+    for (size_t i = 0; i < n; i++)
+        key[i] = fresh_key(w, f, f->next++);
 }
 
 static uint64_t count_seen(const uint8_t *verdict, size_t n)

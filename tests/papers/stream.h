@@ -50,6 +50,9 @@ struct fresh {
     const uint32_t *importance;
 };
 
+/* The key of a number, as it was or will be shown. */
+struct weir_key fresh_key(const weir *w, const struct fresh *f, uint64_t number);
+
 /* Both return how many of the n were said to be seen. Asked keys are used up
  * too, and are not remembered. */
 uint64_t show_fresh(weir *w, struct fresh *f, uint64_t n);

@@ -35,14 +35,19 @@ _weir()
         ;;
     -m | --memory | -e | --fpr | -S | --set | --seed | -k | --key | -i | --importance | -d | \
         --delimiter | --max-record | --checkpoint | -j | --threads | --shards | --truth-memory | \
-        --curve | --permutations | -w | --weight | --ngrams | -n | --number | --share)
+        --curve | --permutations | -w | --weight | --ngrams | -n | --number | --share | \
+        --oracle | --window | --theta | --max-wait | --timeout | --retries)
         return
         ;;
     --synthetic)
         COMPREPLY=($(compgen -W "uniform: zipf:" -- "$word"))
         return
         ;;
-    --emit | --stats | --on-error | --format)
+    --screen)
+        COMPREPLY=($(compgen -W "auto weir dabf 1bf strict none" -- "$word"))
+        return
+        ;;
+    --emit | --stats | --on-error | --on-oracle-error | --format)
         COMPREPLY=($(compgen -W "$(_weir_values "$weir" "$command" "$before")" -- "$word"))
         return
         ;;

@@ -1,0 +1,122 @@
+/* weir/plan.h - what a filter will do, before it runs: by theory, from the
+ * description of a stream.
+ *
+ *     struct weir_stream stream;
+ *     struct weir_prediction p;
+ *     struct weir_error error;
+ *     if (weir_stream_read(&stream, "uniform:n=1M,distinct=60%", &error) != WEIR_OK ||
+ *         weir_predict(&p, "rlbsbf memory=256K k=2", &stream, &error) != WEIR_OK)
+ *         die(error.text);
+ *     printf("%g of the new taken for seen, %g of the repeats missed\n", p.fpr, p.fnr);
+ *
+ * Nothing here opens a filter: its memory is not taken, however large the filter
+ * would be. Calls share nothing; any thread may make them. */
+#ifndef WEIR_PLAN_H
+#define WEIR_PLAN_H
+
+#include <weir.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- streams ---- */
+
+/* Keys drawn independently, all alike or key r as often as r^-alpha, but for a
+ * share of arrivals with a key of their own that never comes again. */
+enum weir_stream_kind { WEIR_UNIFORM, WEIR_ZIPF, WEIR_ENDLESS };
+enum weir_bias { WEIR_BIAS_NONE, WEIR_BIAS_DIRECT, WEIR_BIAS_INVERSE };
+
+struct weir_stream {
+    uint64_t kind;     /* enum weir_stream_kind */
+    uint64_t n;        /* arrivals; 0: without end */
+    uint64_t universe; /* keys to draw from; 0: every arrival is fresh */
+    double distinct;   /* what universe is solved from, if that is not given */
+    double alpha;      /* of zipf */
+    double fresh;      /* share of arrivals with a key of their own */
+    uint64_t length;   /* bytes of a key; only generators look at it, and at */
+    uint64_t seed;
+    bool important; /* lo to hi, related to frequency by bias */
+    uint32_t lo, hi;
+    uint64_t bias; /* enum weir_bias */
+};
+
+/* "uniform:n=1M,distinct=60%", "zipf:n=1M,universe=100k,alpha=1.1,fresh=30%",
+ * "endless"; docs/planning.md has all of it. WEIR_OK or WEIR_BAD_CONFIG. */
+WEIR_API enum weir_status weir_stream_read(struct weir_stream *s, const char *sentence,
+                                           struct weir_error *error);
+
+/* Distinct keys among its n arrivals, as is to be expected; infinite without end. */
+WEIR_API double weir_stream_distinct(const struct weir_stream *s);
+
+/* ---- one filter ---- */
+
+#define WEIR_CLASSES 256
+
+/* Rates are of the whole run, of the truly new and of the true repeats; of a stream
+ * without end, where they settle. NaN: not known, or there is none. */
+struct weir_prediction {
+    char config[320]; /* the filter, with every choice made; seed and hash if given */
+    uint64_t memory;  /* bytes */
+    double fpr, fnr;
+    double fill, error; /* at the end */
+    double stable;      /* the error at which it settles if only new keys come */
+    double paper;       /* the error at the end by the formula of its paper */
+    double remembered;  /* keys, once it has settled, if only new keys come */
+    double least_fnr;   /* no filter of this memory and fpr can miss less; uniform streams */
+    double lru_fnr;     /* an exact list of the latest keys, log2(1/fpr) bits each, misses this */
+    double cost;        /* of an arrival, see weir_rank() */
+    uint32_t classes;   /* of importance, 1 to that; 0 if it does not tell them apart */
+    double class_share[WEIR_CLASSES], class_fnr[WEIR_CLASSES]; /* of class i at [i] */
+};
+
+/* WEIR_UNSUPPORTED where there is no model of this filter with these knobs;
+ * WEIR_NO_MEMORY: up to a few megabytes are taken meanwhile. */
+WEIR_API enum weir_status weir_predict(struct weir_prediction *p, const char *filter,
+                                       const struct weir_stream *s, struct weir_error *error);
+
+/* The least rate of false negatives that any filter of so many bits can have
+ * over that many keys, drawn alike, with this rate of false positives; NaN
+ * where there are none. */
+WEIR_API double weir_least_fnr(double bits, double keys, double fpr);
+
+/* ---- which filter ---- */
+
+/* Zero stands for what was not said. */
+struct weir_wish {
+    uint64_t memory; /* bytes to spend */
+    double fp, fn;   /* what a false positive costs, and a false negative; both 0: 1 each */
+    double fpr, fnr; /* ceilings; a stream without end and without repeats has fpr 1 % */
+};
+
+/* The cost of an arrival: fp times the chance that it is a false positive, plus fn
+ * times the chance that it is a false negative. On a stream without end and without
+ * repeats nothing can be missed: there it is one over the keys that are remembered. */
+WEIR_API double weir_cost(const struct weir_prediction *p, const struct weir_stream *s,
+                          const struct weir_wish *wish);
+
+/* The settings of a filter that cost least, of those that keep the ceilings; where
+ * none does, those that come nearest, and the cost is infinite. The name may be
+ * followed by knobs that are not to be changed. Some hundred predictions: tens of
+ * milliseconds. WEIR_BAD_CONFIG or WEIR_UNSUPPORTED as for weir_predict(). */
+WEIR_API enum weir_status weir_choose(struct weir_prediction *p, const char *filter,
+                                      const struct weir_stream *s, const struct weir_wish *wish,
+                                      struct weir_error *error);
+
+/* The best of each filter, the cheapest first, at most `room` of them; returns how
+ * many. Those without a model are left out. Some seconds at the most. */
+WEIR_API size_t weir_rank(struct weir_prediction *p, size_t room, const struct weir_stream *s,
+                          const struct weir_wish *wish);
+
+/* The least memory, within 2 %, with which a filter keeps both ceilings; that of the
+ * wish is the most that may be spent (0: 16 TiB). WEIR_UNSUPPORTED also where no
+ * memory is enough. */
+WEIR_API enum weir_status weir_least_memory(struct weir_prediction *p, const char *filter,
+                                            const struct weir_stream *s,
+                                            const struct weir_wish *wish, struct weir_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,13 @@
+/* plan.h - predictions of filters that are planned but not opened. */
+#ifndef WEIR_LIB_PLAN_H
+#define WEIR_LIB_PLAN_H
+
+#include <weir/plan.h>
+
+#include "filter.h"
+
+/* WEIR_UNSUPPORTED where the filter has no model for this, or WEIR_NO_MEMORY. */
+enum weir_status plan_predict(const struct config *c, const struct shape *s,
+                              const struct stream_model *m, struct weir_prediction *out);
+
+#endif

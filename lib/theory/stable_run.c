@@ -1,0 +1,260 @@
+/* theory/stable_run.c - see stable_run.h. */
+#include "stable_run.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "stable.h"
+
+#define LOOKS 48 /* times at which gaps are averaged over */
+
+/* ---- false positives ---- */
+
+static double error_at(const struct fade *f, uint32_t l)
+{
+    return pow(1 - f->empty[l], f->of.k);
+}
+
+static double distinct(const struct fade *f, uint32_t l)
+{
+    double sum = 0;
+
+    for (uint32_t c = 0; c < f->classes; c++)
+        sum += f->distinct[c * (f->steps + 1) + l];
+    return sum;
+}
+
+static double false_positives(const struct fade *f, const struct fade_class *classes)
+{
+    double wrong = 0, before = 0, all = 0;
+
+    if (isinf(classes->keys.n))
+        return error_at(f, f->steps);
+    for (uint32_t l = 0; l < f->steps; l++) {
+        double now = distinct(f, l + 1);
+
+        wrong += (now - before) * (error_at(f, l) + error_at(f, l + 1)) / 2;
+        before = now;
+    }
+    for (uint32_t c = 0; c < f->classes; c++)
+        all += model_distinct(&classes[c].keys, classes->keys.n);
+    return (wrong + (all - before) * error_at(f, f->steps)) / all;
+}
+
+/* ---- false negatives ---- */
+
+/* 1 - (1 - forgotten)^K. */
+static double miss(const struct fade *f, double forgotten)
+{
+    double known = 1, power = 1 - forgotten;
+
+    for (uint32_t k = (uint32_t)f->of.k; k > 0; k >>= 1, power *= power)
+        known *= k & 1 ? power : 1;
+    return 1 - known;
+}
+
+/* What a look at one class needs and adds to. */
+struct tally {
+    const struct fade_class *class;
+    const double *distinct, *fresh; /* D and D' at the ages of the grid */
+    double rate;                    /* misses per arrival at the last look, */
+    double missed;                  /* and all of them up to then */
+};
+
+/* Misses per arrival at time age[now]: sum of -D'' times a miss that goes straight
+ * from one age to the next. */
+static double missed_at(const struct fade *f, const struct tally *t, uint32_t now,
+                        const double *forgotten)
+{
+    double sum = 0, from = 0;
+
+    if (t->fresh[0] == 0)
+        return 0; /* nobody is of this class */
+    for (uint32_t l = 0; l < now; l++) {
+        double to = miss(f, forgotten[(l + 1) * (f->of.top + 1) + t->class->level]);
+
+        sum += from * t->fresh[l] - to * t->fresh[l + 1] +
+               (to - from) * (t->distinct[l + 1] - t->distinct[l]) / (f->age[l + 1] - f->age[l]);
+        from = to;
+    }
+    return sum;
+}
+
+static void add_look(const struct fade *f, struct tally *t, uint32_t before, uint32_t now,
+                     const double *forgotten)
+{
+    double rate = missed_at(f, t, now, forgotten);
+
+    t->missed += (f->age[now] - f->age[before]) * (t->rate + rate) / 2;
+    t->rate = rate;
+}
+
+/* After the last look nothing changes but that gaps may be longer than the grid. */
+static void add_rest(const struct fade *f, struct tally *t, const double *forgotten)
+{
+    const struct stream_model *keys = &t->class->keys;
+    double last = f->age[f->steps], fresh = t->fresh[f->steps];
+    double lost = miss(f, forgotten[f->steps * (f->of.top + 1) + t->class->level]);
+
+    if (isinf(keys->n))
+        t->missed = t->rate + lost * (fresh - keys->fresh);
+    else
+        t->missed += (keys->n - last) * (t->rate + lost * fresh) -
+                     lost * (model_distinct(keys, keys->n) - t->distinct[f->steps]);
+}
+
+static void look_all(struct fade *f, struct tally *tallies, double *forgotten)
+{
+    uint32_t before = 0;
+
+    for (uint32_t i = isinf(tallies->class->keys.n) ? LOOKS : 1; i <= LOOKS; i++) {
+        uint32_t now = f->steps * i / LOOKS;
+
+        fade_forgotten(f, now, forgotten);
+        for (uint32_t c = 0; c < f->classes; c++)
+            add_look(f, &tallies[c], before, now, forgotten);
+        before = now;
+    }
+    for (uint32_t c = 0; c < f->classes; c++)
+        add_rest(f, &tallies[c], forgotten);
+}
+
+/* Of all arrivals, or of one if those have no end. */
+static double repeats(const struct stream_model *keys)
+{
+    double share = model_new(keys, 0);
+
+    return isinf(keys->n) ? share - keys->fresh : share * keys->n - model_distinct(keys, keys->n);
+}
+
+static void sum_up(const struct tally *tallies, uint32_t n, struct prediction *p)
+{
+    double missed = 0, all = 0;
+
+    for (uint32_t c = 0; c < n; c++) {
+        double again = repeats(&tallies[c].class->keys);
+
+        p->class_share[c + 1] = model_new(&tallies[c].class->keys, 0);
+        p->class_fnr[c + 1] = again > 0 ? tallies[c].missed / again : NAN;
+        missed += tallies[c].missed;
+        all += again;
+    }
+    p->fnr = all > 0 ? missed / all : NAN;
+}
+
+static bool false_negatives(struct fade *f, const struct fade_class *classes, struct prediction *p)
+{
+    size_t ages = f->steps + 1;
+    struct tally *tallies = calloc(f->classes, sizeof *tallies);
+    double *forgotten = malloc(ages * (f->of.top + 1) * sizeof *forgotten);
+    bool ok = tallies && forgotten;
+
+    for (uint32_t c = 0; ok && c < f->classes; c++)
+        tallies[c] = (struct tally){&classes[c], f->distinct + c * ages, f->fresh + c * ages, 0, 0};
+    if (ok) {
+        look_all(f, tallies, forgotten);
+        sum_up(tallies, f->classes, p);
+    }
+    free(tallies);
+    free(forgotten);
+    return ok;
+}
+
+/* ---- both ---- */
+
+static double settles_at(const struct fading *of, const struct fade_class *classes, uint32_t n)
+{
+    struct stable s = {of->harmonic, of->top, of->cells, {0}};
+
+    for (uint32_t c = 0; c < n; c++)
+        s.mix[classes[c].level] += model_new(&classes[c].keys, 0);
+    return stable_error_of(&s, (uint64_t)of->k, of->decay);
+}
+
+bool stable_run(const struct fading *of, const struct fade_class *classes, uint32_t n,
+                struct prediction *p)
+{
+    struct fade f;
+
+    if (!fade_open(&f, of, classes, n))
+        return false;
+    p->fpr = false_positives(&f, classes);
+    p->fill = 1 - f.empty[f.steps];
+    p->error = error_at(&f, f.steps);
+    p->stable = settles_at(of, classes, n);
+    bool ok = false_negatives(&f, classes, p);
+    fade_close(&f);
+    return ok;
+}
+
+/* ---- by gap ---- */
+
+/* The chain and its last look. */
+struct look {
+    struct fade fade;
+    double *forgotten;
+};
+
+static bool look_open(struct look *k, const struct fading *of, const struct fade_class *classes,
+                      uint32_t n)
+{
+    if (!fade_open(&k->fade, of, classes, n))
+        return false;
+    k->forgotten = malloc((k->fade.steps + 1) * (of->top + 1) * sizeof *k->forgotten);
+    if (!k->forgotten) {
+        fade_close(&k->fade);
+        return false;
+    }
+    fade_forgotten(&k->fade, k->fade.steps, k->forgotten);
+    return true;
+}
+
+static void look_close(struct look *k)
+{
+    fade_close(&k->fade);
+    free(k->forgotten);
+}
+
+static double miss_after(const struct look *k, uint32_t l, uint32_t level)
+{
+    return miss(&k->fade, k->forgotten[l * (k->fade.of.top + 1) + level]);
+}
+
+bool stable_miss_by_gap(const struct fading *of, const struct fade_class *classes, uint32_t n,
+                        uint32_t level, const double *gap, double *missed, uint32_t gaps)
+{
+    struct look k;
+
+    if (!look_open(&k, of, classes, n))
+        return false;
+    for (uint32_t i = 0, l; i < gaps; i++) {
+        double part = fade_find(&k.fade, gap[i], &l), from = miss_after(&k, l, level);
+
+        missed[i] = from + part * (miss_after(&k, l + 1, level) - from);
+    }
+    look_close(&k);
+    return true;
+}
+
+double stable_remembered(const struct fading *of, const struct fade_class *classes, uint32_t n)
+{
+    struct look k;
+    double sum = 0;
+
+    if (!look_open(&k, of, classes, n))
+        return 0;
+    double error = error_at(&k.fade, k.fade.steps);
+    for (uint32_t c = 0; c < n; c++) {
+        double share = model_new(&classes[c].keys, 0);
+
+        for (uint32_t l = 0; l < k.fade.steps; l++) {
+            double known =
+                1 -
+                (miss_after(&k, l, classes[c].level) + miss_after(&k, l + 1, classes[c].level)) / 2;
+
+            sum += share * (k.fade.age[l + 1] - k.fade.age[l]) * (known - error) / (1 - error);
+        }
+    }
+    look_close(&k);
+    return sum;
+}

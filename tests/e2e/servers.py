@@ -1,0 +1,194 @@
+"""Private servers on loopback ports: they live in a directory of their own and die with the tests.
+
+PostgreSQL refuses to be run by root, so its processes belong to an unprivileged user then."""
+import glob
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def unprivileged():
+    """Words before a command that make it someone else's, and who that is."""
+    if os.getuid() != 0:
+        return [], None
+    for name in "postgres", "nobody":
+        try:
+            user = pwd.getpwnam(name)
+        except KeyError:
+            continue
+        return ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"], user
+    raise RuntimeError("there is no unprivileged user to run PostgreSQL")
+
+
+def children(pid):
+    """Processes whose parent this is."""
+    found = []
+    for stat in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            with open(stat) as f:
+                text = f.read()
+        except OSError:
+            continue
+        if int(text.rpartition(")")[2].split()[1]) == pid:
+            found.append(int(text.split()[0]))
+    return found
+
+
+class Server:
+    """A process that answers on a port; start, kill and start it again."""
+
+    def __init__(self):
+        self.directory = tempfile.mkdtemp(prefix="weir-")
+        self.port = free_port()
+        self.process = None
+
+    def start(self):
+        self.process = subprocess.Popen(self.command(), stdout=subprocess.DEVNULL,
+                                        stderr=open(os.path.join(self.directory, "log"), "ab"),
+                                        cwd=self.directory)
+        end = time.time() + 60
+        while not self.is_ready():
+            assert self.process.poll() is None and time.time() < end, self.log()
+            time.sleep(0.02)
+
+    def log(self):
+        with open(os.path.join(self.directory, "log")) as log:
+            return log.read()
+
+    def kill(self):
+        """As a crash would: all its processes at once, without a word."""
+        if not self.process or self.process.poll() is not None:
+            return
+        self.process.send_signal(signal.SIGSTOP)  # so that it has no more of them
+        for child in children(self.process.pid):
+            os.kill(child, signal.SIGKILL)
+        self.process.kill()
+        self.process.wait()
+
+    def close(self):
+        self.kill()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class Postgres(Server):
+    """trust for everyone, but for the user 'locked', whose password is 'open sesame'."""
+
+    def __init__(self):
+        super().__init__()
+        found = sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb")) or [shutil.which("initdb")]
+        assert found[-1], "PostgreSQL is not here; scripts/setup test installs it"
+        self.bin = os.path.dirname(found[-1])
+        self.as_user, user = unprivileged()
+        os.chmod(self.directory, 0o755)
+        if user:
+            os.chown(self.directory, user.pw_uid, user.pw_gid)
+        self.data = os.path.join(self.directory, "data")
+        done = subprocess.run([*self.as_user, self.bin + "/initdb", "-D", self.data, "-U", "weir", "-A", "trust",
+                               "-E", "UTF8", "--locale=C", "--no-sync"], capture_output=True, text=True,
+                              cwd=self.directory)
+        assert done.returncode == 0, done.stderr
+        with open(os.path.join(self.data, "pg_hba.conf"), "w") as hba:
+            hba.write("host all locked 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n")
+        self.start()
+        self.sql("CREATE USER locked PASSWORD 'open sesame'")
+
+    def command(self):
+        return [*self.as_user, self.bin + "/postgres", "-D", self.data, "-p", str(self.port),
+                "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off",
+                "-c", "shared_buffers=8MB", "-c", "max_connections=20", "-c", "autovacuum=off"]
+
+    def is_ready(self):
+        return subprocess.run([self.bin + "/pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)],
+                              check=False).returncode == 0
+
+    def sql(self, text):
+        done = subprocess.run([self.bin + "/psql", "-qAt", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1", "-p",
+                               str(self.port), "-U", "weir", "postgres"], input=text, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def load(self, table, keys):
+        self.sql(f"CREATE TABLE {table} (k text PRIMARY KEY);\nCOPY {table} FROM STDIN;\n"
+                 + "".join(key + "\n" for key in keys) + "\\.\n")
+
+    def url(self, table="t", column="k", user="weir", host="127.0.0.1", database="postgres", more=""):
+        return f"postgres://{user}@{host}:{self.port}/{database}?table={table}&column={column}{more}"
+
+
+class Redis(Server):
+    def __init__(self, *more):
+        super().__init__()
+        assert shutil.which("redis-server"), "Redis is not here; scripts/setup test installs it"
+        self.more = more
+        self.start()
+
+    def command(self):
+        return ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
+                "--daemonize", "no", *self.more]
+
+    def is_ready(self):
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), 1) as s:
+                s.sendall(b"PING\r\n")
+                return s.recv(64)[:1] in b"+-"
+        except OSError:
+            return False
+
+    def call(self, *commands):
+        """Commands, each a list of words; the last line of each reply's first line."""
+        with socket.create_connection(("127.0.0.1", self.port), 20) as s:
+            replies = s.makefile("rb")
+            answers = []
+            for words in commands:
+                words = [w if isinstance(w, bytes) else str(w).encode() for w in words]
+                s.sendall(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(w), w) for w in words))
+                answers.append(replies.readline())
+            return answers
+
+    def load(self, key, members, database=0):
+        members = list(members)
+        commands = [["SELECT", database], ["DEL", key]]
+        commands += [["SADD", key, *members[i:i + 1000]] for i in range(0, len(members), 1000)]
+        for answer in self.call(*commands):
+            assert not answer.startswith(b"-"), answer
+
+    def url(self, key="t", user="", more=""):
+        return f"redis://{user}127.0.0.1:{self.port}/{key}{more}"
+
+
+class Mute:
+    """A server that takes connections and never says a word."""
+
+    def __init__(self):
+        self.socket = socket.socket()
+        self.socket.bind(("127.0.0.1", 0))
+        self.socket.listen(16)
+        self.port = self.socket.getsockname()[1]
+        self.taken = []
+        self.thread = threading.Thread(target=self.take, daemon=True)
+        self.thread.start()
+
+    def take(self):
+        try:
+            while True:
+                self.taken.append(self.socket.accept()[0])
+        except OSError:
+            pass
+
+    def close(self):
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self.socket.close()
+        for taken in self.taken:
+            taken.close()

@@ -1,0 +1,430 @@
+"""weir check: what passes, what it asks for, what it remembers. Stores that need no server."""
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import time
+
+import pytest
+
+from conftest import WEIR, refused, run
+from test_live import read_within
+
+MEMBERS = [f"key{i}" for i in range(0, 6000, 3)]
+STREAM = [f"key{i % 5000}" for i in range(9000)]
+SET = set(MEMBERS)
+FOUND = [key for key in STREAM if key in SET]
+TEXT = "\n".join(STREAM) + "\n"
+
+
+@pytest.fixture
+def keys(here):
+    (here / "keys").write_text("\n".join(reversed(MEMBERS)) + "\n")
+    (here / "sorted").write_text("\n".join(sorted(MEMBERS)) + "\n")
+    return here
+
+
+def make_table(path, values, kind="TEXT", table="t", column="k"):
+    def quoted(name):
+        return '"' + name.replace('"', '""') + '"'
+
+    with sqlite3.connect(path) as db:
+        db.execute(f"CREATE TABLE {quoted(table)} ({quoted(column)} {kind})")
+        db.executemany(f"INSERT INTO {quoted(table)} VALUES (?)", [(v,) for v in values])
+        db.execute(f"CREATE INDEX i ON {quoted(table)} ({quoted(column)})")
+    db.close()
+
+
+def check(url, *args, input=TEXT, **more):
+    return run("check", "-q", "--oracle", url, *args, input=input, **more)
+
+
+def stats(url, *args, input=TEXT, **more):
+    result = check(url, "--stats", "json", *args, input=input, **more)
+    return result, json.loads(result.err.splitlines()[0])
+
+
+# ---- what passes ----
+
+@pytest.mark.parametrize("url", ["keys:keys", "keys", "keys:sorted", "keys:keys?list=no", "sqlite:db?table=t&column=k",
+                                 "sqlite:db?table=t&column=k&list=no"])
+@pytest.mark.parametrize("screen", ["auto", "weir", "strict", "dabf", "none"])
+def test_members_pass_and_nothing_else(keys, url, screen):
+    make_table("db", MEMBERS)
+    if screen == "strict" and "list=no" in url:
+        refused("check", "--oracle", url, "--screen", screen, input=TEXT, saying=["all keys", "list=no"])
+        return
+    assert check(url, "--screen", screen, "-m", "4M", "--seed", "1").lines == FOUND
+
+
+def test_1bf_errs_at_its_rate_and_never_asks(keys):
+    result, told = stats("keys:keys", "--screen", "1bf", "-m", "1K", "--seed", "1")
+    passed = result.lines
+    assert [key for key in passed if key in SET] == FOUND and told["store"]["calls"] == 0
+    extra = len(passed) - len(FOUND)
+    assert 0.1 < extra / (len(STREAM) - len(FOUND)) < 0.22  # 4.1 bits per key, three hashes: 0.14
+
+
+def test_what_is_emitted(keys):
+    text = "key0\nkey1\n\nkey3\n"
+    assert check("keys:keys", input=text).lines == ["key0", "key3"]
+    assert check("keys:keys", "--emit", "others", input=text).lines == ["key1", ""]
+    assert check("keys:keys", "--emit", "all", input=text).lines == [
+        "member\tkey0", "other\tkey1", "other\t", "member\tkey3"]
+    assert check("keys:keys", "--emit", "others", "--count-only", input=text).lines == ["2"]
+    refused("check", "--oracle", "keys:keys", "--emit", "unique", saying="members|others|all")
+
+
+def test_the_record_options_of_dedup(keys):
+    assert check("keys:keys", "--csv", "-k", "k", input='n,k\n1,"key3"\n2,key4\n').lines == ["n,k", '1,"key3"']
+    assert check("keys:keys", "-k", "/k", input='{"k":"key3"}\n{"k":"key4"}\n').lines == ['{"k":"key3"}']
+    assert check("keys:keys", "-k", "2", "-d", ";", input="a;key3\nb;key4\n").lines == ["a;key3"]
+    assert check("keys:keys", "-z", input=b"key0\0key1\0").out == b""  # the file is of lines: one long key
+    (keys / "nul").write_bytes(b"a\nb\0c\0")
+    assert check("keys:nul", "-z", input=b"a\nb\0a\0c\0").out == b"a\nb\0c\0"
+    assert check("keys:keys", "--ignore-case", input="KEY3\nKEY4\n").lines == ["KEY3"]
+    result, told = stats("keys:keys", "-k", "2", "-d", ",", "--on-error", "skip", input="a,key3\nb\nc,key6\n")
+    assert result.lines == ["a,key3", "c,key6"] and told["skipped"] == 1 and told["records"] == 2
+
+
+def test_no_records_and_no_members(keys):
+    result, told = stats("keys:keys", input="")
+    assert result.out == b"" and told["records"] == 0
+    (keys / "none").write_text("")
+    assert check("keys:none", input="a\n\n").lines == []
+    make_table("db", [])
+    assert check("sqlite:db?table=t&column=k", input="a\n\n").lines == []
+
+
+def test_a_reader_that_goes_away_ends_it(keys):
+    (keys / "in").write_text(TEXT * 200)
+    process = subprocess.Popen([WEIR, "check", "-q", "--oracle", "keys:keys", "in"], stdout=subprocess.PIPE)
+    process.stdout.read(10)
+    process.stdout.close()
+    assert process.wait(timeout=20) == -signal.SIGPIPE
+
+
+# ---- what is asked for ----
+
+def test_auto_tells_what_it_chose_and_why(keys):
+    def told(*args):
+        return run("check", "--oracle", *args, input="a\n").err
+
+    assert "screen strict: the store lists its 2000 keys, and 262 bits" in told("keys:keys", "-m", "64K")
+    assert "screen weir: the store's 2000 keys do not fit" in told("keys:keys", "-m", "1K")
+    assert "screen weir: the store cannot be listed" in told("keys:keys?list=no")
+    assert told("keys:keys", "--screen", "auto").count("\n") == 1
+    assert told("keys:keys", "--screen", "none") == ""
+
+
+def test_the_report_adds_up(keys):
+    for url, screen in ("keys:keys", "strict"), ("keys:keys?list=no", "weir"), ("keys:keys", "none"):
+        _, told = stats(url, "--screen", screen, "--seed", "1")
+        assert told["records"] == 9000 and told["members"] == len(FOUND) and told["unanswered"] == 0
+        assert told["others"] == 9000 - len(FOUND) and told["asked"] + told["saved"] == 9000
+        assert told["passed"] == len(FOUND) and told["store"]["keys"] <= told["asked"]
+        assert told["screen"]["config"].startswith(screen)
+    text = run("check", "--oracle", "keys:keys", "--stats", "text", input=TEXT).err
+    assert f"9000 records: {len(FOUND)} members" in text and "different keys in" in text and "waited" in text
+
+
+def test_a_screen_saves_calls(keys):
+    """Exact truth: 5000 different keys, 9000 records, of which members come 3001 times."""
+    _, none = stats("keys:keys", "--screen", "none")
+    _, cache = stats("keys:keys?list=no", "--seed", "1")
+    _, strict = stats("keys:keys", "-m", "64K", "--seed", "1")
+    assert none["asked"] == 9000
+    assert 5000 <= cache["asked"] < 5010  # 6000 keys of memory: none is forgotten
+    assert len(FOUND) <= strict["asked"] < len(FOUND) + 20
+
+
+def test_a_key_that_comes_twice_in_a_batch_is_sent_once(keys):
+    _, told = stats("keys:keys", "--screen", "none", input="a\n" * 1000 + "b\n")
+    assert told["store"] == {**told["store"], "calls": 1, "keys": 2}
+
+
+def test_knobs_of_the_screen(keys):
+    _, told = stats("keys:keys", "--screen", "dabf", "--window", "1k", "--theta", "1/9", "-m", "1000bit")
+    assert "window=1000" in told["screen"]["config"] and "theta=1/9" in told["screen"]["config"]
+    assert "memory=125 " in told["screen"]["config"]
+    _, told = stats("keys:keys", "--screen", "weir", "-S", "width=24", "--seed", "5")
+    assert "width=24" in told["screen"]["config"] and "seed=5" in told["screen"]["config"]
+    refused("check", "--oracle", "keys:keys", "--screen", "bloom", saying="there is no screen 'bloom'")
+    refused("check", "--oracle", "keys:keys", "--screen", "strict", "--window", "5", saying="window")
+
+
+# ---- in time ----
+
+def live(*args):
+    return subprocess.Popen([WEIR, "check", "-q", *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE)
+
+
+def test_each_line_is_answered_before_the_next_is_there(keys):
+    process = live("--oracle", "keys:keys")
+    for line in b"key0\n", b"key3\n", b"key6\n":
+        os.write(process.stdin.fileno(), line)
+        assert read_within(process.stdout.fileno()) == line
+    process.stdin.close()
+    assert process.wait(timeout=20) == 0
+
+
+def test_a_record_waits_for_others_as_long_as_it_may(keys):
+    """Three lines, a moment apart: one call if they may wait, three if not."""
+    for wait, calls in ("20s", 1), ("0s", 3):
+        process = live("--oracle", "keys:keys", "--max-wait", wait, "--stats", "json", "--screen", "none")
+        for line in b"key0\n", b"key3\n", b"key6\n":
+            os.write(process.stdin.fileno(), line)
+            if calls == 3:
+                assert read_within(process.stdout.fileno()) == line
+        out, err = process.communicate(timeout=20)
+        assert json.loads(err)["store"]["calls"] == calls
+        assert out == (b"key0\nkey3\nkey6\n" if calls == 1 else b"")
+
+
+def test_a_wait_ends_with_its_time_or_a_signal(keys):
+    process = live("--oracle", "keys:keys", "--max-wait", "100ms")
+    os.write(process.stdin.fileno(), b"key0\n")
+    assert read_within(process.stdout.fileno()) == b"key0\n"
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=20) == -signal.SIGTERM
+    process = live("--oracle", "keys:keys", "--max-wait", "1h")
+    os.write(process.stdin.fileno(), b"key0\n")
+    time.sleep(0.3)
+    process.send_signal(signal.SIGTERM)
+    assert process.communicate(timeout=20)[0] == b"key0\n" and process.returncode == -signal.SIGTERM
+
+
+# ---- a state ----
+
+def test_a_state_remembers_what_the_store_said(keys):
+    url = "keys:keys?list=no"
+    _, first = stats(url, "--state", "s", "--seed", "1")
+    result, second = stats(url, "--state", "s")
+    assert first["asked"] >= 5000 and second["asked"] == 0 and second["records"] == 9000
+    assert result.lines == FOUND
+    info = json.loads(run("info", "--json", "s").out)
+    assert info["checked"] == 18000 and info["asked"] == first["asked"] and url in info["records"]
+    assert "screen      weir memory=1048576" in run("info", "s").out.decode()
+
+
+def test_a_screen_of_the_set_learns_what_was_added_since(keys):
+    check("keys:keys", "--state", "s", input="key1\n")
+    with open("keys", "a") as f:
+        f.write("key1\n")
+    assert check("keys:keys", "--state", "s", input="key0\nkey1\nkey2\n").lines == ["key0", "key1"]
+
+
+def test_a_state_goes_with_its_store_its_keys_and_its_screen(keys):
+    check("keys:keys", "--state", "s", "--screen", "weir", "-m", "64K")
+    (keys / "other").write_text("a\n")
+    refused("check", "--oracle", "keys:other", "--state", "s", input="", saying="other keys")
+    refused("check", "--oracle", "keys:keys", "--state", "s", "-k", "1", input="", saying="other keys")
+    refused("check", "--oracle", "keys:keys", "--state", "s", "-m", "1M", input="", saying="another screen")
+    refused("check", "--oracle", "keys:keys", "--state", "s", "--screen", "dabf", input="", saying="another screen")
+    check("keys:keys", "--state", "s", "--screen", "weir", "-m", "64K")
+    refused("dedup", "--state", "s", input="", saying="it holds a screen")
+    run("dedup", "--state", "d", input="a\n")
+    refused("check", "--oracle", "keys:keys", "--state", "d", input="", saying="d")
+    refused("check", "--oracle", "keys:keys", "--state", "keys", input="", saying="not a state file")
+
+
+def test_after_kill_9_a_resumed_run_gives_the_whole_answer(keys):
+    """Whatever the moment: the file of --state is complete, the output is cut back to it, nothing is lost or
+    doubled."""
+    (keys / "in").write_text(TEXT * 30)
+    args = ["check", "-q", "--oracle", "keys:keys?list=no&latency=10ms", "--state", "s", "--resume", "--checkpoint", "4k",
+            "-m", "1K", "-S", "width=32", "--seed", "1", "-o", "out", "in"]
+    killed = 0
+    for delay in 0.05, 0.1, 0.15, 0.2, 0.1:
+        process = subprocess.Popen([WEIR, *args])
+        time.sleep(delay)
+        process.kill()
+        killed += process.wait(timeout=20) == -signal.SIGKILL
+    assert killed >= 3
+    run(*args)
+    assert (keys / "out").read_text().split() == FOUND * 30
+
+
+# ---- stores that need no server ----
+
+def test_sqlite_has_text_and_blobs_of_any_bytes(here):
+    odd = ["a\0b", b"\xff\xfe", "grüße", b"a", "x" * 300000, "", "'; DROP TABLE t; --"]
+    make_table("db", odd, kind="")
+    wanted = [k if isinstance(k, bytes) else k.encode() for k in odd]
+    others = [b"a\0c", b"\xff", b"gr\xfc\xdfe", b"A", b"x" * 299999, b"'"]
+    text = b"\n".join(wanted + others) + b"\n"
+    for screen in "none", "auto", "weir":
+        result = check("sqlite:db?table=t&column=k", "--screen", screen, input=text)
+        assert result.out == b"\n".join(wanted) + b"\n"
+
+
+def test_sqlite_keys_are_bytes_not_numbers_or_letters(here):
+    make_table("numbers", [7, 8.5, 12345678901234], kind="NUMERIC")
+    make_table("nocase", ["Anna", "BEN"], kind="TEXT COLLATE NOCASE")
+    for screen in "none", "auto":
+        assert check("sqlite:numbers?table=t&column=k", "--screen", screen,
+                     input="7\n007\n7.0\n8.5\n8.50\n12345678901234\n").lines == ["7", "8.5", "12345678901234"]
+        assert check("sqlite:nocase?table=t&column=k", "--screen", screen,
+                     input="Anna\nanna\nBEN\nben\n").lines == ["Anna", "BEN"]
+
+
+def test_names_are_quoted_not_pasted(here):
+    evil = 'x" UNION SELECT name FROM sqlite_master; DROP TABLE u; --'
+    make_table("d?b%", ["a"], table=evil, column='k" = k OR "1')
+    with sqlite3.connect("d?b%") as db:
+        db.execute("CREATE TABLE u (k)")
+    db.close()
+
+    def encoded(text):
+        return "".join(f"%{byte:02x}" for byte in text.encode())
+
+    url = f"sqlite:d%3Fb%25?table={encoded(evil)}&column={encoded('k' + chr(34) + ' = k OR ' + chr(34) + '1')}"
+    assert check(url, input="a\nb\nu\n").lines == ["a"]
+    refused("check", "--oracle", f"sqlite:d%3Fb%25?table=u&column={encoded('k) OR (1')}", input="", saying="no table 'u'")
+    refused("check", "--oracle", "sqlite:d%3Fb%25?table=u&column=nothing", input="", saying="with a column 'nothing'")
+    with sqlite3.connect("d?b%") as db:
+        assert db.execute("SELECT count(*) FROM u").fetchone() == (0,)
+    db.close()
+
+
+def test_sqlite_is_only_read(here):
+    make_table("db", MEMBERS)
+    before = (here / "db").read_bytes()
+    os.chmod("db", 0o444)
+    assert check("sqlite:db?table=t&column=k").lines == FOUND
+    assert (here / "db").read_bytes() == before and sorted(p.name for p in here.iterdir()) == ["db"]
+
+
+@pytest.fixture
+def locked(here):
+    """A database that a writer holds."""
+    make_table("db", MEMBERS)
+    db = sqlite3.connect("db", isolation_level=None)
+    yield db
+    db.close()
+
+
+LOCKED = ["--timeout", "50ms", "--retries", "1", "--screen", "weir", "-m", "1M"]
+
+
+def test_a_store_that_cannot_be_reached_is_told_at_once(locked):
+    locked.execute("BEGIN EXCLUSIVE")
+    refused("check", "--oracle", "sqlite:db?table=t&column=k", *LOCKED, input=TEXT,
+            saying=["locked by a writer", "tried 2 times"])
+
+
+def feed(process, lines, expect=None):
+    os.write(process.stdin.fileno(), lines)
+    if expect is not None:
+        assert read_within(process.stdout.fileno()) == expect
+
+
+@pytest.mark.parametrize("what", ["stop", "pass", "drop"])
+def test_what_becomes_of_records_that_the_store_cannot_tell_of(locked, what):
+    process = live("--oracle", "sqlite:db?table=t&column=k", *LOCKED, "--on-oracle-error", what, "--stats", "json",
+                   "--state", "s")
+    feed(process, b"key0\nkey1\n", b"key0\n")
+    locked.execute("BEGIN EXCLUSIVE")
+    # key0 is known; key3 and key4 are not
+    feed(process, b"key0\nkey3\nkey4\nkey0\n",
+         {"stop": b"key0\n", "pass": b"key0\nkey3\nkey4\nkey0\n", "drop": b"key0\nkey0\n"}[what])
+    if what == "stop":
+        out, err = process.communicate(timeout=20)
+        assert process.returncode == 2 and out == b""
+        assert b"line 4: not checked" in err and b"locked by a writer" in err and b"--on-oracle-error" in err
+        assert json.loads(err.splitlines()[1])["records"] == 3
+        return
+    locked.execute("ROLLBACK")
+    feed(process, b"key3\nkey4\nkey9\n", b"key3\nkey9\n")  # nothing was remembered of what was not known
+    out, err = process.communicate(timeout=20)
+    lines = err.decode().splitlines()
+    assert process.returncode == 0 and json.loads(lines[0])["unanswered"] == 2
+    assert lines[1] == ("weir: 2 records could not be checked and were " + {"pass": "passed", "drop": "dropped"}[what]
+                        + ": sqlite:db?table=t&column=k: it is locked by a writer (no answer within 0.05 s)"
+                        " (tried 2 times)")
+
+
+def test_records_not_told_of_are_tagged_unknown(locked):
+    process = live("--oracle", "sqlite:db?table=t&column=k", *LOCKED, "--on-oracle-error", "pass", "--emit", "all")
+    feed(process, b"key0\nkey1\n", b"member\tkey0\nother\tkey1\n")
+    locked.execute("BEGIN EXCLUSIVE")
+    feed(process, b"key1\nkey2\n", b"other\tkey1\nunknown\tkey2\n")
+    locked.execute("ROLLBACK")
+    process.stdin.close()
+    assert process.wait(timeout=20) == 0
+
+
+def test_a_retry_that_succeeds_is_not_seen(locked):
+    process = live("--oracle", "sqlite:db?table=t&column=k", "--timeout", "50ms", "--retries", "1000", "--stats", "json")
+    feed(process, b"key0\n", b"key0\n")
+    locked.execute("BEGIN EXCLUSIVE")
+    feed(process, b"key3\nkey4\nkey6\n")
+    time.sleep(0.5)
+    locked.execute("ROLLBACK")
+    assert read_within(process.stdout.fileno()) == b"key3\nkey6\n"
+    out, err = process.communicate(timeout=20)
+    told = json.loads(err)
+    assert process.returncode == 0 and told["store"]["retries"] >= 1 and told["unanswered"] == 0
+
+
+def test_a_signal_ends_a_wait_for_the_store(locked):
+    process = live("--oracle", "sqlite:db?table=t&column=k", "--timeout", "100ms", "--retries", "1000",
+                   "--on-oracle-error", "pass")
+    feed(process, b"key0\n", b"key0\n")
+    locked.execute("BEGIN EXCLUSIVE")
+    feed(process, b"key3\n")
+    time.sleep(0.2)
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == -signal.SIGTERM and out == b"" and err == b""  # key3 is not guessed
+
+
+def test_filter_confirms_in_a_store(locked, here):
+    (here / "keys").write_text("\n".join(MEMBERS) + "\n")
+    run("build", "-o", "f", "-m", "512", "keys")
+    url = "sqlite:db?table=t&column=k"
+    assert len(run("filter", "f", input=TEXT).lines) > len(FOUND) + 500
+    assert run("filter", "--strict", url, "f", input=TEXT).lines == FOUND
+    assert run("filter", "--strict", url, "--invert", "f", input=TEXT).lines == [k for k in STREAM if k not in SET]
+    assert run("filter", "--strict", url, "-j", "3", "f", input=TEXT).lines == FOUND
+    locked.execute("BEGIN EXCLUSIVE")
+    refused("filter", "--strict", url, "--timeout", "50ms", "--retries", "0", "f", input=TEXT, saying="locked")
+
+
+# ---- words that do not fit ----
+
+@pytest.mark.parametrize("url,saying", [
+    ("mysql://me:secret@host/db", "there is no store 'mysql'"),
+    ("sqlite:", "form is sqlite:FILE"),
+    ("sqlite:nothing?table=t&column=k", "cannot open nothing"),
+    ("sqlite:keys?table=t&column=k", "not a database"),
+    ("sqlite:db?table=t", "table and column are needed"),
+    ("sqlite:db?table=t&column=k&mode=rw", "no parameter 'mode'"),
+    ("sqlite:db?table=t&column=%zz", "the value of 'column'"),
+    ("sqlite:db?table=%00&column=k", "the value of 'table'"),
+    ("keys:nothing", "cannot search nothing: No such file"),
+    ("keys:.", "Is a directory"),
+    ("keys:keys?latency=soon", "latency takes a time"),
+    ("keys:keys?list=maybe", "list takes yes or no"),
+    ("nothing", "cannot search nothing"),
+    ("redis://me:secret@host", "form is redis://"),
+    ("redis://me:secret@host:port/key", "form is redis://"),
+    ("redis://me:se/cret@host/key", "must be written %40 or %2F"),
+    ("postgres://me:secret@host:port/db?table=t&column=k&x=y", "no parameter 'x'"),
+    ("postgres://me:secret@[host/db?table=t&column=k", "no address of PostgreSQL"),
+    ("postgres://host/db?password=secret&column=k", "table and column are needed"),
+])
+def test_an_address_that_is_wrong_is_told_without_its_secrets(keys, url, saying):
+    result = refused("check", "--oracle", url, input="a\n", saying=saying)
+    assert "secret" not in result.err and "se/cret" not in result.err
+
+
+def test_what_goes_together(keys):
+    refused("check", input="", saying="needs --oracle URL")
+    refused("check", "--oracle", "keys:keys", "--timeout", "0s", saying="500ms")
+    refused("check", "--oracle", "keys:keys", "--max-wait", "long", saying="5ms")
+    refused("check", "--oracle", "keys:keys", "--retries", "-1", saying="from 0 to 1000")
+    refused("check", "--oracle", "keys:keys", "--on-oracle-error", "guess", saying="stop|pass|drop")
+    refused("check", "--oracle", "keys:keys", "-a", "bloom", saying="-a")

@@ -1,0 +1,204 @@
+"""weir plan: whether it ranks rightly, what it says, and what it refuses."""
+import json
+import math
+import os
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from conftest import LONG, refused, run
+
+
+def plan(*args):
+    return json.loads(run("plan", *args, "--format", "json").out)
+
+
+# ---- what it puts first is the best, or nearly ----
+
+# Streams of several kinds, memories from tight to ample, costs from either side.
+STREAMS = [
+    ("uniform:n=100k,distinct=60%", "5K", "1:1"),
+    ("uniform:n=100k,distinct=60%", "40K", "1:1"),
+    ("uniform:n=100k,distinct=15%", "2K", "1:1"),
+    ("uniform:n=100k,distinct=15%", "8K", "1:20"),
+    ("uniform:n=100k,distinct=90%", "8K", "1:1"),
+    ("uniform:n=100k,distinct=30%", "2K", "20:1"),
+    ("uniform:n=100k,universe=5k,fresh=30%", "8K", "1:1"),
+    ("uniform:n=200k,universe=3k,fresh=60%", "4K", "10:1"),
+    ("zipf:n=100k,universe=50k,alpha=1", "4K", "1:1"),
+    ("zipf:n=100k,universe=500k,alpha=0.8,fresh=10%", "2K", "1:1"),
+    ("zipf:n=100k,universe=500k,alpha=1.2,fresh=20%", "4K", "5:1"),
+    ("zipf:n=200k,universe=500k,alpha=1.2", "1K", "1:5"),
+    ("endless:n=100k,universe=10k,fresh=50%", "8K", "2:1"),
+]
+WITHIN = 1.10
+
+# Settings: who is tried with them.
+SWEEP = {
+    **{(f"k={k}",): "bloom rsbf bsbf bsbfsd rlbsbf" for k in (1, 2, 3, 4, 5, 6, 8)},
+    **{(f"fpr={r}",): "sbf two-buffer apbf" for r in (0.3, 0.1, 0.05, 0.03, 0.01, 0.003, 1e-3, 1e-4)},
+    **{(f"width={w}",): "weir" for w in (8, 9, 10, 11, 12, 13, 14, 16, 20, 24)},
+    **{(f"width={w}", f"slots={s}"): "weir" for w in (9, 12) for s in (15, 25)},
+    **{(f"k={k}", "cell=1", f"decay={p}"): "sbf" for k in (1, 2, 3) for p in (1, 2, 4)},
+    **{(f"k={k}", f"window={w}"): "two-buffer" for k in (1, 2, 4) for w in ("1k", "4k", "16k", "64k")},
+    **{(f"k={k}", f"slices={s}"): "apbf" for k in (2, 4, 6) for s in (1, 3, 8)},
+}
+if LONG:
+    SWEEP |= {("cell=1", f"k={k}", f"decay={p}"): "ibf-2c ibf-mc ibf-h" for k in (1, 3) for p in (1, 4)}
+    SWEEP |= {("cell=3", f"k={k}", f"decay={p}"): "sbf ibf-2c ibf-mc ibf-h"
+              for k in (2, 5) for p in (4, 10, 30)}
+
+
+def tenfold(text):
+    """Counts and sizes ten times as large: the same rates, with less noise."""
+    return re.sub(r"(?<![.\d])(\d+)([kK])\b", r"\g<1>0\2", text)
+
+
+def cost_of(row, cost):
+    fp, fn = map(float, cost.split(":"))
+    new = row["distinct"] / row["n"]
+    return fp * new * (row["fpr"] or 0) + fn * (1 - new) * (row["fnr"] or 0)
+
+
+def measure(spec, memory, cost, settings, names):
+    """[(cost, name, settings)], of those who do not refuse such settings."""
+    knobs = [word for s in settings for word in ("-S", s)]
+    result = run("eval", "--synthetic", spec, "-m", memory, "-a", ",".join(names), *knobs,
+                 "--seed", "7", "--format", "json", "-q", ok=False)
+    if result.status == 0:
+        return [(cost_of(row, cost), row["algorithm"], settings) for row in json.loads(result.out)]
+    return [m for name in names for m in measure(spec, memory, cost, settings, [name])] \
+        if len(names) > 1 else []
+
+
+@pytest.mark.parametrize("spec,memory,cost", STREAMS, ids=[" ".join(s) for s in STREAMS])
+def test_the_first_costs_at_most_a_tenth_more_than_the_best_of_a_sweep(spec, memory, cost):
+    if LONG:
+        spec, memory = tenfold(spec), tenfold(memory)
+    first, *others = plan("--stream", spec, "-m", memory, "--cost", cost)
+    assert len(others) == 12 and all(first["cost"] <= o["cost"] for o in others)
+    (came, *_), = measure(spec, memory, cost, first["settings"].split(), [first["algorithm"]])
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        swept = sum(pool.map(lambda s: measure(spec, memory, cost, s, SWEEP[s].split()), SWEEP), [])
+    assert len(swept) > 60
+    assert came <= WITHIN * min(swept)[0], (first["algorithm"], first["settings"], came, min(swept))
+    assert came == pytest.approx(first["cost"], rel=0.1)
+
+
+# ---- its words ----
+
+UNIFORM = "uniform:n=1M,distinct=60%"
+
+
+def test_a_stream_that_fits_is_for_a_plain_bloom_filter():
+    out = run("plan", "-m", "1M", "--stream", UNIFORM).out.decode()
+    assert "a plain Bloom filter is enough: your stream fits" in out
+    assert "weir, the default, is not the best here" in out
+    assert plan("-m", "1M", "--stream", UNIFORM)[0]["reason"].startswith("a plain Bloom filter")
+
+
+def test_a_stream_that_does_not_fit_has_something_forgotten():
+    out = run("plan", "-m", "4K", "--stream", "zipf:n=1M,universe=1M,fresh=30%", "--cost", "5:1").out.decode()
+    assert "does not fit" in out and "weir forgets what costs least" in out
+
+
+def test_an_endless_stream_is_for_who_remembers_most():
+    rows = plan("-m", "1M", "-e", "1%")
+    assert rows[0]["algorithm"] == "weir" and rows[0]["remembered"] > 600000
+    told = {r["algorithm"]: r for r in rows}
+    assert told["sbf"]["remembered"] < rows[0]["remembered"] / 2
+    assert told["sbf"]["fpr"] <= 0.01
+    assert "weir remembers most" in rows[0]["reason"]
+
+
+def test_one_filter_is_told_with_its_papers_formula():
+    args = ["plan", "-a", "rlbsbf", "-S", "k=2", "-m", "1M", "--stream", "uniform:n=10M,distinct=60%"]
+    out = run(*args).out.decode()
+    assert "settles at 0.5698" in out and "the paper's formula" in out
+    assert "would miss" in out
+
+
+def test_one_filter_is_told_as_opened_and_at_its_best():
+    opened, best = plan("-a", "two-buffer", "-m", "64K", "--stream", UNIFORM)
+    assert (opened["choice"], best["choice"]) == ("as opened", "its best settings")
+    cost = 0.6 * opened["fpr"] + 0.4 * opened["fnr"]
+    assert best["cost"] < cost and best["settings"] != opened["settings"]
+
+
+def test_classes_of_importance_are_told_apart():
+    out = run("plan", "-a", "ibf-mc", "-m", "16K",
+              "--stream", "uniform:n=300k,distinct=60%,importance=1-50").out.decode()
+    shares = [float(m) for m in re.findall(r"class \d+: ([\d.]+) of the arrivals", out)]
+    missed = [float(m) for m in re.findall(r"([\d.]+) of its repeats", out)]
+    assert len(missed) > 1 and sum(shares) == pytest.approx(1, rel=0.02)
+    assert missed == sorted(missed, reverse=True) and missed[0] > missed[-1]
+
+
+def test_the_memory_that_ceilings_need_is_enough_and_hardly_more():
+    args = ["-a", "weir", "--stream", UNIFORM]
+    row, = plan(*args, "-e", "1%", "--fnr", "2%")
+    assert row["fpr"] <= 0.01 and row["fnr"] <= 0.02
+    less = plan(*args, "-m", int(row["memory_bytes"] * 0.95), "-e", "1%", "--fnr", "2%")
+    assert all(r["fpr"] > 0.01 or r["fnr"] > 0.02 for r in less)
+    knobs = [w for s in row["settings"].split() for w in ("-S", s)]
+    came, = json.loads(run("eval", "--synthetic", UNIFORM, "-a", "weir", *knobs, "--seed", "3", "-m",
+                           row["memory_bytes"], "--format", "json").out)
+    assert came["fpr"] == pytest.approx(row["fpr"], rel=0.05)
+    assert came["fnr"] == pytest.approx(row["fnr"], rel=0.05)
+
+
+def test_filters_are_listed_by_the_memory_they_need():
+    rows = plan("--stream", UNIFORM, "-e", "1%", "--fnr", "1%")
+    sizes = [r["memory_bytes"] for r in rows]
+    assert rows[0]["algorithm"] == "bloom" and sizes == sorted(sizes)
+    assert all(r["fpr"] <= 0.01 and r["fnr"] <= 0.01 for r in rows)
+
+
+def test_k_and_p_are_chosen_for_a_bound():
+    row = plan("-a", "sbf", "-m", "16K", "-e", "20%")[0]
+    assert re.search(r"\bk=\d+", row["settings"]) and re.search(r"\bdecay=\d+", row["settings"])
+    assert 0.15 < row["stable_error"] <= 0.2
+
+
+def test_ceilings_that_nothing_keeps_are_told():
+    out = run("plan", "-m", "1K", "--stream", UNIFORM, "-e", "0.1%", "--fnr", "1%").out.decode()
+    assert "no filter keeps the ceilings" in out
+
+
+def test_nothing_to_remember_is_told():
+    assert "nothing repeats" in run("plan", "-m", "1M", "--stream", "uniform:n=1M,distinct=100%").out.decode()
+
+
+def test_tables_have_a_row_per_filter():
+    lines = run("plan", "-m", "1M", "--stream", UNIFORM, "--format", "tsv").lines
+    assert len(lines) == 14 and lines[0].split("\t")[:4] == ["algorithm", "settings", "choice", "memory_bytes"]
+    costs = [float(line.split("\t")[4]) for line in lines[1:]]
+    assert costs == sorted(costs) and not any(map(math.isnan, costs))
+
+
+# ---- wrong calls ----
+
+WRONG = [
+    (["file"], "reads no files"),
+    (["--stream", "poisson"], "there is no stream 'poisson'"),
+    (["--stream", "uniform:n=0"], "does not fit"),
+    (["--stream", "endless:fresh=50%"], "needs universe="),
+    (["--cost", "1"], "two numbers"),
+    (["--cost", "0:0"], "two numbers"),
+    (["-m", "12"], "from 64 bytes"),
+    (["-m", "lots"], "from 64 bytes"),
+    (["-e", "0"], "a rate above 0"),
+    (["--fnr", "2"], "a rate above 0"),
+    (["--fnr", "5%"], "no repeats to miss"),
+    (["-a", "blom"], "there is no filter 'blom'"),
+    (["-a", "bloom", "-S", "decay=3"], "bloom has no parameter 'decay'"),
+    (["-a", "weir", "-S", "span=1h", "-m", "1M"], "there is no model of weir"),
+    (["-a", "bloom", "-e", "1%", "--fnr", "1%", "--stream", "endless:universe=1k,fresh=10%"],
+     "does not keep these ceilings"),
+]
+
+
+@pytest.mark.parametrize("args,saying", WRONG, ids=[" ".join(a) for a, _ in WRONG])
+def test_wrong_call(args, saying):
+    refused("plan", *args, saying=saying)

@@ -1,0 +1,327 @@
+"""Real servers: PostgreSQL and Redis, and what happens when they are slow, wrong or dead."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import refused, run
+from servers import Mute, Postgres, Redis
+from test_check import FOUND, MEMBERS, SET, STREAM, TEXT, check, feed, live, stats
+from test_live import read_within
+
+
+@pytest.fixture(scope="module")
+def postgres():
+    server = Postgres()
+    server.load("t", MEMBERS)
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def redis():
+    server = Redis()
+    server.load("t", MEMBERS)
+    yield server
+    server.close()
+
+
+@pytest.fixture(params=["postgres", "redis"])
+def store(request):
+    """Each of them, up and with the set."""
+    server = request.getfixturevalue(request.param)
+    yield server
+    if server.process.poll() is not None:
+        server.start()
+    if isinstance(server, Redis):
+        server.load("t", MEMBERS)
+
+
+@pytest.fixture
+def mute():
+    server = Mute()
+    yield server
+    server.close()
+
+
+# ---- the right answer ----
+
+@pytest.mark.parametrize("screen", ["auto", "weir", "strict", "dabf", "none"])
+def test_members_pass_and_nothing_else(store, screen):
+    result, told = stats(store.url(), "--screen", screen, "-m", "4M", "--seed", "1")
+    assert result.lines == FOUND and told["unanswered"] == 0 and told["store"]["retries"] == 0
+    assert told["asked"] == {"none": 9000, "auto": len(FOUND), "strict": len(FOUND)}.get(screen, 5000)
+
+
+def test_auto_lists_where_it_may(store):
+    def chosen(url):
+        return run("check", "--oracle", url, input="key0\nkey1\n").err
+
+    more = "&" if isinstance(store, Postgres) else "?"
+    assert "screen strict: the store lists its 2000 keys" in chosen(store.url())
+    assert "screen weir: the store cannot be listed" in chosen(store.url(more=more + "list=no"))
+
+
+def test_filter_confirms_in_a_store(store, here):
+    (here / "keys").write_text("\n".join(MEMBERS) + "\n")
+    run("build", "-o", "f", "-m", "512", "keys")
+    assert run("filter", "--strict", store.url(), "f", input=TEXT).lines == FOUND
+
+
+def test_many_keys_and_very_long_ones(store):
+    """More than one question takes, in number and in bytes."""
+    long = ["x" * 400000 + str(i) for i in range(9)]
+    keys = [f"key{i}" for i in range(20000)] + long
+    if isinstance(store, Redis):
+        store.load("long", MEMBERS + long[:3])
+        url, wanted = store.url("long"), MEMBERS + long[:3]
+    else:
+        url, wanted = store.url(), MEMBERS
+    result = check(url, "--screen", "none", input="\n".join(keys) + "\n")
+    assert result.lines == [key for key in keys if key in set(wanted)]
+
+
+# ---- PostgreSQL's own ----
+
+ODD = [b"a\0b", b"\xff\xfe", "grüße".encode(), b"", b"x" * 2000, b"'; DROP TABLE t; --", b"NULL", b"{a,\"b\"}"]
+OTHERS = [b"a\0c", b"\xff", b"gr\xfc\xdfe", b"x" * 1999, b"'", b"null", b"a"]
+
+
+def test_postgres_bytea_holds_any_bytes(postgres):
+    postgres.sql("CREATE TABLE odd (k bytea PRIMARY KEY, n int); INSERT INTO odd VALUES "
+                 + ",".join(f"('\\x{key.hex()}', 1)" for key in ODD))
+    text = b"\n".join(ODD + OTHERS) + b"\n"
+    for screen in "none", "auto":
+        assert check(postgres.url("odd"), "--screen", screen, input=text).out == b"\n".join(ODD) + b"\n"
+
+
+def test_postgres_text_holds_no_nul_and_nothing_but_utf8(postgres):
+    """Such keys are no members; to ask for them would be an error of the server for the whole batch."""
+    held = [key.decode() for key in ODD[2:]]
+    postgres.sql("CREATE TABLE texts (k varchar(3000)); INSERT INTO texts VALUES "
+                 + ",".join("('" + key.replace("'", "''") + "')" for key in held + held) + ", (NULL)")
+    strange = [b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\xf0\x9f\x98\x80"]
+    text = b"\n".join(ODD + OTHERS + strange) + b"\n"
+    for screen in "none", "auto":
+        result, told = stats(postgres.url("texts"), "--screen", screen, input=text)
+        assert result.lines == held and told["unanswered"] == 0
+
+
+def test_postgres_columns_of_other_types_are_their_text(postgres):
+    postgres.sql("CREATE TABLE numbers (k int PRIMARY KEY); INSERT INTO numbers VALUES (7), (80);"
+                 "CREATE VIEW padded AS SELECT k::char(5) AS k FROM numbers;")
+    for table in "numbers", "padded":
+        for screen in "none", "auto":
+            assert check(postgres.url(table), "--screen", screen, input="7\n007\nx\n80\n80 \n").lines == ["7", "80"]
+
+
+def test_postgres_keys_are_bytes_whatever_the_collation(postgres):
+    postgres.sql("CREATE COLLATION ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false);"
+                 "CREATE TABLE names (k text COLLATE ci); INSERT INTO names VALUES ('Anna'), ('anna'), ('BEN')")
+    for screen in "none", "auto":
+        assert check(postgres.url("names"), "--screen", screen,
+                     input="Anna\nanna\nANNA\nBEN\nben\n").lines == ["Anna", "anna", "BEN"]
+
+
+def test_postgres_names_are_quoted_not_pasted(postgres):
+    evil = 'x" UNION SELECT usename FROM pg_user; DROP TABLE t; --'
+    quoted = evil.replace('"', '""')
+    postgres.sql(f'CREATE SCHEMA "s.s"; CREATE TABLE "s.s"."{quoted}" ("{quoted}" text); '
+                 f"INSERT INTO \"s.s\".\"{quoted}\" VALUES ('a')")
+    encoded = "".join(f"%{byte:02x}" for byte in evil.encode())
+    assert check(postgres.url(f"s%2Es.{encoded}", encoded), input="a\nb\nweir\n").lines == ["a"]
+    refused("check", "--oracle", postgres.url(encoded, "k"), input="", saying="does not exist")
+    refused("check", "--oracle", postgres.url("t", "k)%20OR%20(1=1"), input="", saying="does not exist")
+    assert postgres.sql("SELECT count(*) FROM t").strip() == str(len(MEMBERS))
+
+
+def test_postgres_tells_what_is_wrong(postgres):
+    def told(**url):
+        result = refused("check", "--oracle", postgres.url(**url), input="a\n")
+        assert "tried" not in result.err  # it would be as wrong the next time
+        return result.err
+
+    assert 'relation "nothing" does not exist' in told(table="nothing")
+    assert 'column "nothing" does not exist' in told(column="nothing")
+    assert 'database "nothing" does not exist' in told(database="nothing")
+    assert 'role "nobody" does not exist' in told(user="nobody")
+    assert "no parameter 'tabel'" in told(more="&tabel=t")
+
+
+def test_postgres_takes_a_password_and_never_tells_it(postgres):
+    postgres.sql("GRANT SELECT ON t TO locked")
+    result, told = stats(postgres.url(user="locked:open%20sesame"))
+    assert result.lines == FOUND and "sesame" not in json.dumps(told)
+    for user in "locked:opensesame", "locked:wrong%20sesame", "locked":
+        err = refused("check", "--oracle", postgres.url(user=user), input="a\n").err
+        assert "password" in err and "sesame" not in err and "tried" not in err
+    result = refused("check", "--oracle", postgres.url(user="sesame:sesame", database="sesame"), input="a\n").err
+    assert "***" in result  # even where it is a name too
+
+
+def test_a_state_file_holds_no_password(postgres, here):
+    check(postgres.url(user="locked:open%20sesame"), "--state", "s", "--screen", "weir", "-m", "64K")
+    assert b"sesame" not in (here / "s").read_bytes() and b"sesame" not in run("info", "s").out
+    _, told = stats(postgres.url(user="weir"), "--state", "s")  # another user, the same store
+    assert told["asked"] == 0
+
+
+# ---- Redis's own ----
+
+def test_redis_members_are_any_bytes(redis):
+    redis.load("odd", ODD)
+    text = b"\n".join(ODD + OTHERS) + b"\n"
+    for screen in "none", "auto":
+        assert check(redis.url("odd"), "--screen", screen, input=text).out == b"\n".join(ODD) + b"\n"
+
+
+def test_redis_keys_and_databases(redis):
+    redis.load("a/b c?%", ["x"], database=3)
+    assert check(redis.url("a/b%20c%3F%25", more="?db=3"), input="x\ny\n").lines == ["x"]
+    refused("check", "--oracle", redis.url("a/b%20c%3F%25"), input="", saying="there is no set 'a/b c?%'")
+    redis.call(["SET", "text", "x"])
+    refused("check", "--oracle", redis.url("text"), input="", saying="WRONGTYPE")
+    refused("check", "--oracle", redis.url(more="?db=99"), input="", saying="DB index is out of range")
+
+
+def test_redis_of_old_knows_one_question_only():
+    server = Redis("--rename-command", "SMISMEMBER", "")
+    try:
+        server.load("t", MEMBERS)
+        result, told = stats(server.url(), "--screen", "none", "--retries", "0")
+        assert result.lines == FOUND and told["store"]["retries"] == 0
+    finally:
+        server.close()
+
+
+def test_redis_takes_a_password_and_never_tells_it():
+    server = Redis()
+    try:
+        server.load("t", MEMBERS)
+        server.call(["ACL", "SETUSER", "ann", "on", ">open sesame", "~*", "+@all"],
+                    ["CONFIG", "SET", "requirepass", "open:sesame"])
+        for user in ":open%3Asesame@", "ann:open%20sesame@":
+            assert check(server.url(user=user)).lines == FOUND
+        for user in "", ":sesame@", "ann:sesame@", "nobody:sesame@":
+            result = refused("check", "--oracle", server.url(user=user), input="a\n")
+            assert "sesame" not in result.err and ("NOAUTH" in result.err or "WRONGPASS" in result.err)
+        result = run("check", "-q", "--oracle", server.url(), input=TEXT,
+                     env={**os.environ, "REDISCLI_AUTH": "open:sesame"})
+        assert result.lines == FOUND
+    finally:
+        server.close()
+
+
+# ---- faults ----
+
+QUICK = ["--timeout", "2s", "--retries", "1", "--screen", "none"]
+
+
+@pytest.mark.parametrize("what", ["stop", "pass", "drop"])
+def test_a_store_that_dies_in_mid_stream(store, what):
+    process = live("--oracle", store.url(), *QUICK, "--on-oracle-error", what, "--stats", "json")
+    feed(process, b"key0\nkey1\nkey3\n", b"key0\nkey3\n")
+    store.kill()
+    feed(process, b"key6\nkey7\n", b"key6\nkey7\n" if what == "pass" else None)
+    if what == "stop":
+        out, err = process.communicate(timeout=30)
+        assert process.returncode == 2 and out == b""
+        assert b"standard input, line 4: not checked" in err and b"tried 2 times" in err
+        assert json.loads(err.splitlines()[1])["records"] == 3
+        return
+    time.sleep(0.6 if what == "drop" else 0)  # until those are given up
+    store.start()
+    if isinstance(store, Redis):
+        store.load("t", MEMBERS)
+    feed(process, b"key9\nkey10\n", b"key9\n")  # it goes on where the store is back
+    out, err = process.communicate(timeout=30)
+    told = json.loads(err.splitlines()[0])
+    assert process.returncode == 0 and out == b"" and told["unanswered"] == 2 and told["members"] == 3
+    assert b"2 records could not be checked and were " + what.encode() in err
+
+
+def test_a_store_that_is_restarted_in_mid_stream(store):
+    """Tried again until it is back: exactly the right answer, as if nothing had been."""
+    process = live("--oracle", store.url(), "--retries", "1000", "--screen", "weir", "-m", "64K", "--stats", "json")
+    feed(process, b"key0\nkey1\nkey3\n", b"key0\nkey3\n")
+    store.kill()
+    feed(process, b"key6\nkey7\nkey0\n")
+    time.sleep(0.3)
+    store.start()
+    if isinstance(store, Redis):
+        store.load("t", ["key6", "key0"])
+    out, err = process.communicate(timeout=30)
+    told = json.loads(err.splitlines()[-1])
+    assert process.returncode == 0 and told["unanswered"] == 0 and told["store"]["retries"] >= 1
+    if isinstance(store, Postgres):  # Redis may have been asked while it had no set yet
+        assert out == b"key6\nkey0\n"
+
+
+def test_a_bulk_run_is_right_to_the_last_record_before_the_store_died(store, here):
+    (here / "in").write_text(TEXT * 60)
+    process = subprocess.Popen([os.environ["WEIR"], "check", "-q", "--oracle", store.url(), *QUICK, "-o", "out",
+                                "--emit", "all", "--state", "s", "in"], stderr=subprocess.PIPE)
+    while not os.path.exists("out") or os.path.getsize("out") == 0:
+        time.sleep(0.005)
+    store.kill()
+    err = process.communicate(timeout=30)[1]
+    wanted = [("member\t" if key in SET else "other\t") + key for key in STREAM] * 60
+    got = (here / "out").read_text().splitlines()
+    assert got == wanted[:len(got)]
+    if process.returncode != 0:  # the machine may have been faster than the killer
+        assert process.returncode == 2 and f"in, line {len(got) + 1}: not checked".encode() in err
+        store.start()
+        if isinstance(store, Redis):
+            store.load("t", MEMBERS)
+        run("check", "-q", "--oracle", store.url(), "-o", "out", "--emit", "all", "--state", "s", "--resume", "in")
+        assert (here / "out").read_text().splitlines() == wanted
+
+
+def test_a_server_that_is_not_there(store):
+    store.kill()
+    begun = time.monotonic()
+    refused("check", "--oracle", store.url(), "--retries", "2", input="a\n", saying="tried 3 times")
+    assert time.monotonic() - begun >= 0.3  # it paused for 0.1 and 0.2 s
+
+
+@pytest.mark.parametrize("scheme", ["postgres", "redis"])
+def test_a_server_that_never_answers(mute, scheme):
+    """Nothing waits longer than it may, connecting included."""
+    place = "/t" if scheme == "redis" else "/postgres?table=t&column=k"
+    result = refused("check", "--oracle", f"{scheme}://me:secret@127.0.0.1:{mute.port}{place}", "--timeout", "200ms",
+                     "--retries", "1", input="a\n", saying=["no answer within 0.2 s", "tried 2 times"])
+    assert "secret" not in result.err
+
+
+def test_a_server_that_stops_answering(store):
+    process = live("--oracle", store.url(), "--timeout", "300ms", "--retries", "0", "--screen", "none", "--on-oracle-error",
+                   "drop", "--stats", "json")
+    feed(process, b"key0\n", b"key0\n")
+    import servers
+    asleep = [store.process.pid, *servers.children(store.process.pid)]
+    for pid in asleep:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        feed(process, b"key3\n")
+        time.sleep(0.6)
+    finally:
+        for pid in asleep:
+            os.kill(pid, signal.SIGCONT)
+    feed(process, b"key6\n", b"key6\n")
+    out, err = process.communicate(timeout=30)
+    told = json.loads(err.splitlines()[0])
+    assert process.returncode == 0 and told["unanswered"] == 1 and told["members"] == 2
+    assert b"no answer within 0.3 s" in err
+
+
+def test_a_set_that_is_taken_away_is_told(postgres):
+    postgres.load("gone", ["a", "b"])
+    process = live("--oracle", postgres.url("gone"), "--screen", "none")
+    feed(process, b"a\n", b"a\n")
+    postgres.sql("DROP TABLE gone")
+    feed(process, b"b\n")
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 2 and out == b"" and b'relation "gone" does not exist' in err and b"line 2" in err

@@ -1,0 +1,24 @@
+/* bera.h - the rows of the tables of 004 (Bera et al. 2012), bera2012.tsv. */
+#ifndef WEIR_TESTS_PAPERS_BERA_H
+#define WEIR_TESTS_PAPERS_BERA_H
+
+#include "stream.h"
+
+#define ROWS 165
+
+struct row {
+    unsigned table;
+    double n, distinct, mib;
+    unsigned k;
+    char filter[16];
+    struct rates printed;
+};
+
+/* False if the file is not what it should be. */
+bool read_rows(const char *file, struct row rows[ROWS]);
+
+/* The filter of a row, as we call it. Two columns of the paper need a reading: its
+ * `rsbf` is our rsbf-tables, its `sbf` is K=2, one bit, P=4. */
+void filter_of(const struct row *r, char name[48]);
+
+#endif
