@@ -27,7 +27,8 @@ static const struct {
                 {"count-min", "update=conservative", 4, true},
                 {"count-min", "layout=line update=conservative", 1, true},
                 {"count-min", "counter=64", 4, true},
-                {"top", "", 4, false}};
+                {"top", "", 4, false},
+                {"heavykeeper", "", 5, false}};
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

@@ -88,23 +88,25 @@ static void use_sketch(weir_sketch *s)
     struct weir_heavy list[8];
     weir_sketch *again;
 
+    weir_sketch_advance(s, 1000);
     for (size_t i = 0; i < 20; i++)
         weir_sketch_add(s, (struct weir_bytes){&i, sizeof i}, i % 5);
     for (size_t i = weir_sketch_top(s, list, 8); i-- > 0;)
-        require(list[i].error <= list[i].count);
+        require(list[i].error <= list[i].count || list[i].error == WEIR_NO_BOUND);
+    weir_sketch_advance(s, 1000000);
     weir_sketch_stats(s);
     require(weir_sketch_write(s, append, &b) == WEIR_OK && b.size == weir_sketch_saved_size(s));
     require(weir_sketch_load(&again, b.data, b.size, NULL, NULL) == WEIR_OK);
-    require(weir_sketch_merge(s, again, NULL) == WEIR_OK);
+    require(weir_sketch_merge(s, again, NULL) != WEIR_MISMATCH);
     weir_sketch_close(again);
     free(b.data);
 }
 
-/* A "top" of few keys may have been opened with any memory: that is no fault, but
+/* A sketch of few keys may have been opened with any memory: that is no fault, but
  * more than a fuzzer is given. */
 static bool asks_for_much(const uint8_t *data, size_t size)
 {
-    static const char knob[] = "top memory=";
+    static const char knob[] = " memory=";
     const uint8_t *at = memmem(data, size, knob, sizeof knob - 1);
     size_t digits = 0;
 

@@ -238,10 +238,14 @@ static void refused(const char *sentence, const char *expected)
 static void a_sentence_that_cannot_be_is_refused_plainly(void **state)
 {
     (void)state;
-    refused("heavy-keeper", "there is no sketch 'heavy-keeper'; there are count-min, top");
-    refused(NULL, "there is no sketch ''; there are count-min, top");
-    refused("top half-life=1h",
-            "top has no parameter 'half-life'; it takes memory, keys, hash, seed");
+    refused("heavy-keeper", "there is no sketch 'heavy-keeper'; there are count-min, top, heavykeeper");
+    refused(NULL, "there is no sketch ''; there are count-min, top, heavykeeper");
+    refused("top depth=1",
+            "top has no parameter 'depth'; it takes memory, keys, half-life, hash, seed");
+    refused("top half-life=0",
+            "half-life=0 does not fit: it takes a count of records or a time: 10M, 1h, 7d");
+    refused("count-min counter=32 half-life=10M",
+            "half-life= takes counter=64: counts that fade are fractions");
     refused("count-min memory=1M error=1%", "count-min takes memory= or error=, not both");
     refused("count-min depth=4 confidence=99%", "count-min takes depth= or confidence=, not both");
     refused("count-min counter=16", "counter=16 does not fit: it takes 32 or 64");
@@ -249,7 +253,7 @@ static void a_sentence_that_cannot_be_is_refused_plainly(void **state)
             "layout=line takes a depth of 1, 2, 4 or 8: a line is shared evenly");
     refused(
         "top keys=1000 memory=1K",
-        "top needs a memory of 64 bytes, and 96 for each of its keys= (120 if keys= is left out)");
+        "top needs a memory of 128 bytes, and 65 for each of its keys= (88 if keys= is left out)");
 }
 
 static void error_and_confidence_become_width_and_depth(void **state)

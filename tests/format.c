@@ -26,6 +26,18 @@ static weir *load(const void *data, size_t size, size_t *used)
 
 /* ---- golden files ---- */
 
+/* The note is what ends the file. */
+static void ends_in(struct blob file, size_t used, const char *note)
+{
+    struct weir_part part;
+
+    assert_int_equal(weir_part_read(file.data + used, file.size - used, &part, NULL), WEIR_OK);
+    assert_int_equal(part.kind, WEIR_PART_NOTE);
+    assert_int_equal(used + part.size, file.size);
+    assert_int_equal(part.body_size, strlen(note));
+    assert_memory_equal(part.body, note, part.body_size);
+}
+
 static void with_every_golden_file(void (*check)(const char *name, struct blob file))
 {
     for (size_t i = 0; weir_about(i); i++) {
@@ -40,16 +52,11 @@ static void tells_the_same(const char *name, struct blob file)
 {
     size_t used = 0;
     weir *w = load(file.data, file.size, &used);
-    struct weir_part part;
     char note[GOLDEN_NOTE];
 
     golden_note(w, note);
     assert_memory_equal(note, name, strlen(name));
-    assert_int_equal(weir_part_read(file.data + used, file.size - used, &part, NULL), WEIR_OK);
-    assert_int_equal(part.kind, WEIR_PART_NOTE);
-    assert_int_equal(used + part.size, file.size);
-    assert_int_equal(part.body_size, strlen(note));
-    assert_memory_equal(part.body, note, part.body_size);
+    ends_in(file, used, note);
     weir_close(w);
 }
 
@@ -75,6 +82,29 @@ static void is_made_the_same(const char *name, struct blob file)
     assert_memory_equal(saved.data, file.data, saved.size);
     blob_free(saved);
     weir_close(w);
+}
+
+static void golden_sketches_tell_are_saved_and_made_the_same(void **state)
+{
+    (void)state;
+    for (size_t i = 0; golden_sketch(i); i++) {
+        struct blob file = golden_read(golden_sketch(i)->name);
+        weir_sketch *made = golden_counted(golden_sketch(i)), *loaded;
+        char note[GOLDEN_NOTE];
+        size_t used = 0;
+
+        assert_int_equal(weir_sketch_load(&loaded, file.data, file.size, &used, NULL), WEIR_OK);
+        golden_sketch_note(loaded, note);
+        ends_in(file, used, note);
+        struct blob saved = sketch_blob(loaded);
+        assert_int_equal(saved.size, used);
+        assert_memory_equal(saved.data, file.data, used);
+        assert_same_sketch(made, loaded);
+        blob_free(saved);
+        blob_free(file);
+        weir_sketch_close(made);
+        weir_sketch_close(loaded);
+    }
 }
 
 static void golden_files_tell_what_they_told(void **state)
@@ -234,6 +264,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(golden_files_tell_what_they_told),
+        cmocka_unit_test(golden_sketches_tell_are_saved_and_made_the_same),
         cmocka_unit_test(golden_files_are_saved_as_they_were),
         cmocka_unit_test(golden_files_are_what_their_streams_give),
         cmocka_unit_test(the_head_is_as_documented),

@@ -301,10 +301,11 @@ static enum weir_status try_sketch(const struct variant *v, struct weir_error *e
 static void every_failed_allocation_of_a_sketch_is_told(void **state)
 {
     static const struct variant sketches[] = {{.sentence = "count-min memory=64 seed=1"},
-                                              {.sentence = "top keys=3 seed=1"}};
+                                              {.sentence = "top keys=3 seed=1"},
+                                              {.sentence = "top keys=3 seed=1 half-life=9"}};
 
     (void)state;
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < 3; i++)
         fail_at_every_allocation(&sketches[i], try_sketch);
 }
 

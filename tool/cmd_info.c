@@ -69,18 +69,21 @@ static int print_sketch(const struct options *o)
     weir_sketch_config(s, config, sizeof config);
     weir_sketch_close(s);
     if (o->json)
-        return print_json_text(json_pack("{s:s,s:I,s:I,s:I,s:I,s:f,s:I}", "config", config,
-                                         "memory", (json_int_t)stats.memory, "total",
-                                         (json_int_t)stats.total, "keys", (json_int_t)stats.keys,
-                                         "error", (json_int_t)stats.error, "confidence",
-                                         stats.confidence, "too_long", (json_int_t)stats.too_long));
+        return print_json_text(json_pack(
+            "{s:s,s:I,s:I,s:I,s:o,s:f,s:I}", "config", config, "memory", (json_int_t)stats.memory,
+            "total", (json_int_t)stats.total, "keys", (json_int_t)stats.keys, "error",
+            stats.error == WEIR_NO_BOUND ? json_null() : json_integer((json_int_t)stats.error),
+            "confidence", stats.confidence, "too_long", (json_int_t)stats.too_long));
     printf("sketch      %s\n", config);
     printf("memory      %s\n", show_bytes((double)stats.memory).text);
     printf("counted     %llu\n", (unsigned long long)stats.total);
     if (stats.keys)
         printf("keys        %llu kept\n", (unsigned long long)stats.keys);
-    printf("error       %llu at most, with a chance of %.4g %%\n", (unsigned long long)stats.error,
-           stats.confidence * 100);
+    if (stats.error == WEIR_NO_BOUND)
+        printf("error       without a bound\n");
+    else
+        printf("error       %llu at most, with a chance of %.4g %%\n",
+               (unsigned long long)stats.error, stats.confidence * 100);
     return EXIT_FINE;
 }
 

@@ -1,39 +1,65 @@
-/* cmd_list.c - weir list: the filters and their knobs. */
+/* cmd_list.c - weir list: the filters, the sketches and their knobs. Names of
+ * filters stand at the start of a line, those of sketches behind two blanks:
+ * scripts can tell which -a of which command takes them. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include <weir.h>
+#include <weir/sketch.h>
 
 #include "commands.h"
 #include "say.h"
 
-static void print_knobs(size_t i, bool explain)
+/* Filters or sketches, by number. */
+struct kind {
+    const struct weir_about *(*about)(size_t i);
+    const struct weir_knob *(*knob)(size_t i, size_t j);
+    const char *indent;
+};
+
+static const struct kind filters = {weir_about, weir_about_knob, ""};
+static const struct kind sketches = {weir_sketch_about, weir_sketch_about_knob, "  "};
+
+static void print_knobs(const struct kind *k, size_t i, bool explain)
 {
     const struct weir_knob *knob;
 
-    for (size_t j = 0; (knob = weir_about_knob(i, j)); j++) {
+    if (!explain)
+        printf("%s    knobs: ", k->indent);
+    for (size_t j = 0; (knob = k->knob(i, j)); j++) {
         if (explain)
-            printf("    %-12s %s: %s\n", knob->name, knob->does, knob->takes);
+            printf("%s    %-12s %s: %s\n", k->indent, knob->name, knob->does, knob->takes);
         else
-            printf("%s%s", j ? ", " : "    knobs: ", knob->name);
+            printf("%s%s", j ? ", " : "", knob->name);
     }
     if (!explain)
         putchar('\n');
 }
 
-int cmd_list(const struct options *o)
+/* All, or the one of that name; whether there was any. */
+static bool print_kind(const struct kind *k, const char *name)
 {
     bool found = false;
 
-    for (size_t i = 0; weir_about(i); i++) {
-        if (o->operands && strcmp(o->operand[0], weir_about(i)->name) != 0)
+    for (size_t i = 0; k->about(i); i++) {
+        if (name && strcmp(name, k->about(i)->name) != 0)
             continue;
-        printf("%s\n    %s\n", weir_about(i)->name, weir_about(i)->idea);
-        print_knobs(i, o->operands > 0);
+        printf("%s%s\n%s    %s\n", k->indent, k->about(i)->name, k->indent, k->about(i)->idea);
+        print_knobs(k, i, name != NULL);
         found = true;
     }
-    if (found && !o->operands && isatty(1))
+    return found;
+}
+
+int cmd_list(const struct options *o)
+{
+    const char *name = o->operands ? o->operand[0] : NULL;
+    bool found = print_kind(&filters, name);
+
+    if (!name)
+        printf("  sketches, for 'weir count' and 'weir top':\n");
+    found |= print_kind(&sketches, name);
+    if (found && !name && isatty(1))
         note("'weir list NAME' explains the knobs");
     return found ? EXIT_FINE
-                 : fail("there is no filter '%s'; 'weir list' shows all", o->operand[0]);
+                 : fail("there is no filter or sketch '%s'; 'weir list' shows all", name);
 }

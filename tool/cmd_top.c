@@ -20,8 +20,8 @@ struct board {
     const struct options *options;
     const weir_sketch *sketch;
     struct weir_heavy *list;
-    size_t room;
-    unsigned lines; /* on the terminal now */
+    size_t room, keys; /* asked for, and kept at most */
+    unsigned lines;    /* on the terminal now */
     double drawn;
 };
 
@@ -51,11 +51,19 @@ static void erase(struct board *b)
     b->lines = 0;
 }
 
+/* "-" where none is promised. */
+static const char *show_error(uint64_t error, char buffer[24])
+{
+    snprintf(buffer, 24, "%llu", (unsigned long long)error);
+    return error == WEIR_NO_BOUND ? "-" : buffer;
+}
+
 static void draw_row(const struct weir_heavy *h, double share, unsigned columns)
 {
     size_t most = columns > 40 ? columns - 36 : 4;
+    char error[24];
 
-    printf("%12llu %10llu %8.4f%%  ", (unsigned long long)h->count, (unsigned long long)h->error,
+    printf("%12llu %10s %8.4f%%  ", (unsigned long long)h->count, show_error(h->error, error),
            share * 100);
     for (size_t i = 0; i < h->key.size && i < most; i++) {
         char c = ((const char *)h->key.data)[i];
@@ -92,6 +100,28 @@ static void refresh(void *context)
 
 /* ---- at the end ---- */
 
+static void tell_bound(const struct board *b, const struct weir_sketch_stats *stats)
+{
+    const struct options *o = b->options;
+
+    if (stats->error == WEIR_NO_BOUND)
+        note("%llu counted in all; counts are estimates, mostly a little low, without a bound",
+             (unsigned long long)stats->total);
+    else
+        note("%llu counted in all; a key that is not kept came at most %llu times",
+             (unsigned long long)stats->total, (unsigned long long)stats->error);
+    if (o->share > 0 && (double)stats->error >= o->share * (double)stats->total)
+        note("so keys of that share may be missing%s",
+             stats->error == WEIR_NO_BOUND ? "" : "; more memory (-m) finds them all");
+    if (o->number > b->keys)
+        note("%u are asked for, but no more than %zu are kept; more memory (-m) or -S keys= keeps "
+             "more",
+             o->number, b->keys);
+    if (stats->too_long)
+        note("%llu of these had keys too long to be kept; more memory (-m) takes longer ones",
+             (unsigned long long)stats->too_long);
+}
+
 static void print(const struct board *b, bool notes)
 {
     struct weir_sketch_stats stats = weir_sketch_stats(b->sketch);
@@ -99,20 +129,14 @@ static void print(const struct board *b, bool notes)
 
     for (size_t i = 0; i < n; i++) {
         const struct weir_heavy *h = &b->list[i];
+        char error[24];
 
         fwrite(h->key.data, 1, h->key.size, stdout);
-        printf("\t%llu\t%llu\t%.6g%c", (unsigned long long)h->count, (unsigned long long)h->error,
+        printf("\t%llu\t%s\t%.6g%c", (unsigned long long)h->count, show_error(h->error, error),
                share_of(h, &stats), b->options->nul ? '\0' : '\n');
     }
-    if (!notes)
-        return;
-    note("%llu counted in all; a key that is not kept came at most %llu times",
-         (unsigned long long)stats.total, (unsigned long long)stats.error);
-    if (b->options->share > 0 && (double)stats.error >= b->options->share * (double)stats.total)
-        note("so keys of that share may be missing; more memory (-m) finds them all");
-    if (stats.too_long)
-        note("%llu of these had keys too long to be kept; more memory (-m) takes longer ones",
-             (unsigned long long)stats.too_long);
+    if (notes)
+        tell_bound(b, &stats);
 }
 
 static bool open_board(struct board *b)
@@ -120,16 +144,18 @@ static bool open_board(struct board *b)
     char config[512];
 
     weir_sketch_config(b->sketch, config, sizeof config);
+    b->keys = strtoul(config_value(config, "keys").text, NULL, 10);
     b->room = b->options->number ? b->options->number : NUMBER;
     if (b->options->share > 0) /* there may be as many as are kept */
-        b->room = strtoul(config_value(config, "keys").text, NULL, 10);
+        b->room = b->keys;
     b->list = calloc(b->room, sizeof *b->list);
     return b->list || fail("memory is short") == 0;
 }
 
 int cmd_top(const struct options *o)
 {
-    weir_sketch *s = counting_open(o, "top");
+    static const char *const kinds[] = {"top", "heavykeeper", NULL};
+    weir_sketch *s = counting_open(o, kinds);
     struct board b = {.options = o, .sketch = s, .drawn = now()};
     bool live = isatty(1) && !o->quiet;
     int status = EXIT_ERROR;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "claim.h"
+#include "progress.h"
 #include "say.h"
 #include "shards.h"
 #include "store.h"
@@ -16,6 +17,7 @@ struct counting {
     const struct options *options;
     weir_sketch *sketch;
     void (*look)(void *context);
+    void (*visit)(void *context, const struct weir_bytes *keys, size_t n);
     void *context;
     struct weir_bytes key[HELD];
     uint64_t amount[HELD];
@@ -39,19 +41,16 @@ static weir_sketch *open_asked(const struct options *o, const char *name, const 
     return s;
 }
 
-/* Would these options make the sketch that the state holds? */
-static bool same_sketch(const struct options *o, const char *name, const weir_sketch *s)
+/* Would these options make the sketch that the state holds, of this kind? */
+static bool same_sketch(const struct options *o, const char *kind, const weir_sketch *s)
 {
     char held[CONFIG_MAX], now[CONFIG_MAX];
     weir_sketch *asked;
-    size_t n = strlen(name);
 
-    weir_sketch_config(s, held, sizeof held);
-    if (strncmp(held, name, n) != 0 || held[n] != ' ')
-        return fail("%s holds '%s', not a sketch of 'weir %s'", o->state, held, o->command) == 0;
-    if (!o->memory && !o->sets && !o->seed)
+    if (!o->algorithm && !o->memory && !o->sets && !o->seed)
         return true; /* the state knows */
-    asked = open_asked(o, name, config_value(held, "seed").text);
+    weir_sketch_config(s, held, sizeof held);
+    asked = open_asked(o, kind, config_value(held, "seed").text);
     if (!asked)
         return false;
     weir_sketch_config(asked, now, sizeof now);
@@ -62,27 +61,61 @@ static bool same_sketch(const struct options *o, const char *name, const weir_sk
                 o->state, held, now) == 0;
 }
 
-weir_sketch *counting_open(const struct options *o, const char *name)
+/* Which of the kinds a sentence begins with; NULL if it is another. */
+static const char *kind_of(const char *sentence, const char *const kinds[])
 {
-    weir_sketch *s;
+    for (; *kinds; kinds++)
+        if (strncmp(sentence, *kinds, strlen(*kinds)) == 0 && strchr(" ", sentence[strlen(*kinds)]))
+            return *kinds;
+    return NULL;
+}
 
-    if (o->state && !claim(o->state))
+static weir_sketch *open_state(const struct options *o, const char *const kinds[])
+{
+    weir_sketch *s = store_load_sketch(o->state);
+    char held[CONFIG_MAX];
+    const char *kind;
+
+    if (!s)
         return NULL;
-    if (!o->state || access(o->state, F_OK) != 0)
-        return open_asked(o, name, NULL);
-    s = store_load_sketch(o->state);
-    if (s && !same_sketch(o, name, s)) {
-        weir_sketch_close(s);
+    weir_sketch_config(s, held, sizeof held);
+    kind = kind_of(held, kinds);
+    if (!kind)
+        fail("%s holds '%s', not a sketch of 'weir %s'", o->state, held, o->command);
+    if (kind && same_sketch(o, kind, s))
+        return s;
+    weir_sketch_close(s);
+    return NULL;
+}
+
+weir_sketch *counting_open(const struct options *o, const char *const kinds[])
+{
+    if (o->algorithm && !kind_of(o->algorithm, kinds)) {
+        fail("'weir %s' has no sketch '%s'; 'weir list' shows them", o->command, o->algorithm);
         return NULL;
     }
-    return s;
+    if (o->state && !claim(o->state))
+        return NULL;
+    if (o->state && access(o->state, F_OK) == 0)
+        return open_state(o, kinds);
+    return open_asked(o, kinds[0], NULL);
 }
 
 /* ---- records into it ---- */
 
+/* Counted, or only shown to a visitor. */
+static void give(struct counting *c, const struct weir_bytes *keys, const uint64_t *amounts,
+                 size_t n)
+{
+    if (c->visit)
+        c->visit(c->context, keys, n);
+    else
+        weir_sketch_add_many(c->sketch, keys, amounts, n);
+}
+
 static void drain(struct counting *c)
 {
-    weir_sketch_add_many(c->sketch, c->key, c->amount, c->held);
+    give(c, c->key, c->amount, c->held);
     c->held = 0;
 }
 
@@ -131,8 +164,10 @@ static void take(void *context, struct batch *b)
     struct counting *c = context;
     const struct options *o = c->options;
 
+    if (c->sketch)
+        weir_sketch_advance(c->sketch, b->read_at);
     if (!b->bads && !o->ngrams && !o->weight) {
-        weir_sketch_add_many(c->sketch, b->key, NULL, b->n);
+        give(c, b->key, NULL, b->n);
         return;
     }
     for (uint32_t i = 0; i < b->n; i++) {
@@ -152,25 +187,47 @@ static void look(void *context)
 {
     struct counting *c = context;
 
+    weir_sketch_advance(c->sketch, time_of_day()); /* counts fade while nothing comes */
     c->look(c->context);
 }
 
-int counting_run(const struct options *o, weir_sketch *s, void (*looks)(void *), void *context)
+/* Through all files, once. */
+static int run(const struct counting *given)
 {
-    struct counting *c = calloc(1, sizeof *c);
+    struct counting *c = malloc(sizeof *c);
+    const struct options *o = given->options;
     int status;
 
     if (!c)
         return fail("memory is short");
-    *c = (struct counting){.options = o, .sketch = s, .look = looks, .context = context};
+    *c = *given;
     status = intake_run(&(struct intake){.options = o,
                                          .files = o->operand,
                                          .count = o->operands,
                                          .take = take,
-                                         .look = looks ? look : NULL,
+                                         .look = c->look ? look : NULL,
                                          .context = c});
     free(c);
+    return status;
+}
+
+int counting_run(const struct options *o, weir_sketch *s, void (*looks)(void *), void *context)
+{
+    struct counting c = {.options = o, .sketch = s, .look = looks, .context = context};
+    int status;
+
+    weir_sketch_advance(s, time_of_day());
+    status = run(&c);
     if (o->state && !store_save_sketch(o->state, s))
         status = EXIT_ERROR;
     return status;
+}
+
+int counting_visit(const struct options *o,
+                   void (*visit)(void *context, const struct weir_bytes *keys, size_t n),
+                   void *context)
+{
+    struct counting c = {.options = o, .visit = visit, .context = context};
+
+    return run(&c);
 }

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "crew.h"
@@ -48,20 +47,12 @@ struct flow {
 /* ---- the stages, as the crew calls them ---- */
 
 /* The time that filters with span= go by: that of reading. */
-static uint64_t milliseconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 static enum read_result do_read(void *context, struct batch *b)
 {
     struct flow *f = context;
     enum read_result result = read_batch(&f->reader, b);
 
-    b->read_at = milliseconds();
+    b->read_at = time_of_day();
     if (!pick_learn(&f->picker, f->reader.header, f->reader.header_size, b)) {
         f->headed = true; /* a header nobody knew is not passed */
         return READ_BATCH;

@@ -8,6 +8,7 @@
 
 #include "crew.h"
 #include "pick.h"
+#include "progress.h"
 #include "read.h"
 #include "say.h"
 #include "signals.h"
@@ -27,6 +28,7 @@ static enum read_result do_read(void *context, struct batch *b)
     struct state *s = context;
     enum read_result result = read_batch(&s->reader, b);
 
+    b->read_at = time_of_day();
     if (!pick_learn(&s->picker, s->reader.header, s->reader.header_size, b))
         return READ_BATCH;
     return result;

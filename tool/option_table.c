@@ -247,6 +247,7 @@ const struct option_row option_rows[] = {
     {"window", 0, "COUNT", TAKES_CHECK, "forget after so many records (dabf)", NULL, AT(window)},
     {"theta", 0, "RATIO", TAKES_CHECK, "memory of keys asked, over that of members: 1/9 (dabf)", NULL, AT(theta)},
     {"algorithm", 'a', "NAME", TAKES_FILTER, "the filter; 'weir list' shows them (eval: a,b,...)", .read = read_algorithm},
+    {"algorithm", 'a', "NAME", TAKES_TOP, "the sketch: top (Space-Saving, default) or heavykeeper", .read = read_algorithm},
     {"memory", 'm', "SIZE", TAKES_FILTER | TAKES_SKETCH | TAKES_CHECK, "memory to use: 64M (default; top, check: 1M), 1G (eval: 1M,1G,...)", .read = read_memory},
     {"fpr", 'e', "RATE", TAKES_FILTER, "ceiling of false positives: 0.01, 1%", NULL, AT(fpr)},
     {"set", 'S', "KNOB=VALUE", TAKES_FILTER | TAKES_SKETCH | TAKES_CHECK, "any other knob; may be repeated", .read = read_set},

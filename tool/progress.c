@@ -21,6 +21,14 @@ double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+uint64_t time_of_day(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
 void progress_open(struct progress *p, const struct options *o, uint64_t total)
 {
     *p = (struct progress){.started = now(), .total = total};

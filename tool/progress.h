@@ -25,7 +25,8 @@ struct progress {
     unsigned width;        /* of what stands on the line now */
 };
 
-double now(void); /* seconds of a clock that never jumps */
+double now(void);           /* seconds of a clock that never jumps */
+uint64_t time_of_day(void); /* milliseconds since 1970 */
 
 void progress_open(struct progress *p, const struct options *o, uint64_t total);
 

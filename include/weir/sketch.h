@@ -9,9 +9,10 @@
  *     size_t n = weir_sketch_top(s, heavy, 20);
  *     weir_sketch_close(s);
  *
- * Two kinds. "count-min" tells of any key how often it came, never too low, and
- * keeps no keys. "top" (Space-Saving) keeps the most frequent keys themselves,
- * each with a count and the most by which it can be too high.
+ * "count-min" tells of any key how often it came, never too low, and keeps no
+ * keys. "top" (Space-Saving) keeps the most frequent keys themselves, each with
+ * a count and the most by which it can be too high. "heavykeeper" keeps them too,
+ * with counts that are mostly a little low, and no bound.
  *
  * Threads: as for filters. A handle belongs to one thread at a time; several
  * may ask at once while nobody changes it. */
@@ -63,10 +64,21 @@ WEIR_API struct weir_key weir_sketch_hash(const weir_sketch *s, const void *data
 WEIR_API enum weir_status weir_sketch_take(weir_sketch *s, struct weir_bytes key, uint64_t amount,
                                            struct weir_error *error);
 
+/* Tell a sketch whose half-life= is a time what time it is, in milliseconds of
+ * one clock (say, since 1970): counts fade by what has passed since the last
+ * call. The first call sets the beginning; a time before the latest told changes
+ * nothing. The others take no notice. Passes over the whole memory once in
+ * twelve half-lives, as adding does where the half-life is in records. */
+WEIR_API void weir_sketch_advance(weir_sketch *s, uint64_t now);
+
 /* ---- ask ---- */
 
 /* The true count is at most count, and at least count - error: for "top"
- * always, for "count-min" with the chance that weir_sketch_stats() gives. */
+ * always, for "count-min" with the chance that weir_sketch_stats() gives. With
+ * half-life= both are rounded, count up and count - error down. Where error is
+ * WEIR_NO_BOUND neither is promised ("heavykeeper"). */
+#define WEIR_NO_BOUND UINT64_MAX
+
 struct weir_estimate {
     uint64_t count, error;
 };
@@ -84,7 +96,9 @@ struct weir_heavy {
 WEIR_API size_t weir_sketch_top(const weir_sketch *s, struct weir_heavy *out, size_t n);
 
 /* Add all that another of the same configuration and seed has counted.
- * Anything but WEIR_OK leaves it as it was; "top" needs memory for it. */
+ * Anything but WEIR_OK leaves it as it was; "top" and counts that fade need memory
+ * for it, "heavykeeper" cannot (WEIR_UNSUPPORTED). Where the half-life is a time,
+ * both are as of the later one; in records, the last of each is as of now. */
 WEIR_API enum weir_status weir_sketch_merge(weir_sketch *into, const weir_sketch *from,
                                             struct weir_error *error);
 
@@ -94,9 +108,9 @@ struct weir_sketch_stats {
     uint64_t memory;   /* bytes of counters and keys, at most what memory= asked for */
     uint64_t bytes;    /* all that the handle occupies */
     uint64_t total;    /* all that was added, less what was taken back */
-    uint64_t keys;     /* "top": keys kept */
+    uint64_t keys;     /* keys kept */
     uint64_t error;    /* count-min: by how much a count may be too high; "top": the most that
-                          a key which is not kept can have come */
+                          a key which is not kept can have come; or WEIR_NO_BOUND */
     double confidence; /* with what chance that holds */
     uint64_t too_long; /* "top": of total, what belongs to keys too long to be kept; none of the
                           other figures cover them */

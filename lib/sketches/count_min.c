@@ -18,6 +18,7 @@
  * Price: d lines per key (or one), two multiplications per row. */
 #include <string.h>
 
+#include "fade.h"
 #include "sketch.h"
 #include "theory/count_min.h"
 
@@ -25,9 +26,9 @@
 #define KEYS_AHEAD 32  /* a power of two */
 #define DEPTH_DEFAULT 4
 
-/* A key on its way in: its counters, or in one line the line and which of it. */
+/* The counters of a key, or in one line the line and which of it. */
 struct spot {
-    uint64_t amount, which;
+    uint64_t which;
     uint8_t *at[DEPTH_MAX];
 };
 
@@ -59,11 +60,13 @@ INLINE void set(uint8_t *at, bool wide, uint64_t value)
         *(uint32_t *)(void *)at = (uint32_t)value;
 }
 
+/* Stops at the top: what wraps is less than what was added. */
 INLINE uint64_t sum(uint64_t count, uint64_t amount, bool wide)
 {
-    uint64_t most = wide ? UINT64_MAX : UINT32_MAX;
+    uint32_t small = amount < UINT32_MAX ? (uint32_t)amount : UINT32_MAX;
+    uint32_t both = (uint32_t)count + small;
 
-    return amount > most - count ? most : count + amount;
+    return wide ? sketch_sum(count, amount) : both | -(uint32_t)(both < small);
 }
 
 /* ---- a key ---- */
@@ -84,14 +87,17 @@ INLINE void find(const weir_sketch *s, struct hash128 h, struct form f, struct s
     if (f.line) {
         spot->at[0] = s->data + bits_scale(h.lo, s->size / LINE) * LINE;
         spot->which = h.hi;
-        __builtin_prefetch(spot->at[0], 1);
         return;
     }
-    for (uint32_t i = 0; i < depth; i++) {
+    for (uint32_t i = 0; i < depth; i++)
         spot->at[i] =
             s->data + (i * s->width + bits_scale(hash_word(h.lo, h.hi, i), s->width)) * size;
+}
+
+INLINE void fetch(const struct spot *spot, struct form f)
+{
+    for (uint32_t i = 0; i < (f.line ? 1 : f.depth); i++)
         __builtin_prefetch(spot->at[i], 1);
-    }
 }
 
 INLINE uint64_t least(const struct spot *spot, struct form f)
@@ -106,16 +112,16 @@ INLINE uint64_t least(const struct spot *spot, struct form f)
     return found;
 }
 
-INLINE void raise(const struct spot *spot, struct form f)
+INLINE void raise(const struct spot *spot, uint64_t amount, struct form f)
 {
-    uint64_t to = f.conservative ? sum(least(spot, f), spot->amount, f.wide) : 0;
+    uint64_t to = f.conservative ? sum(least(spot, f), amount, f.wide) : 0;
 
     for (uint32_t i = 0; i < f.depth; i++) {
         uint8_t *at = counter(spot, i, f);
         uint64_t count = get(at, f.wide);
 
         if (!f.conservative)
-            set(at, f.wide, sum(count, spot->amount, f.wide));
+            set(at, f.wide, sum(count, amount, f.wide));
         else if (count < to)
             set(at, f.wide, to);
     }
@@ -141,20 +147,25 @@ INLINE void loop(weir_sketch *s, const struct batch *b, struct form f)
 {
     struct spot ring[KEYS_AHEAD];
     size_t ahead = LINES_AHEAD / (f.line ? 1 : f.depth);
-    uint64_t total = s->total;
 
     ahead = ahead > KEYS_AHEAD ? KEYS_AHEAD : ahead;
     for (size_t i = 0; i < b->n + ahead; i++) {
-        if (i >= ahead) {
-            raise(&ring[(i - ahead) % KEYS_AHEAD], f);
-            total = sketch_sum(total, ring[(i - ahead) % KEYS_AHEAD].amount);
-        }
+        if (i >= ahead)
+            raise(&ring[(i - ahead) % KEYS_AHEAD], sketch_amount(s, b->amounts, i - ahead), f);
         if (i < b->n) {
             find(s, hash_of(s, b, i), f, &ring[i % KEYS_AHEAD]);
-            ring[i % KEYS_AHEAD].amount = b->amounts ? b->amounts[i] : 1;
+            fetch(&ring[i % KEYS_AHEAD], f);
         }
     }
-    s->total = total;
+}
+
+static uint64_t total_of(const weir_sketch *s, const struct batch *b)
+{
+    uint64_t n = b->n, total = b->amounts ? 0 : sketch_amount(s, &n, 0);
+
+    for (size_t i = 0; b->amounts && i < b->n; i++)
+        total = sketch_sum(total, sketch_amount(s, b->amounts, i));
+    return total;
 }
 
 INLINE void loop_of_depth(weir_sketch *s, const struct batch *b, bool wide, bool line,
@@ -172,6 +183,7 @@ static void add_batch(weir_sketch *s, const struct batch *b)
 {
     const struct sketch_config *c = &s->config;
 
+    s->total = sketch_sum(s->total, total_of(s, b));
     switch (4 * c->counter + 2 * c->layout + c->update) {
 #define CASE(n)                                                                                    \
     case n:                                                                                        \
@@ -199,10 +211,10 @@ static struct form form_of(const weir_sketch *s)
 
 static void add(weir_sketch *s, struct weir_bytes key, uint64_t amount)
 {
-    struct spot spot = {.amount = amount};
+    struct spot spot = {0};
 
     find(s, sketch_hash(s, key), form_of(s), &spot);
-    raise(&spot, form_of(s));
+    raise(&spot, amount, form_of(s));
     s->total = sketch_sum(s->total, amount);
 }
 
@@ -302,6 +314,10 @@ static uint64_t width_of(const struct sketch_config *c)
 
 static bool plan(struct sketch_config *c, uint64_t *bytes, struct weir_error *error)
 {
+    if (c->half_life.length && sketch_given(c, SKETCH_COUNTER) && c->counter == COUNTER_32)
+        return refuse(error, "half-life= takes counter=64: counts that fade are fractions");
+    if (c->half_life.length)
+        c->counter = COUNTER_64;
     if (!sketch_given(c, SKETCH_DEPTH))
         c->depth = DEPTH_DEFAULT;
     if (!size_by_error(c, error))
@@ -331,6 +347,12 @@ static enum weir_status merge(weir_sketch *into, const weir_sketch *from)
             sum(get(into->data + at, wide), get(from->data + at, wide), wide));
     into->total = sketch_sum(into->total, from->total);
     return WEIR_OK;
+}
+
+static void scale(weir_sketch *s, int64_t steps)
+{
+    for (uint64_t at = 0; at < s->size; at += 8)
+        set(s->data + at, true, fade_scale(get(s->data + at, true), steps, false));
 }
 
 static uint64_t state_size(const weir_sketch *s)
@@ -373,7 +395,7 @@ const struct sketch_ops sketch_count_min = {
     .about = {"count-min", "how often any key came, never too low; keeps no keys"},
     .knobs = HAS_COMMON | HAS_KNOB(SKETCH_DEPTH) | HAS_KNOB(SKETCH_COUNTER) |
              HAS_KNOB(SKETCH_UPDATE) | HAS_KNOB(SKETCH_LAYOUT) | HAS_KNOB(SKETCH_ERROR) |
-             HAS_KNOB(SKETCH_CONFIDENCE),
+             HAS_KNOB(SKETCH_CONFIDENCE) | HAS_KNOB(SKETCH_HALF_LIFE),
     .part = WEIR_PART_COUNTS,
     .memory = UINT64_C(64) << 23,
     .plan = plan,
@@ -385,6 +407,7 @@ const struct sketch_ops sketch_count_min = {
     .ask = ask,
     .stats = stats,
     .merge = merge,
+    .scale = scale,
     .fixed = true,
     .state_size = state_size,
     .put = put,

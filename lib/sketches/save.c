@@ -1,18 +1,21 @@
 /* save.c - sketch <-> bytes, in the frame of part.h:
  *
- *   count-min = config total counters
- *   top       = config total floor too-long n (count error size key)*
+ *   count-min = config total [fade] counters
+ *   top       = config total [fade] floor too-long n (count error size key)*
+ *   heavykeeper = config total arrivals, keys as top has them, buckets
+ *   fade      = clock origin base begun, where counts fade
  *
  * Loading is total, as in snapshot.c: checksum, then configuration by the same
  * reader and planner as a person's, then the state, each piece looked at before
  * it is believed. */
 #include <string.h>
 
+#include "fade.h"
 #include "sketch.h"
 
 static uint64_t body_size(const weir_sketch *s, size_t config_length)
 {
-    return 4 + config_length + 8 + s->ops->state_size(s);
+    return 4 + config_length + 8 + (fades(s) ? FADE_SAVED : 0) + s->ops->state_size(s);
 }
 
 size_t weir_sketch_saved_size(const weir_sketch *s)
@@ -33,6 +36,8 @@ enum weir_status weir_sketch_write(const weir_sketch *s, weir_sink sink, void *c
     part_put32(&out, (uint32_t)length);
     part_put(&out, config, length);
     part_put64(&out, s->total);
+    if (fades(s))
+        fade_put(s, &out);
     enum weir_status status = s->ops->put(s, &out);
     return status == WEIR_OK ? part_end(&out) : status;
 }
@@ -56,7 +61,7 @@ static bool get_state(weir_sketch *s, struct part_reader *in)
     if (!total)
         return false;
     s->total = bits_load64(total);
-    return s->ops->get(s, in) && in->left == 0;
+    return (!fades(s) || fade_get(s, in)) && s->ops->get(s, in) && in->left == 0;
 }
 
 static enum weir_status load_body(weir_sketch **out, const struct weir_part *part,
@@ -71,7 +76,7 @@ static enum weir_status load_body(weir_sketch **out, const struct weir_part *par
         c.ops->part != part->kind)
         return part_bad(error,
                         "the saved configuration is not one that this version of weir writes");
-    if (c.ops->fixed && in.left != 8 + bytes)
+    if (c.ops->fixed && in.left != 8 + (c.half_life.length ? FADE_SAVED : 0) + bytes)
         return part_bad(error,
                         "the saved sketch is not of the size that its configuration asks for");
     *out = sketch_make(&c, bytes);

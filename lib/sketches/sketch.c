@@ -6,14 +6,33 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "fade.h"
 
-static const struct sketch_ops *const sketches[] = {&sketch_count_min, &sketch_top};
+static const struct sketch_ops *const sketches[] = {&sketch_count_min, &sketch_top,
+                                                    &sketch_heavykeeper};
 
 #define SKETCHES (sizeof sketches / sizeof *sketches)
 
 static const char *const counters[] = {"32", "64", NULL};
 static const char *const updates[] = {"plain", "conservative", NULL};
 static const char *const layouts[] = {"rows", "line", NULL};
+
+static bool read_half_life(struct span text, void *value)
+{
+    struct half_life *h = value;
+
+    h->timed = span_time(text, &h->length);
+    return (h->timed || span_count(text, &h->length)) && h->length > 0 &&
+           h->length <= UINT64_C(1000000000000);
+}
+
+static void write_half_life(struct text *t, const void *value)
+{
+    const struct half_life *h = value;
+
+    text_add_u64(t, h->length);
+    text_add(t, h->timed ? "ms" : "");
+}
 
 /* clang-format off */
 static const struct knob_row rows[SKETCH_KNOBS] = {
@@ -25,6 +44,11 @@ static const struct knob_row rows[SKETCH_KNOBS] = {
         "keys that are kept at once"}, .kind = A_COUNT, AT(keys), .min = 1, .max = 100000000},
     [SKETCH_DEPTH] = {{"depth", "a whole number from 1 to 16",
         "rows, of one hash function each"}, .kind = A_COUNT, AT(depth), .min = 1, .max = DEPTH_MAX},
+    [SKETCH_WIDTH] = {{"width", "a count from 1 to 1T, instead of memory=",
+        "buckets in a row"}, .kind = A_COUNT, AT(width), .min = 1, .max = 1000000000000},
+    [SKETCH_DECAY] = {{"decay", "a rate above 0, up to 0.99: 0.9",
+        "chance to lose a count of 1 to another key; decay^c for a count of c"}, .kind = A_SHARE,
+        AT(decay), .min = 1, .max = 990000000},
     [SKETCH_COUNTER] = {{"counter", "32 or 64",
         "bits per counter, which stops at its top"}, .kind = A_WORD, AT(counter), .words = counters},
     [SKETCH_UPDATE] = {{"update", "plain or conservative",
@@ -38,6 +62,9 @@ static const struct knob_row rows[SKETCH_KNOBS] = {
         .kind = A_RATE, AT(error)},
     [SKETCH_CONFIDENCE] = {{"confidence", "a rate above 0 and below 1: 0.99, 99%",
         "with what chance error= holds"}, .kind = A_RATE, AT(confidence)},
+    [SKETCH_HALF_LIFE] = {{"half-life", "a count of records or a time: 10M, 1h, 7d",
+        "after which a count is worth half"}, .kind = ITS_OWN, AT(half_life),
+        .read = read_half_life, .write = write_half_life},
     [SKETCH_HASH] = {{"hash", "xxh3, or sip where strangers choose the keys",
         "hash function"}, .kind = A_WORD, AT(hash), .words = knob_hashes},
     [SKETCH_SEED] = {{"seed", "a whole number below 2^64",
@@ -58,7 +85,7 @@ bool sketch_config_read(const char *sentence, struct sketch_config *c, struct we
         i++;
     if (i == SKETCHES) {
         error_say(error, WEIR_BAD_CONFIG, "there is no sketch '", quote(name).text,
-                  "'; there are count-min, top", NULL);
+                  "'; there are count-min, top, heavykeeper", NULL);
         return false;
     }
     *c = (struct sketch_config){.ops = sketches[i], .memory = sketches[i]->memory};
@@ -66,10 +93,13 @@ bool sketch_config_read(const char *sentence, struct sketch_config *c, struct we
     return knobs_read(&knobs, at, c, &c->given, error);
 }
 
-/* What error= and confidence= asked for is in the others. */
+/* What error=, confidence= and width= asked for is in the others. */
 static bool is_kept(const struct sketch_config *c, int knob)
 {
-    return (c->ops->knobs & HAS_KNOB(knob)) && knob != SKETCH_ERROR && knob != SKETCH_CONFIDENCE;
+    if (knob == SKETCH_HALF_LIFE && c->half_life.length == 0)
+        return false;
+    return (c->ops->knobs & HAS_KNOB(knob)) && knob != SKETCH_ERROR && knob != SKETCH_CONFIDENCE &&
+           knob != SKETCH_WIDTH;
 }
 
 size_t sketch_config_write(const struct sketch_config *c, char *buffer, size_t size)
@@ -116,6 +146,7 @@ weir_sketch *sketch_make(const struct sketch_config *c, uint64_t bytes)
     s->data = (uint8_t *)s + head;
     s->size = bytes;
     s->ops->lay(s);
+    fade_begin(s);
     return s;
 }
 
@@ -146,20 +177,29 @@ weir_sketch *weir_sketch_clone(const weir_sketch *s)
 {
     weir_sketch *twin = sketch_make(&s->config, s->size);
 
-    if (!twin)
-        return NULL;
-    twin->total = s->total;
-    twin->summary = s->summary;
-    memcpy(twin->data, s->data, s->size);
+    if (twin)
+        sketch_copy(twin, s);
     return twin;
+}
+
+void sketch_copy(weir_sketch *to, const weir_sketch *from)
+{
+    to->total = from->total;
+    to->weight = from->weight;
+    to->fade = from->fade;
+    to->arrivals = from->arrivals;
+    to->summary = from->summary;
+    memcpy(to->data, from->data, from->size);
 }
 
 void weir_sketch_clear(weir_sketch *s)
 {
     s->total = 0;
+    s->arrivals = 0;
     s->summary = (struct summary){0};
     memset(s->data, 0, s->size);
     s->ops->lay(s);
+    fade_begin(s);
 }
 
 /* ---- count and ask ---- */
@@ -171,13 +211,17 @@ static enum weir_status unsupported(const weir_sketch *s, const char *why, struc
 
 void weir_sketch_add(weir_sketch *s, struct weir_bytes key, uint64_t amount)
 {
-    s->ops->add(s, key, amount);
+    fade_records(s, 1);
+    s->ops->add(s, key, sketch_amount(s, &amount, 0));
 }
 
 void weir_sketch_add_many(weir_sketch *s, const struct weir_bytes *keys, const uint64_t *amounts,
                           size_t n)
 {
-    s->ops->add_many(s, keys, amounts, n);
+    for (size_t done = 0, run; done < n; done += run) {
+        run = fade_records(s, n - done);
+        s->ops->add_many(s, keys + done, amounts ? amounts + done : NULL, run);
+    }
 }
 
 struct weir_key weir_sketch_hash(const weir_sketch *s, const void *data, size_t size)
@@ -192,26 +236,61 @@ enum weir_status weir_sketch_add_hashed(weir_sketch *s, const struct weir_key *k
 {
     if (!s->ops->add_hashed)
         return unsupported(s, " keeps keys: it needs their bytes, not their hashes", error);
-    s->ops->add_hashed(s, keys, amounts, n);
+    for (size_t done = 0, run; done < n; done += run) {
+        run = fade_records(s, n - done);
+        s->ops->add_hashed(s, keys + done, amounts ? amounts + done : NULL, run);
+    }
     return WEIR_OK;
+}
+
+void weir_sketch_advance(weir_sketch *s, uint64_t now)
+{
+    fade_advance(s, now);
 }
 
 enum weir_status weir_sketch_take(weir_sketch *s, struct weir_bytes key, uint64_t amount,
                                   struct weir_error *error)
 {
-    if (!s->ops->take || !s->ops->take(s, key, amount))
+    if (!s->ops->take || !s->ops->take(s, key, sketch_amount(s, &amount, 0)))
         return unsupported(s, " cannot take back here; count-min with update=plain can", error);
     return WEIR_OK;
 }
 
 struct weir_estimate weir_sketch_ask(const weir_sketch *s, struct weir_bytes key)
 {
-    return s->ops->ask(s, key);
+    return fade_tell_estimate(s, s->ops->ask(s, key));
 }
 
 size_t weir_sketch_top(const weir_sketch *s, struct weir_heavy *out, size_t n)
 {
-    return s->ops->top ? s->ops->top(s, out, n) : 0;
+    n = s->ops->top ? s->ops->top(s, out, n) : 0;
+    for (size_t i = 0; i < n; i++) {
+        struct weir_estimate told =
+            fade_tell_estimate(s, (struct weir_estimate){out[i].count, out[i].error});
+
+        out[i].count = told.count;
+        out[i].error = told.error;
+    }
+    return n;
+}
+
+/* Both as old as the older one in time, or as they are in records. */
+static enum weir_status merge_fading(weir_sketch *into, const weir_sketch *from)
+{
+    weir_sketch *sum = weir_sketch_clone(into), *twin = weir_sketch_clone(from);
+    enum weir_status status = sum && twin ? WEIR_OK : WEIR_NO_MEMORY;
+
+    if (status == WEIR_OK) {
+        if (from->fade.begun)
+            fade_advance(sum, from->fade.clock);
+        fade_all(twin, fade_between(twin, sum));
+        status = sum->ops->merge(sum, twin);
+    }
+    if (status == WEIR_OK)
+        sketch_copy(into, sum);
+    weir_sketch_close(sum);
+    weir_sketch_close(twin);
+    return status;
 }
 
 enum weir_status weir_sketch_merge(weir_sketch *into, const weir_sketch *from,
@@ -219,13 +298,15 @@ enum weir_status weir_sketch_merge(weir_sketch *into, const weir_sketch *from,
 {
     char a[CONFIG_SIZE], b[CONFIG_SIZE];
 
+    if (!into->ops->merge)
+        return unsupported(into, into->ops->unmergeable, error);
     sketch_config_write(&into->config, a, sizeof a);
     sketch_config_write(&from->config, b, sizeof b);
     if (strcmp(a, b) != 0)
         return error_say(error, WEIR_MISMATCH,
                          "only sketches of one configuration and seed can be merged: here '", a,
                          "', there '", b, "'", NULL);
-    if (into->ops->merge(into, from) != WEIR_OK)
+    if ((fades(into) ? merge_fading(into, from) : into->ops->merge(into, from)) != WEIR_OK)
         return error_no_memory(error, into->size);
     return WEIR_OK;
 }
@@ -235,6 +316,9 @@ struct weir_sketch_stats weir_sketch_stats(const weir_sketch *s)
     struct weir_sketch_stats out = {.memory = s->size, .bytes = s->bytes, .total = s->total};
 
     s->ops->stats(s, &out);
+    out.total = fade_tell(s, out.total);
+    out.error = out.error == WEIR_NO_BOUND ? out.error : fade_tell(s, out.error);
+    out.too_long = fade_tell(s, out.too_long);
     return out;
 }
 

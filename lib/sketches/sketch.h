@@ -19,11 +19,14 @@ enum sketch_knob {
     SKETCH_MEMORY,
     SKETCH_KEYS,
     SKETCH_DEPTH,
+    SKETCH_WIDTH,
+    SKETCH_DECAY,
     SKETCH_COUNTER,
     SKETCH_UPDATE,
     SKETCH_LAYOUT,
     SKETCH_ERROR,
     SKETCH_CONFIDENCE,
+    SKETCH_HALF_LIFE,
     SKETCH_HASH,
     SKETCH_SEED,
     SKETCH_KNOBS
@@ -39,27 +42,43 @@ enum { UPDATE_PLAIN, UPDATE_CONSERVATIVE };
 enum { LAYOUT_ROWS, LAYOUT_LINE };
 enum { COUNTER_32, COUNTER_64 };
 
+/* In records, or in milliseconds; of no length if counts do not fade. */
+struct half_life {
+    uint64_t length;
+    bool timed;
+};
+
 struct sketch_config {
     const struct sketch_ops *ops;
     uint32_t given;  /* HAS_KNOB of those the sentence named */
     uint64_t memory; /* bits */
     uint64_t keys;
-    uint64_t depth;
+    uint64_t depth, width;
+    uint64_t decay; /* billionths */
     uint64_t counter, update, layout;
     double error, confidence;
+    struct half_life half_life;
     uint64_t hash, seed;
 };
 
-/* What "top" keeps: see top.c. */
+/* How old what was counted is: see fade.h. */
+struct fade {
+    uint64_t clock;  /* records, or the latest time told */
+    uint64_t origin; /* the first time told */
+    uint64_t base;   /* the step at which a record weighs least */
+    uint64_t step;   /* of now */
+    uint64_t begun;  /* has a time been told? */
+};
+
+/* The keys that are kept: see summary.h. */
 struct summary {
     uint64_t floor; /* no key that is not kept has come more often */
     uint64_t too_long;
     uint64_t arena_used, arena_live; /* units of 8 bytes */
     uint64_t hole;                   /* unit + 1 of the key dropped last; 0: none */
     uint32_t n;                      /* keys kept */
-    uint32_t touched;                /* entries used so far; those given back are a chain: */
-    uint32_t spare;                  /* number + 1 of the first */
-    uint64_t low, cursor;            /* no count is less; none so low lies before this slot */
+    uint32_t gap;                    /* number + 1 of the entry dropped last; 0: none */
+    uint64_t low, cursor;            /* no count is less; none so low lies before this entry */
 };
 
 struct weir_sketch {
@@ -68,18 +87,24 @@ struct weir_sketch {
     void *allocation;
     size_t bytes; /* of the allocation */
     uint8_t *data;
-    uint64_t size;  /* bytes of data */
-    uint64_t total; /* added */
-    uint64_t width; /* count-min: counters per row */
+    uint64_t size;   /* bytes of data */
+    uint64_t total;  /* added, in units: */
+    uint64_t weight; /* units that a record of now adds; 1 where counts do not fade */
+    struct fade fade;
+    uint64_t width; /* counters or buckets per row */
+
+    struct bucket *buckets;
+    uint64_t arrivals; /* of heavykeeper: chance depends on them */
+    uint64_t decay;    /* as a fraction of 2^64 */
 
     struct summary summary;
     struct entry *entries;
-    struct slot *slots;
+    struct line *lines;
     uint64_t *bounds;
     uint8_t *arena;
-    uint64_t homes, slot_count, blocks;
+    uint64_t keys, line_count;
     uint64_t arena_size; /* units of 8 bytes */
-    uint32_t block;      /* slots in a block, as a power of two */
+    uint32_t block;      /* entries in a block, as a power of two */
 };
 
 struct sketch_ops {
@@ -96,9 +121,13 @@ struct sketch_ops {
     struct weir_estimate (*ask)(const weir_sketch *s, struct weir_bytes key);
     void (*stats)(const weir_sketch *s, struct weir_sketch_stats *out);
     enum weir_status (*merge)(weir_sketch *into, const weir_sketch *from);
+    const char *unmergeable; /* why, where there is no merge */
     uint64_t (*state_size)(const weir_sketch *s);
     enum weir_status (*put)(const weir_sketch *s, struct part_writer *out);
     bool (*get)(weir_sketch *s, struct part_reader *in); /* false: it cannot be */
+
+    /* all units by 2^(steps / 256); for those with half-life= */
+    void (*scale)(weir_sketch *s, int64_t steps);
 
     /* where it has a meaning, or NULL */
     size_t (*top)(const weir_sketch *s, struct weir_heavy *out, size_t n);
@@ -107,10 +136,13 @@ struct sketch_ops {
     bool (*take)(weir_sketch *s, struct weir_bytes key, uint64_t amount);
 };
 
-extern const struct sketch_ops sketch_count_min, sketch_top;
+extern const struct sketch_ops sketch_count_min, sketch_top, sketch_heavykeeper;
 
 /* From a configuration that is complete; NULL if memory is short. */
 weir_sketch *sketch_make(const struct sketch_config *c, uint64_t bytes);
+
+/* All that one has counted, into another of the same configuration. */
+void sketch_copy(weir_sketch *to, const weir_sketch *from);
 
 bool sketch_config_read(const char *sentence, struct sketch_config *c, struct weir_error *error);
 size_t sketch_config_write(const struct sketch_config *c, char *buffer, size_t size);
@@ -124,6 +156,16 @@ static inline struct hash128 sketch_hash(const weir_sketch *s, struct weir_bytes
 {
     return s->config.hash ? hash_keyed(key.data, key.size, s->config.seed)
                           : hash_fast(key.data, key.size, s->config.seed);
+}
+
+/* What the i-th of a batch adds, in units. */
+static inline uint64_t sketch_amount(const weir_sketch *s, const uint64_t *amounts, size_t i)
+{
+    uint64_t units;
+
+    if (!amounts)
+        return s->weight;
+    return __builtin_mul_overflow(amounts[i], s->weight, &units) ? UINT64_MAX : units;
 }
 
 /* Counts stop at the most they can be. */

@@ -1,106 +1,145 @@
-/* summary.c - see top.h. */
+/* summary.c - see summary.h. */
+#include "summary.h"
+
 #include <string.h>
 
-#include "top.h"
+#define AHEAD 8 /* entries of the sweep whose keys are fetched */
+
+void summary_lay(weir_sketch *s, uint8_t *at, uint64_t bytes, uint64_t keys)
+{
+    const uint8_t *start = at;
+
+    s->keys = keys;
+    s->line_count = (2 * keys + SLOTS - 1) / SLOTS;
+    s->lines = (struct line *)(void *)at;
+    at += s->line_count * sizeof *s->lines;
+    s->entries = (struct entry *)(void *)at;
+    at += keys * sizeof *s->entries;
+    for (s->block = 6; keys >> s->block >> s->block;)
+        s->block++;
+    s->bounds = (uint64_t *)(void *)at;
+    at += ((keys >> s->block) + 1) * sizeof *s->bounds;
+    s->arena = at;
+    s->arena_size = (bytes - (uint64_t)(at - start)) / UNIT;
+}
 
 /* ---- the hash table ---- */
-
-/* Keys are short: eight bytes at a time, the last eight once more. */
-static inline bool same_bytes(const uint8_t *a, const uint8_t *b, size_t n)
-{
-    if (n < 8)
-        return n == 0 || memcmp(a, b, n) == 0;
-    for (size_t i = 0; i + 8 < n; i += 8)
-        if (bits_load64(a + i) != bits_load64(b + i))
-            return false;
-    return bits_load64(a + n - 8) == bits_load64(b + n - 8);
-}
 
 struct entry *summary_find(const weir_sketch *s, struct weir_bytes key, uint64_t hash)
 {
     uint32_t tag = tag_of(hash);
-    const struct slot *slot = &s->slots[home_of(s, tag)];
 
-    while (slot->entry && slot->tag < tag)
-        slot++;
-    for (; slot->entry && slot->tag == tag; slot++) {
-        struct entry *e = &s->entries[slot->entry - 1];
+    for (uint64_t at = home_of(s, tag);; at = line_after(s, at)) {
+        const struct line *line = &s->lines[at];
 
-        if (e->size == key.size && same_bytes(key_of(s, e).data, key.data, key.size))
-            return e;
-    }
-    return NULL;
-}
+        for (uint32_t found = equal_ones(line->tag, tag); found; found &= found - 1) {
+            uint32_t entry = line->entry[__builtin_ctz(found)];
 
-/* Of a free slot the entry before all, whose count is the highest: what looks
- * for the least need not ask whether a slot is free, which nobody can predict. */
-static struct entry *entry_in(const weir_sketch *s, uint64_t slot)
-{
-    return &s->entries[(int64_t)s->slots[slot].entry - 1];
-}
-
-/* A slot has got another entry. */
-static void lower_bound(weir_sketch *s, uint64_t slot)
-{
-    uint64_t *bound = &s->bounds[slot >> s->block], count = entry_in(s, slot)->count;
-
-    *bound = count < *bound ? count : *bound;
-}
-
-/* Move slots from..end-1 one up, into the free one at end. */
-static void shift_up(weir_sketch *s, uint64_t from, uint64_t end)
-{
-    for (uint64_t i = end; i > from; i--) {
-        s->slots[i] = s->slots[i - 1];
-        if ((i & (((uint64_t)1 << s->block) - 1)) == 0)
-            lower_bound(s, i);
+            if (entry && is_key(s, &s->entries[entry - 1], key))
+                return &s->entries[entry - 1];
+        }
+        if (!is_full(line))
+            return NULL;
     }
 }
 
-static void table_add(weir_sketch *s, uint64_t hash, uint32_t entry)
+static void line_set(struct line *line, uint32_t slot, uint32_t tag, uint32_t entry)
+{
+    line->tag[slot] = tag;
+    line->entry[slot] = entry;
+}
+
+static void table_add(weir_sketch *s, uint32_t tag, uint32_t entry)
+{
+    uint64_t at = home_of(s, tag);
+
+    while (is_full(&s->lines[at]))
+        at = line_after(s, at);
+    struct line *line = &s->lines[at];
+    line_set(line, (uint32_t)__builtin_ctz(equal_ones(line->entry, 0)), tag, entry + 1);
+}
+
+/* The line in which an entry is, and where in it. */
+static struct line *line_of(const weir_sketch *s, uint32_t entry, uint32_t *slot)
+{
+    uint64_t at = home_of(s, s->entries[entry].tag);
+    uint32_t found;
+
+    while (!(found = equal_ones(s->lines[at].entry, entry + 1)))
+        at = line_after(s, at);
+    *slot = (uint32_t)__builtin_ctz(found);
+    return &s->lines[at];
+}
+
+static uint64_t distance(const weir_sketch *s, uint64_t from, uint64_t to)
+{
+    return to >= from ? to - from : to + s->line_count - from;
+}
+
+/* The number of an entry in line `at` that may lie in line `hole` before it;
+ * SLOTS if there is none. */
+static uint32_t movable(const weir_sketch *s, uint64_t at, uint64_t hole)
+{
+    const struct line *line = &s->lines[at];
+    uint32_t i = 0;
+
+    while (i < SLOTS &&
+           (!line->entry[i] || distance(s, home_of(s, line->tag[i]), at) < distance(s, hole, at)))
+        i++;
+    return i;
+}
+
+/* A line that was full has got a hole: what had to go on beyond it comes back. */
+static void move_back(weir_sketch *s, struct line *line, uint32_t slot)
+{
+    uint64_t hole = (uint64_t)(line - s->lines), at = hole;
+    bool full;
+
+    do {
+        at = line_after(s, at);
+        full = is_full(&s->lines[at]);
+        uint32_t i = movable(s, at, hole);
+        if (i == SLOTS)
+            continue;
+        line_set(&s->lines[hole], slot, s->lines[at].tag[i], s->lines[at].entry[i]);
+        hole = at;
+        slot = i;
+        s->lines[hole].entry[slot] = 0;
+    } while (full);
+}
+
+static void table_drop(weir_sketch *s, uint32_t entry)
+{
+    uint32_t slot;
+    struct line *line = line_of(s, entry, &slot);
+    bool full = is_full(line);
+
+    line->entry[slot] = 0;
+    if (full)
+        move_back(s, line, slot);
+}
+
+/* ---- the least count ---- */
+
+/* An entry has come to lie here. */
+static void note_entry(weir_sketch *s, uint32_t entry)
 {
     struct summary *m = &s->summary;
-    uint32_t tag = tag_of(hash);
-    uint64_t at = home_of(s, tag), end, count = s->entries[entry].count;
+    uint64_t *bound = &s->bounds[entry >> s->block], count = s->entries[entry].count;
 
-    while (s->slots[at].entry &&
-           (s->slots[at].tag < tag || (s->slots[at].tag == tag && entry_in(s, at)->hash < hash)))
-        at++;
-    for (end = at; s->slots[end].entry;)
-        end++;
-    shift_up(s, at, end);
-    s->slots[at] = (struct slot){tag, entry + 1};
-    lower_bound(s, at);
-    if (count <= m->low) {
+    *bound = count < *bound ? count : *bound;
+    if (count < m->low || (count == m->low && entry < m->cursor)) {
         m->low = count;
         m->cursor = 0;
     }
 }
 
-/* Move back what lies behind, up to one that is at home. */
-static void table_drop(weir_sketch *s, uint64_t at)
-{
-    uint64_t next = at + 1;
-
-    for (; s->slots[next].entry && home_of(s, s->slots[next].tag) < next; next++) {
-        s->slots[next - 1] = s->slots[next];
-        if ((next & (((uint64_t)1 << s->block) - 1)) == 0)
-            lower_bound(s, next - 1);
-    }
-    s->slots[next - 1].entry = 0;
-}
-
-/* ---- the least count ---- */
-
 static uint64_t least_in_block(const weir_sketch *s, uint64_t from, uint64_t to)
 {
     uint64_t least = UINT64_MAX;
 
-    for (uint64_t i = from; i < to; i++) {
-        uint64_t count = entry_in(s, i)->count;
-
-        least = count < least ? count : least;
-    }
+    for (uint64_t i = from; i < to; i++)
+        least = s->entries[i].count < least ? s->entries[i].count : least;
     return least;
 }
 
@@ -108,44 +147,47 @@ static uint64_t least_bound(const weir_sketch *s)
 {
     uint64_t least = UINT64_MAX;
 
-    for (uint64_t b = 0; b < s->blocks; b++)
+    for (uint64_t b = 0; b << s->block < s->summary.n; b++)
         least = s->bounds[b] < least ? s->bounds[b] : least;
     return least;
 }
 
-/* The slot of the least count from the cursor on in its block; false if there
- * is none, and the bound of the block is known again. */
+/* To the next entry of the least count in the block of the cursor; false if
+ * there is none, and the bound of the block is known again. */
 static bool sweep_block(weir_sketch *s, uint64_t end)
 {
     struct summary *m = &s->summary;
     uint64_t start = m->cursor >> s->block << s->block;
 
     for (; m->cursor < end; m->cursor++)
-        if (entry_in(s, m->cursor)->count == m->low && s->slots[m->cursor].entry)
+        if (s->entries[m->cursor].count == m->low)
             return true;
     s->bounds[start >> s->block] = least_in_block(s, start, end);
     return false;
 }
 
 /* There must be one. */
-static uint64_t least_slot(weir_sketch *s)
+static uint32_t least_entry(weir_sketch *s)
 {
     struct summary *m = &s->summary;
 
     for (;;) {
         uint64_t b = m->cursor >> s->block, end = (b + 1) << s->block;
 
-        if (b >= s->blocks) {
+        if (m->cursor >= m->n) {
             m->low = least_bound(s);
             m->cursor = 0;
-        } else if (s->bounds[b] > m->low) {
-            m->cursor = end;
-        } else if (sweep_block(s, end < s->slot_count ? end : s->slot_count)) {
-            return m->cursor;
+        } else if (s->bounds[b] <= m->low && sweep_block(s, end < m->n ? end : m->n)) {
+            return (uint32_t)m->cursor;
         } else {
             m->cursor = end;
         }
     }
+}
+
+uint64_t summary_least(weir_sketch *s)
+{
+    return s->entries[least_entry(s)].count;
 }
 
 /* ---- the arena ---- */
@@ -188,13 +230,14 @@ static uint64_t arena_place(weir_sketch *s, uint64_t units)
     return m->arena_used - units;
 }
 
-static uint32_t arena_add(weir_sketch *s, struct weir_bytes key, uint32_t entry)
+static uint32_t arena_add(weir_sketch *s, struct weir_bytes key, uint32_t entry, uint64_t error)
 {
     uint64_t units = arena_units(key.size), at = arena_place(s, units);
+    struct head *head = head_at(s, at);
 
-    *head_at(s, at) = (struct head){entry, (uint32_t)key.size};
+    *head = (struct head){error, entry, (uint32_t)key.size};
     if (key.size > 0)
-        memcpy(s->arena + at * UNIT + sizeof(struct head), key.data, key.size);
+        memcpy(head + 1, key.data, key.size);
     s->summary.arena_live += units;
     return (uint32_t)at;
 }
@@ -203,25 +246,54 @@ static uint32_t arena_add(weir_sketch *s, struct weir_bytes key, uint32_t entry)
 
 bool summary_fits(const weir_sketch *s, size_t size)
 {
-    return s->summary.n < s->config.keys &&
-           s->summary.arena_live + arena_units(size) <= arena_room(s);
+    return s->summary.n < s->keys && s->summary.arena_live + arena_units(size) <= arena_room(s);
+}
+
+/* The sweep will come by here soon. */
+static void fetch(const weir_sketch *s, uint64_t entry)
+{
+    if (entry >= s->summary.n)
+        return;
+    __builtin_prefetch(head_of(s, &s->entries[entry]), 1);
+    __builtin_prefetch(&s->lines[home_of(s, s->entries[entry].tag)], 1);
+}
+
+/* The last entry goes where one was dropped and none has followed. */
+static void close_gap(weir_sketch *s)
+{
+    struct summary *m = &s->summary;
+    uint32_t to = m->gap - 1, slot;
+
+    if (m->gap == 0)
+        return;
+    m->gap = 0;
+    if (to == m->n)
+        return;
+    struct line *line = line_of(s, m->n, &slot);
+    line->entry[slot] = to + 1;
+    s->entries[to] = s->entries[m->n];
+    head_of(s, &s->entries[to])->entry = to;
+    note_entry(s, to);
 }
 
 static void drop_least(weir_sketch *s)
 {
     struct summary *m = &s->summary;
-    uint64_t slot = least_slot(s);
-    struct entry *e = entry_in(s, slot);
 
+    close_gap(s);
+    uint32_t entry = least_entry(s);
+    struct entry *e = &s->entries[entry];
+    struct head *head = head_of(s, e);
+
+    fetch(s, entry + AHEAD);
     if (e->count > m->floor)
         m->floor = e->count;
-    head_at(s, e->at)->entry = NONE;
+    table_drop(s, entry);
+    head->entry = NONE;
     m->hole = (uint64_t)e->at + 1;
-    m->arena_live -= arena_units(e->size);
-    e->at = m->spare;
-    m->spare = s->slots[slot].entry;
+    m->arena_live -= arena_units(head->size);
+    m->gap = entry + 1;
     m->n--;
-    table_drop(s, slot);
 }
 
 void summary_make_room(weir_sketch *s, size_t size)
@@ -230,24 +302,16 @@ void summary_make_room(weir_sketch *s, size_t size)
         drop_least(s);
 }
 
-static uint32_t take_entry(weir_sketch *s)
-{
-    struct summary *m = &s->summary;
-    uint32_t entry = m->spare - 1;
-
-    if (m->spare == 0)
-        return m->touched++;
-    m->spare = s->entries[entry].at;
-    return entry;
-}
-
 void summary_insert(weir_sketch *s, struct weir_bytes key, uint64_t hash, uint64_t count,
                     uint64_t error)
 {
-    uint32_t entry = take_entry(s);
+    struct summary *m = &s->summary;
+    uint32_t entry = m->gap ? m->gap - 1 : m->n;
 
-    s->entries[entry] = (struct entry){count, error, hash, 0, (uint32_t)key.size};
-    s->entries[entry].at = arena_add(s, key, entry);
-    table_add(s, hash, entry);
-    s->summary.n++;
+    m->gap = 0;
+    s->entries[entry] = (struct entry){count, 0, tag_of(hash)};
+    s->entries[entry].at = arena_add(s, key, entry, error);
+    table_add(s, tag_of(hash), entry);
+    m->n++;
+    note_entry(s, entry);
 }

@@ -68,6 +68,21 @@ def test_count_tells_counts_that_are_never_too_low(here):
     assert bound == -(-2.718281828459045 * 50000 // 4096)
 
 
+def test_count_lists_every_key_of_a_file_once(here):
+    keys = stream(20000, 3000)
+    exact = collections.Counter(keys)
+    (here / "log").write_text(text_of(keys[:9000]))
+    (here / "log2").write_text(text_of(keys[9000:]))
+    result = run("count", "-m", "1M", "--seed", "1", "log", "log2")
+    assert result.lines == [f"{k}\t{c}" for k, c in exact.items()]  # in order of first sight
+    assert "20000 counted" in result.err and "missing" not in result.err
+    small = run("count", "-m", "512", "--seed", "1", "log")
+    assert len(small.lines) < len(set(keys[:9000])) and "may be missing" in small.err
+    (here / "words").write_text("to be or not to be\n")
+    assert run("count", "-q", "--ngrams", "2", "words").lines == [
+        "to be\t2", "be or\t1", "or not\t1", "not to\t1"]
+
+
 def test_weights_fields_and_formats(here):
     rows = "name,bytes\nann,500\nbob,7\nann,20\n"
     assert table(run("top", "-q", "--csv", "-k", "name", "-w", "bytes", input=rows)) == [
@@ -111,10 +126,63 @@ def test_a_state_goes_on_and_partial_counts_are_merged(here):
     assert all(c - e <= exact[k] <= c for k, c, e, _ in rows) and len(rows) == 20
 
 
+def decayed(keys, half_life):
+    exact = collections.defaultdict(float)
+    for age, key in enumerate(reversed(keys)):
+        exact[key] += 2 ** (-age / half_life)
+    return exact
+
+
+def test_counts_fade_by_records_also_from_run_to_run(here):
+    keys = stream(30000, 50) + stream(10000, 50, seed=4)[::-1]
+    exact = decayed(keys, 4000)
+    options = ["-q", "-S", "half-life=4k", "--seed", "1"]
+    run("top", *options, "--state", "s", input=text_of(keys[:17000]))
+    rows = table(run("top", *options, "--state", "s", "-n", "50", input=text_of(keys[17000:])))
+    assert len(rows) == 50
+    for key, count, error, _ in rows:
+        assert exact[key] * 0.997 - 0.01 <= count <= exact[key] * 1.003 + 1.01 and error <= 1
+    (here / "asked").write_text("key0\nkey1\n")
+    for line in run("count", *options, "--query", "asked", input=text_of(keys)).lines:
+        key, count = line.split("\t")
+        assert exact[key] * 0.997 <= int(count) <= exact[key] * 1.003 + 1.01
+
+
+def test_counts_fade_by_time_also_between_runs(here):
+    (here / "none").write_text("")
+    options = ["-q", "-S", "half-life=500ms", "--state", "s"]
+    run("top", *options, input="a\n" * 100000)
+    start = time.time()
+    time.sleep(1)
+    count = table(run("top", *options, "none"))[0][1]
+    longest = time.time() - start + 5
+    assert 100000 * 2 ** (-longest / 0.5) <= count <= 25300
+
+
+def test_heavykeeper_lists_keys_without_claiming_bounds(here):
+    keys = stream()
+    exact = collections.Counter(keys)
+    options = ["-a", "heavykeeper", "-m", "8K", "-S", "keys=20", "--seed", "1", "--state", "s"]
+    result = run("top", *options, input=text_of(keys))
+    rows = [line.split("\t") for line in result.lines]
+    assert len(rows) == 20 and all(r[2] == "-" for r in rows)
+    assert len({r[0] for r in rows} & {k for k, _ in exact.most_common(20)}) >= 18
+    assert all(0.9 * exact[r[0]] <= int(r[1]) <= exact[r[0]] for r in rows[:10])
+    assert "without a bound" in result.err
+    assert run("top", "-q", "--state", "s", input="").lines == result.lines  # the state knows which
+    assert "50 are asked for, but no more than 20" in run("top", "-n", "50", "--state", "s", input="").err
+    assert json.loads(run("info", "--json", "s").out)["error"] is None
+    assert "without a bound" in run("info", "s").out.decode()
+    refused("merge", "-o", "m", "s", "s", saying="heavykeeper cannot be merged")
+    refused("top", "-a", "bloom", saying="no sketch 'bloom'")
+    refused("top", "-a", "top", "--state", "s", saying="another sketch")
+
+
 def test_what_does_not_go_is_refused(here):
     (here / "a").write_text("x\n")
-    refused("count", "a", saying="--query")
-    refused("top", "-S", "half-life=1h", "a", saying="half-life")
+    refused("count", input="x\n", saying=["reads files twice", "--query", "weir top"])
+    refused("count", "a", "-", saying="reads files twice")
+    refused("top", "-S", "half-life=soon", "a", saying="half-life=soon does not fit")
     refused("top", "--resume", "a", saying="no use for --resume")
     refused("top", "-n", "5", "--share", "1%", "a", saying="--share")
     refused("top", "-i", "1", "a", saying="-i")

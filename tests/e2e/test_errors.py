@@ -75,7 +75,7 @@ WRONG = [
     (["gen", "uniform:n"], "parameter=value"),
     (["gen", "uniform:alpha=2"], "no parameter 'alpha'"),
     (["gen", "zipf:bias=direct"], "bias= needs importance="),
-    (["list", "none"], "there is no filter 'none'"),
+    (["list", "none"], "there is no filter or sketch 'none'"),
 ]
 
 

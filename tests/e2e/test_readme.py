@@ -50,6 +50,7 @@ PRINTS = [
     "listed\n",
     None,
     None,
+    None,
 ]
 
 

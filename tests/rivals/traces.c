@@ -1,107 +1,13 @@
-/* traces.c - the weir filter beside the others on real traces: those in the
- * folder that WEIR_TRACES names, *.tsv or *.tsv.xz, of lines
- *
- *   key TAB importance TAB timestamp
- *
- * Without it there is nothing to run on, and all is skipped. */
-#include "contest.h"
+/* traces.c - the weir filter beside the others on real traces, where there are
+ * any: reading.h says where. */
+#include "reading.h"
 
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define TRACES_MOST 32
-
 static struct trace traces[TRACES_MOST];
 static size_t trace_count;
-
-/* ---- reading ---- */
-
-static void stop(const char *name, const char *why)
-{
-    printf("Bail out! %s: %s\n", name, why);
-    exit(1);
-}
-
-static void read_record(struct trace *t, char *line)
-{
-    char *tab = strchr(line, '\t');
-
-    if (!tab)
-        stop(t->name, "a line without a tab");
-    if ((t->n & (t->n - 1)) == 0) { /* at powers of two */
-        t->record = realloc(t->record, (t->n ? 2 * t->n : 1) * sizeof *t->record);
-        if (!t->record)
-            stop(t->name, "no memory");
-    }
-    t->record[t->n++] = (struct record){
-        .key = strndup(line, (size_t)(tab - line)),
-        .size = (uint32_t)(tab - line),
-        .importance = (uint32_t)strtoul(tab + 1, NULL, 10),
-    };
-}
-
-static size_t records_most(void)
-{
-    return is_quick() ? 100000 : SIZE_MAX;
-}
-
-static void read_records(struct trace *t, FILE *in)
-{
-    char *line = NULL;
-    size_t room = 0;
-
-    while (getline(&line, &room, in) > 0)
-        if (t->n < records_most())
-            read_record(t, line);
-    free(line);
-}
-
-static void read_trace(struct trace *t, const char *path)
-{
-    char command[4200];
-    bool packed = strcmp(path + strlen(path) - 3, ".xz") == 0;
-
-    snprintf(t->name, sizeof t->name, "%s", strrchr(path, '/') + 1);
-    *strchr(t->name, '.') = '\0';
-    if (strchr(path, '\''))
-        stop(path, "a quote in the path");
-    snprintf(command, sizeof command, "%s '%s'", packed ? "xz -dc" : "cat", path);
-    FILE *in = popen(command, "r");
-    if (!in)
-        stop(path, "no shell to read it");
-    read_records(t, in);
-    if (pclose(in) != 0 || t->n == 0)
-        stop(path, "cannot be read");
-    trace_judge(t);
-}
-
-static void read_traces(void)
-{
-    const char *folder = getenv("WEIR_TRACES");
-    char pattern[4096];
-    glob_t found = {0};
-
-    if (!folder || !*folder)
-        return;
-    snprintf(pattern, sizeof pattern, "%s/*.tsv", folder);
-    glob(pattern, 0, NULL, &found);
-    snprintf(pattern, sizeof pattern, "%s/*.tsv.xz", folder);
-    glob(pattern, GLOB_APPEND, NULL, &found);
-    for (size_t i = 0; i < found.gl_pathc && trace_count < TRACES_MOST; i++)
-        read_trace(&traces[trace_count++], found.gl_pathv[i]);
-    globfree(&found);
-}
-
-static void free_traces(void)
-{
-    for (size_t i = 0; i < trace_count; i++) {
-        for (size_t r = 0; r < traces[i].n; r++)
-            free((char *)traces[i].record[r].key);
-        free(traces[i].record);
-    }
-}
 
 /* ---- what is forgotten ---- */
 
@@ -216,12 +122,10 @@ int main(void)
         cmocka_unit_test(at_the_rivals_own_error_more_of_what_matters_is_seen),
     };
 
-    read_traces();
-    if (trace_count == 0) { /* cmocka's own skip() says "not ok" in TAP */
-        puts("1..0 # SKIP WEIR_TRACES names no folder with *.tsv or *.tsv.xz");
+    trace_count = traces_read(traces);
+    if (trace_count == 0)
         return 0;
-    }
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    free_traces();
+    traces_free(traces, trace_count);
     return failed;
 }

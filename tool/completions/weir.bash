@@ -30,7 +30,11 @@ _weir()
     fi
     case $before in
     -a | --algorithm)
-        COMPREPLY=($(compgen -W "$("$weir" list 2>/dev/null | grep -v '^ ')" -- "$word"))
+        if [[ $command == top ]]; then
+            COMPREPLY=($(compgen -W "top heavykeeper" -- "$word"))
+        else
+            COMPREPLY=($(compgen -W "$("$weir" list 2>/dev/null | grep -v '^ ')" -- "$word"))
+        fi
         return
         ;;
     -m | --memory | -e | --fpr | -S | --set | --seed | -k | --key | -i | --importance | -d | \
@@ -55,7 +59,7 @@ _weir()
     case $command,$word in
     *,-*) COMPREPLY=($(compgen -W "$(_weir_options "$weir" "$command")" -- "$word")) ;;
     gen,*) COMPREPLY=($(compgen -W "uniform: zipf:" -- "$word")) ;;
-    list,*) COMPREPLY=($(compgen -W "$("$weir" list 2>/dev/null | grep -v '^ ')" -- "$word")) ;;
+    list,*) COMPREPLY=($(compgen -W "$("$weir" list 2>/dev/null | grep '^ \{0,2\}[a-z-]*$')" -- "$word")) ;;
     *)
         compopt -o default 2>/dev/null
         COMPREPLY=($(compgen -f -- "$word"))
