@@ -1,5 +1,5 @@
 # The front door. Meson and Ninja do the work, under build/.
-.PHONY: all demo test test-all bench fuzz install setup-% clean
+.PHONY: all demo test test-all bench fuzz reproduce install setup-% clean
 
 all: setup-build
 	@scripts/build
@@ -18,6 +18,9 @@ bench: setup-build setup-bench all
 
 fuzz: setup-build setup-test
 	@scripts/fuzz
+
+reproduce: setup-build setup-test all
+	@scripts/reproduce
 
 install: all
 	@meson install -C build --quiet

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "commands.h"
-#include "grid.h"
+#include "eval.h"
+#include "report.h"
 #include "say.h"
-#include "trial.h"
 
 #define VALUES_MOST 20 /* importances with a row of their own; of more, tenths are shown */
 
@@ -36,30 +36,41 @@ static void add_rates(struct grid *g, const struct score *s)
 /* What theory knows of a described stream; of files it knows nothing. */
 static void add_theory(struct grid *g, const struct trial *t, const struct rival *r)
 {
-    const struct weir_stream *s = &t->supply.stream.spec;
+    const struct weir_stream s = supply_stream(&t->supply);
     const struct score *score = &r->score;
-    bool known = t->supply.synthetic, uniform = known && s->kind == WEIR_UNIFORM && s->fresh == 0;
+    bool known = t->supply.synthetic, uniform = known && s.kind == WEIR_UNIFORM && s.fresh == 0;
     double keys = (double)score->n[NEW] / t->contest.orders, bits = 8 * (double)r->memory;
-    struct weir_prediction p = {.fpr = NAN, .fnr = NAN};
+    struct weir_prediction p;
 
-    if (known && weir_predict(&p, r->filter.config, s, NULL) != WEIR_OK)
-        p.fpr = p.fnr = NAN;
+    if (!known || weir_predict(&p, r->filter.config, &s, NULL) != WEIR_OK)
+        p = (struct weir_prediction){.fpr = NAN, .fnr = NAN, .fill = NAN};
     grid_number(g, p.fpr);
     grid_number(g, p.fnr);
+    grid_number(g, p.fill);
     grid_number(g, uniform ? weir_least_fnr(bits, keys, score_rate(score, NEW)) : NAN);
 }
 
-static void list_filters(struct grid *g, const struct trial *t)
+void list_filters(struct grid *g, const struct trial *t)
 {
-    static const char *const names[] = {"algorithm",     "settings",
-                                        "memory_bytes",  "n",
-                                        "distinct",      "fpr",
-                                        "fnr",           "wfpr",
-                                        "wfnr",          "wfpr_all",
-                                        "wfnr_all",      "fill",
-                                        "error_now",     "ns_per_record",
-                                        "predicted_fpr", "predicted_fnr",
-                                        "limit_fnr",     NULL};
+    static const char *const names[] = {"algorithm",
+                                        "settings",
+                                        "memory_bytes",
+                                        "n",
+                                        "distinct",
+                                        "fpr",
+                                        "fnr",
+                                        "wfpr",
+                                        "wfnr",
+                                        "wfpr_all",
+                                        "wfnr_all",
+                                        "fill",
+                                        "error_now",
+                                        "ns_per_record",
+                                        "predicted_fpr",
+                                        "predicted_fnr",
+                                        "predicted_fill",
+                                        "limit_fnr",
+                                        NULL};
     double orders = t->contest.orders;
 
     grid_open(g, names);
@@ -164,7 +175,7 @@ static void list_groups(struct grid *g, const struct rival *r, uint32_t orders)
     }
 }
 
-static void list_importances(struct grid *g, const struct trial *t)
+void list_importances(struct grid *g, const struct trial *t)
 {
     static const char *const names[] = {"algorithm", "settings", "memory_bytes", "importance", "n",
                                         "distinct",  "fpr",      "fnr",          NULL};
@@ -206,17 +217,13 @@ static bool check(const struct options *o)
     return true;
 }
 
-int cmd_eval(const struct options *o)
+static int run(const struct options *o)
 {
     struct trial *t = malloc(sizeof *t);
     int status = EXIT_ERROR;
 
     if (!t)
         return fail("memory is short");
-    if (!check(o)) {
-        free(t);
-        return EXIT_ERROR;
-    }
     if (trial_open(t, o) && trial_run(t) && print(t)) {
         trial_report(t);
         status = EXIT_FINE;
@@ -224,4 +231,11 @@ int cmd_eval(const struct options *o)
     trial_close(t);
     free(t);
     return status;
+}
+
+int cmd_eval(const struct options *o)
+{
+    if (!check(o))
+        return EXIT_ERROR;
+    return o->report ? report_run(o) : run(o);
 }

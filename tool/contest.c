@@ -11,13 +11,6 @@
 
 /* ---- who takes part ---- */
 
-struct entry {
-    const struct options *options;
-    bool weighed;
-    char name[RIVALS_MAX][64]; /* of all filters that take part */
-    uint32_t names;
-};
-
 /* Left out unless asked for: it is there to reproduce the tables of a paper. */
 static bool is_default(const char *name)
 {
@@ -44,7 +37,7 @@ static bool split(const struct list *list, const char *option, char words[RIVALS
 }
 
 /* A filter that does not exist is the library's to refuse. */
-static bool takes(const char *name, const char *knob)
+bool filter_takes(const char *name, const char *knob)
 {
     const struct weir_knob *k;
     size_t i = 0, length = strcspn(knob, "=");
@@ -61,28 +54,30 @@ static bool takes(const char *name, const char *knob)
 
 /* Of several filters each gets the knobs that it has; what none has, all get, and
  * the library refuses it. */
-static bool gets(const struct entry *e, const char *name, const char *knob)
+static bool gets(const struct field *f, const char *name, const char *knob)
 {
-    bool wanted = takes(name, knob), by_some = false;
+    bool wanted = filter_takes(name, knob), by_some = false;
 
-    for (uint32_t i = 0; i < e->names; i++)
-        by_some |= takes(e->name[i], knob);
+    for (uint32_t i = 0; i < f->names; i++)
+        by_some |= filter_takes(f->name[i], knob);
     return wanted || !by_some;
 }
 
 /* The options as this filter is to have them. */
-static struct options fit(const struct entry *e, const char *name, const char *memory)
+static struct options fit(const struct field *f, const char *name, const char *memory,
+                          const char *fpr)
 {
-    struct options o = *e->options;
+    struct options o = *f->options;
 
     o.algorithm = name;
     o.memory = memory;
-    o.fpr = o.fpr && gets(e, name, "fpr") ? o.fpr : NULL;
+    o.fpr = fpr ? fpr : o.fpr;
+    o.fpr = o.fpr && gets(f, name, "fpr") ? o.fpr : NULL;
     o.sets = 0;
-    for (int i = 0; i < e->options->sets; i++)
-        if (gets(e, name, e->options->set[i]))
-            o.set[o.sets++] = e->options->set[i];
-    o.importance = e->weighed && takes(name, "importance") ? "given" : NULL;
+    for (int i = 0; i < f->options->sets; i++)
+        if (gets(f, name, f->options->set[i]))
+            o.set[o.sets++] = f->options->set[i];
+    o.importance = f->weighed && filter_takes(name, "importance") ? "given" : NULL;
     return o;
 }
 
@@ -103,60 +98,89 @@ static void describe(struct rival *r)
     }
 }
 
-static bool enter(struct contest *c, const struct entry *e, const char *name, const char *memory)
+static bool equip(struct rival *r, const struct options *o)
+{
+    describe(r);
+    r->memory = weir_stats(r->filter.w[0]).memory;
+    r->answer = malloc(RECORDS_MAX);
+    r->class = o->by_importance ? calloc(CLASSES, sizeof *r->class) : NULL;
+    return (r->answer && (r->class || !o->by_importance) && curve_open(&r->curve, o->curve)) ||
+           fail("memory is short") == 0;
+}
+
+bool contest_enter(struct contest *c, const struct field *f, const char *name, const char *memory,
+                   const char *fpr, struct weir_error *refused)
 {
     char sentence[SENTENCE_MAX];
     struct rival *r = &c->rival[c->rivals];
-    struct options o = fit(e, name, memory);
-    struct weir_error error;
+    struct options o = fit(f, name, memory, fpr);
+    struct weir_error error = {0};
 
     if (c->rivals == RIVALS_MAX)
         return fail("at most %d filters can be measured at once", RIVALS_MAX) == 0;
     if (!shards_sentence(&o, NULL, *c->seed ? c->seed : NULL, sentence))
         return fail("the options of the filter are too long") == 0;
+    *r = (struct rival){0};
+    shards_open(&r->filter, sentence, 1, &error);
+    if (refused)
+        *refused = error;
+    if (error.status != WEIR_OK) {
+        shards_close(&r->filter);
+        return refused || fail("%s", error.text) == 0;
+    }
     c->rivals++;
-    if (shards_open(&r->filter, sentence, 1, &error) != WEIR_OK)
-        return fail("%s", error.text) == 0;
     snprintf(c->seed, sizeof c->seed, "%s", config_value(r->filter.config, "seed").text);
-    describe(r);
-    r->memory = weir_stats(r->filter.w[0]).memory;
-    r->answer = malloc(RECORDS_MAX);
-    r->class = o.by_importance ? calloc(CLASSES, sizeof *r->class) : NULL;
-    return (r->answer && (r->class || !o.by_importance) && curve_open(&r->curve, o.curve)) ||
-           fail("memory is short") == 0;
+    return equip(r, &o);
 }
 
-bool contest_open(struct contest *c, const struct options *o, bool weighed)
+static void dismiss(struct rival *r)
 {
-    static char memories[RIVALS_MAX][64];
-    static struct entry e;
-    uint32_t sizes = 0;
+    shards_close(&r->filter);
+    curve_close(&r->curve);
+    free(r->answer);
+    free(r->class);
+}
 
-    *c = (struct contest){.rival = calloc(RIVALS_MAX, sizeof *c->rival)};
-    if (!c->rival)
-        return fail("memory is short") == 0;
-    e = (struct entry){.options = o, .weighed = weighed};
-    if (!split(&o->algorithms, "-a", e.name, &e.names) ||
-        !split(&o->memories, "-m", memories, &sizes))
+void contest_leave(struct contest *c)
+{
+    dismiss(&c->rival[--c->rivals]);
+}
+
+/* ---- all of a field ---- */
+
+bool field_read(struct field *f, const struct options *o, bool weighed)
+{
+    *f = (struct field){.options = o, .weighed = weighed};
+    if (!split(&o->algorithms, "-a", f->name, &f->names) ||
+        !split(&o->memories, "-m", f->memory, &f->memories))
         return false;
     for (size_t i = 0; o->algorithms.n == 0 && weir_about(i); i++)
         if (is_default(weir_about(i)->name))
-            snprintf(e.name[e.names++], sizeof e.name[0], "%s", weir_about(i)->name);
-    for (uint32_t i = 0; i < e.names; i++)
-        for (uint32_t j = 0; j < (sizes ? sizes : 1); j++)
-            if (!enter(c, &e, e.name[i], sizes ? memories[j] : NULL))
+            snprintf(f->name[f->names++], sizeof f->name[0], "%s", weir_about(i)->name);
+    return true;
+}
+
+bool contest_prepare(struct contest *c)
+{
+    *c = (struct contest){.rival = calloc(RIVALS_MAX, sizeof *c->rival)};
+    return c->rival || fail("memory is short") == 0;
+}
+
+bool contest_open(struct contest *c, const struct field *f)
+{
+    if (!contest_prepare(c))
+        return false;
+    for (uint32_t i = 0; i < f->names; i++)
+        for (uint32_t j = 0; j < (f->memories ? f->memories : 1); j++)
+            if (!contest_enter(c, f, f->name[i], f->memories ? f->memory[j] : NULL, NULL, NULL))
                 return false;
     return true;
 }
 
 void contest_close(struct contest *c)
 {
-    for (uint32_t i = 0; i < c->rivals; i++) {
-        shards_close(&c->rival[i].filter);
-        curve_close(&c->rival[i].curve);
-        free(c->rival[i].answer);
-        free(c->rival[i].class);
-    }
+    for (uint32_t i = 0; i < c->rivals; i++)
+        dismiss(&c->rival[i]);
     free(c->rival);
 }
 

@@ -8,7 +8,7 @@
 #include "score.h"
 #include "shards.h"
 
-#define RIVALS_MAX 256
+#define RIVALS_MAX 512
 
 /* A point of the curve: all before it. Sums over orders. */
 struct point {
@@ -45,9 +45,30 @@ struct contest {
     char seed[64];   /* the same for all */
 };
 
-/* All combinations of algorithms and memories; weighed: arrivals have an
- * importance. False after a sentence. */
-bool contest_open(struct contest *c, const struct options *o, bool weighed);
+/* Who is to take part: the words of -a (or all filters but those that are there
+ * for a paper's tables) and of -m. */
+struct field {
+    const struct options *options;
+    bool weighed; /* arrivals have an importance */
+    char name[RIVALS_MAX][64], memory[RIVALS_MAX][64];
+    uint32_t names, memories;
+};
+
+/* Does a filter have this knob ("k", "k=2")? */
+bool filter_takes(const char *name, const char *knob);
+
+/* All combinations of filters and memories. False after a sentence. */
+bool field_read(struct field *f, const struct options *o, bool weighed);
+bool contest_open(struct contest *c, const struct field *f);
+
+/* Or one by one: begin with none; memory and fpr may be NULL, for what the options
+ * say. Where the library refuses, *refused (if not NULL) gets its reason and
+ * nobody enters. */
+bool contest_prepare(struct contest *c);
+bool contest_enter(struct contest *c, const struct field *f, const char *name, const char *memory,
+                   const char *fpr, struct weir_error *refused);
+void contest_leave(struct contest *c); /* the latest */
+
 void contest_close(struct contest *c);
 
 /* An order of n arrivals begins (0: nobody knows how many). It ends. */

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT_MAX 1024
-
 void grid_open(struct grid *g, const char *const *names)
 {
     *g = (struct grid){.name = names};
@@ -40,7 +38,7 @@ static void add(struct grid *g, struct cell cell)
 
 void grid_text(struct grid *g, const char *format, ...)
 {
-    char text[TEXT_MAX], *copy;
+    char text[CELL_MAX], *copy;
     va_list args;
 
     va_start(args, format);
@@ -68,30 +66,50 @@ void grid_none(struct grid *g)
     add(g, (struct cell){.kind = CELL_NONE});
 }
 
+size_t grid_rows(const struct grid *g)
+{
+    return g->cells / g->columns;
+}
+
+const struct cell *grid_cell(const struct grid *g, size_t row, const char *column)
+{
+    for (uint32_t i = 0; i < g->columns; i++)
+        if (strcmp(g->name[i], column) == 0)
+            return &g->cell[row * g->columns + i];
+    return NULL;
+}
+
+double grid_value(const struct grid *g, size_t row, const char *column)
+{
+    const struct cell *c = grid_cell(g, row, column);
+
+    return c && c->kind == CELL_NUMBER ? c->number : NAN;
+}
+
 /* ---- as text ---- */
 
-static int show(const struct cell *c, int digits, char text[TEXT_MAX])
+int grid_show(const struct cell *c, int digits, char text[CELL_MAX])
 {
     switch (c->kind) {
     case CELL_TEXT:
-        return snprintf(text, TEXT_MAX, "%s", c->text);
+        return snprintf(text, CELL_MAX, "%s", c->text);
     case CELL_COUNT:
-        return snprintf(text, TEXT_MAX, "%llu", (unsigned long long)c->count);
+        return snprintf(text, CELL_MAX, "%llu", (unsigned long long)c->count);
     case CELL_NUMBER:
-        return snprintf(text, TEXT_MAX, "%.*g", digits, c->number);
+        return snprintf(text, CELL_MAX, "%.*g", digits, c->number);
     default:
-        return snprintf(text, TEXT_MAX, "-");
+        return snprintf(text, CELL_MAX, "-");
     }
 }
 
 static void print_tsv(const struct grid *g)
 {
-    char text[TEXT_MAX];
+    char text[CELL_MAX];
 
     for (uint32_t i = 0; i < g->columns; i++)
         printf("%s%c", g->name[i], i + 1 < g->columns ? '\t' : '\n');
     for (size_t i = 0; i < g->cells; i++) {
-        show(&g->cell[i], 6, text);
+        grid_show(&g->cell[i], 6, text);
         printf("%s%c", text, (i + 1) % g->columns ? '\t' : '\n');
     }
 }
@@ -103,10 +121,10 @@ static int width(const struct grid *g, uint32_t column, bool *left)
 {
     int widest = (int)strlen(g->name[column]);
     bool empty = true;
-    char text[TEXT_MAX];
+    char text[CELL_MAX];
 
     for (size_t i = column; i < g->cells; i += g->columns) {
-        int n = show(&g->cell[i], TABLE_DIGITS, text);
+        int n = grid_show(&g->cell[i], TABLE_DIGITS, text);
 
         widest = n > widest ? n : widest;
         empty &= g->cell[i].kind == CELL_NONE;
@@ -119,7 +137,7 @@ static int width(const struct grid *g, uint32_t column, bool *left)
 static void print_row(const struct grid *g, long row, const int *widths, const bool *left)
 {
     const char *gap = "";
-    char text[TEXT_MAX], line[TEXT_MAX * 4] = "";
+    char text[CELL_MAX], line[CELL_MAX * 4] = "";
     size_t used = 0;
 
     for (uint32_t i = 0; i < g->columns; i++) {
@@ -128,7 +146,7 @@ static void print_row(const struct grid *g, long row, const int *widths, const b
         if (row < 0)
             snprintf(text, sizeof text, "%s", g->name[i]);
         else
-            show(&g->cell[(size_t)row * g->columns + i], TABLE_DIGITS, text);
+            grid_show(&g->cell[(size_t)row * g->columns + i], TABLE_DIGITS, text);
         used += (size_t)snprintf(line + used, sizeof line - used, "%s%*s", gap,
                                  left[i] ? -widths[i] : widths[i], text);
         gap = "  ";

@@ -32,6 +32,18 @@ void grid_count(struct grid *g, uint64_t count);
 void grid_number(struct grid *g, double number); /* not a number: none */
 void grid_none(struct grid *g);
 
+size_t grid_rows(const struct grid *g);
+
+/* A cell by the name of its column; NULL if there is no such column. */
+const struct cell *grid_cell(const struct grid *g, size_t row, const char *column);
+
+/* Its number; not a number where there is none. */
+double grid_value(const struct grid *g, size_t row, const char *column);
+
+/* A cell as text, with so many digits; returns its length. */
+#define CELL_MAX 1024
+int grid_show(const struct cell *c, int digits, char text[CELL_MAX]);
+
 /* On standard output; "-" or null for none. The table leaves out columns
  * without anything. False if memory is short. */
 bool grid_print(const struct grid *g, enum table_style style);

@@ -30,6 +30,7 @@
     "  echo example.org | weir ask bad.weir     prints seen or new before each key\n"              \
     "  echo example.org | weir ask -q bad.weir  exit status 0 if all keys were seen, else 1\n"
 #define EVAL_MORE                                                                                  \
+    "  weir eval access.log --report out.html                 what to choose, with pictures\n"     \
     "  weir eval -a weir,bloom,sbf -m 1M,16M access.log       which errs how often on this log\n"  \
     "  weir eval --synthetic uniform:n=1M,distinct=60% -m 1M  all filters on a stream of 'weir "   \
     "gen'\n"
@@ -162,7 +163,6 @@ int main(int argc, char **argv)
 {
     struct options o = {.max_record = 64 << 20,
                         .checkpoint_seconds = 30,
-                        .threads = 1,
                         .max_wait = 0.01,
                         .timeout = 5,
                         .retries = 5,

@@ -293,6 +293,7 @@ const struct option_row option_rows[] = {
     {"by-importance", 0, NULL, TAKES_TRUTH, "a row per filter and importance, or tenth of it", NULL, AT(by_importance)},
     {"curve", 0, "N", TAKES_TRUTH, "N rows per filter, over the stream", .read = read_curve, .fits = "a number from 1 to 10000"},
     {"permutations", 0, "N", TAKES_TRUTH, "average over N shuffled orders of the stream", .read = read_permutations, .fits = "a number from 1 to 10000"},
+    {"report", 0, "FILE", TAKES_TRUTH, "write a page: what to choose and why, with charts", NULL, AT(report)},
     {"threads", 'j', "N", TAKES_THREADS | TAKES_TRUTH, "work with N threads, on as many shards (eval: filters)", .read = read_threads, .fits = "a number from 1 to 256"},
     {"shards", 0, "N", TAKES_THREADS, "number of shards, apart from the threads", .read = read_shards, .fits = "a number from 1 to 256"},
     {"stats", 0, "text|json|none", TAKES_STATS, "report to standard error (text on a terminal, else none)", .read = read_stats},

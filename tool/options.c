@@ -4,11 +4,13 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "commands.h"
 #include "option_table.h"
 #include "say.h"
 
+#define THREADS_MOST 16 /* unless told */
 #define HELP 1000
 
 /* ---- reading the command line ---- */
@@ -130,6 +132,15 @@ static int check(const struct options *o)
     return 0;
 }
 
+/* A report measures many filters and tells no times but theirs: it takes all
+ * processors unless told. */
+static uint32_t default_threads(const struct options *o)
+{
+    long online = o->report ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
+
+    return online < 1 ? 1 : online > THREADS_MOST ? THREADS_MOST : (uint32_t)online;
+}
+
 int options_read(struct options *o, int argc, char **argv, bool *done)
 {
     const struct command *c = command_find(o->command);
@@ -150,6 +161,7 @@ int options_read(struct options *o, int argc, char **argv, bool *done)
     }
     o->operand = argv + optind;
     o->operands = argc - optind;
+    o->threads = o->threads ? o->threads : default_threads(o);
     infer(o);
     return status ? status : check(o);
 }

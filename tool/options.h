@@ -78,6 +78,7 @@ struct options {
     double cost[2];     /* of a false positive and a false negative; 0 if not given */
     bool by_importance;
     uint32_t curve, permutations; /* 0 if not given */
+    const char *report;           /* page to write */
 
     uint32_t threads, shards; /* shards: 0 if not given */
 

@@ -10,7 +10,8 @@
 #include "signals.h"
 #include "units.h"
 
-#define PATIENCE 200 /* milliseconds, so that the bar moves */
+#define PATIENCE 200    /* milliseconds, so that the bar moves */
+#define KEYS_LEAST 4096 /* of a sample */
 #define ROOM_LEAST ((uint64_t)1 << 16)
 
 /* ---- opening ---- */
@@ -50,7 +51,8 @@ static bool open_files(struct supply *s)
 
 bool supply_open(struct supply *s, const struct options *o)
 {
-    *s = (struct supply){.options = o, .synthetic = o->synthetic, .keeping = o->permutations};
+    *s = (struct supply){
+        .options = o, .synthetic = o->synthetic, .keeping = o->permutations || o->report};
     return s->synthetic ? open_stream(s) : open_files(s);
 }
 
@@ -174,6 +176,17 @@ void supply_prepare(struct supply *s, struct batch *b)
         make_keys(s, b);
 }
 
+struct weir_stream supply_stream(const struct supply *s)
+{
+    struct weir_stream stream = s->stream.spec;
+
+    if (s->kept) {
+        stream.n = s->count;
+        stream.universe >>= s->halvings;
+    }
+    return stream;
+}
+
 uint64_t supply_arrivals(const struct supply *s)
 {
     return s->kept ? s->count : s->synthetic ? s->stream.spec.n : 0;
@@ -181,7 +194,9 @@ uint64_t supply_arrivals(const struct supply *s)
 
 uint64_t supply_total(const struct supply *s)
 {
-    return s->kept        ? s->count * sizeof *s->kept * s->options->permutations
+    uint64_t orders = s->options->permutations ? s->options->permutations : 1;
+
+    return s->kept        ? s->count * sizeof *s->kept * orders
            : s->synthetic ? s->stream.spec.n * s->stream.spec.length
                           : s->reader.total;
 }
@@ -190,7 +205,7 @@ uint64_t supply_total(const struct supply *s)
 
 static bool make_room(struct supply *s, uint64_t count, char failure[512])
 {
-    uint64_t room = s->synthetic ? s->stream.spec.n : s->room ? s->room : ROOM_LEAST;
+    uint64_t room = s->synthetic && !s->most ? s->stream.spec.n : s->room ? s->room : ROOM_LEAST;
     struct weir_key *kept;
 
     if (count <= s->room)
@@ -202,9 +217,10 @@ static bool make_room(struct supply *s, uint64_t count, char failure[512])
                : NULL;
     if (!kept) {
         snprintf(failure, 512,
-                 "--permutations keeps the stream in memory, %zu bytes per record: %s are more "
-                 "than --truth-memory or the system allows",
-                 sizeof *kept, show_bytes((double)(room * sizeof *kept)).text);
+                 "%s keeps the stream in memory, %zu bytes per record: %s are more than "
+                 "--truth-memory or the system allows",
+                 s->options->report ? "--report" : "--permutations", sizeof *kept,
+                 show_bytes((double)(room * sizeof *kept)).text);
         return false;
     }
     s->kept = kept;
@@ -212,10 +228,75 @@ static bool make_room(struct supply *s, uint64_t count, char failure[512])
     return true;
 }
 
+/* Keys are chosen by bits that no filter places them by. */
+static bool is_sampled(const struct supply *s, struct weir_key key)
+{
+    uint64_t h = (key.lo ^ (key.hi << 29 | key.hi >> 35)) * UINT64_C(0xd6e8feb86659fd93);
+
+    h = (h ^ h >> 32) * UINT64_C(0xd6e8feb86659fd93);
+    return s->halvings == 0 || (h ^ h >> 32) >> (64 - s->halvings) == 0;
+}
+
+/* Of those kept, different keys; false if there is no memory to count them. */
+static bool count_keys(struct supply *s, uint64_t *distinct, char failure[512])
+{
+    static uint8_t seen[RECORDS_MAX];
+    bool ok = true;
+
+    truth_clear(&s->truth);
+    for (uint64_t i = 0; i < s->count && ok; i += RECORDS_MAX) {
+        uint64_t left = s->count - i;
+
+        ok = truth_meet_keys(&s->truth, s->kept + i,
+                             left < RECORDS_MAX ? (uint32_t)left : RECORDS_MAX, seen, failure);
+    }
+    *distinct = s->truth.used;
+    return ok;
+}
+
+/* What is kept of a long stream is all arrivals of some keys: of half of them
+ * whenever there is no more room. Filters that get as much less memory err on
+ * those as they would on the whole, since only ratios count: memory to keys, and
+ * keys that come between two arrivals of one. Of few keys, none can be spared:
+ * the beginning of the stream is kept instead. */
+static bool halve(struct supply *s, char failure[512])
+{
+    uint64_t left = 0, distinct;
+
+    if (!count_keys(s, &distinct, failure))
+        return false;
+    s->cut = distinct < 2 * KEYS_LEAST;
+    s->halvings += !s->cut;
+    for (uint64_t i = 0; i < s->count; i++)
+        if (is_sampled(s, s->kept[i]))
+            s->kept[left++] = s->kept[i];
+    s->count = left;
+    return true;
+}
+
+static bool keep_sample(struct supply *s, const struct batch *b, char failure[512])
+{
+    const struct weir_key *key = supply_keys(b);
+
+    for (uint32_t i = 0; i < supply_count(b) && !s->cut; i++) {
+        while (s->count == s->most && is_sampled(s, key[i]) && !s->cut)
+            if (!halve(s, failure))
+                return false;
+        if (s->cut || !is_sampled(s, key[i]))
+            continue;
+        if (!make_room(s, s->count + 1, failure))
+            return false;
+        s->kept[s->count++] = key[i];
+    }
+    return true;
+}
+
 bool supply_keep(struct supply *s, const struct batch *b, char failure[512])
 {
     uint32_t n = supply_count(b);
 
+    if (s->most)
+        return keep_sample(s, b, failure);
     if (!make_room(s, s->count + n, failure))
         return false;
     memcpy(s->kept + s->count, supply_keys(b), n * sizeof *s->kept);
@@ -238,6 +319,11 @@ void supply_shuffle(struct supply *s)
         s->kept[i - 1] = s->kept[j];
         s->kept[j] = key;
     }
+    supply_rewind(s);
+}
+
+void supply_rewind(struct supply *s)
+{
     s->at = 0;
     truth_clear(&s->truth);
 }

@@ -24,7 +24,10 @@ struct supply {
     uint64_t left;
     uint64_t *id; /* of a batch, while it is read */
 
-    bool keeping; /* arrivals are being kept, nobody asks for the truth */
+    bool keeping;      /* arrivals are being kept, nobody asks for the truth */
+    uint64_t most;     /* keep at most so many, of all arrivals of some keys; 0: all */
+    uint32_t halvings; /* kept are those of one key in 2^halvings, */
+    bool cut;          /* or those before there were too many */
     struct weir_key *kept;
     uint64_t count, room; /* of kept */
     uint64_t at;          /* next of them */
@@ -47,6 +50,9 @@ void supply_prepare(struct supply *s, struct batch *b);
 const struct weir_key *supply_keys(const struct batch *b);
 uint32_t supply_count(const struct batch *b);
 
+/* The synthetic stream that is shown: of a sample, with as many keys. */
+struct weir_stream supply_stream(const struct supply *s);
+
 /* Arrivals, and their bytes, for the bar; 0 if not known. */
 uint64_t supply_arrivals(const struct supply *s);
 uint64_t supply_total(const struct supply *s);
@@ -56,5 +62,6 @@ uint64_t supply_total(const struct supply *s);
 bool supply_keep(struct supply *s, const struct batch *b, char failure[512]);
 void supply_kept(struct supply *s);
 void supply_shuffle(struct supply *s);
+void supply_rewind(struct supply *s);
 
 #endif

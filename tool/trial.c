@@ -14,10 +14,13 @@
 
 bool trial_open(struct trial *t, const struct options *o)
 {
+    static struct field field;
+
     *t = (struct trial){.options = o};
     if (!signals_watch())
         return fail("the system is short of memory or files") == 0;
-    return supply_open(&t->supply, o) && contest_open(&t->contest, o, t->supply.weighed) &&
+    return supply_open(&t->supply, o) && field_read(&field, o, t->supply.weighed) &&
+           contest_open(&t->contest, &field) &&
            supply_start(&t->supply, &t->contest.rival[0].filter);
 }
 
@@ -25,6 +28,7 @@ void trial_close(struct trial *t)
 {
     supply_close(&t->supply);
     contest_close(&t->contest);
+    shards_close(&t->hasher);
 }
 
 /* ---- as the crew calls it ---- */
@@ -114,20 +118,32 @@ static bool show_order(struct trial *t)
     return true;
 }
 
-/* Interrupted orders would make uneven averages: they are not told. */
-static bool show_orders(struct trial *t)
+static bool gather(struct trial *t)
 {
     uint64_t skipped;
 
+    progress_open(&t->progress, t->options, supply_total(&t->supply));
     if (!pass(t, &keeping, 1))
         return false;
     supply_kept(&t->supply);
     progress_clear(&t->progress);
-    progress_open(&t->progress, t->options, supply_total(&t->supply));
-    skipped = t->tally.skipped;
+    skipped = t->tally.skipped + t->supply.reader.skipped; /* too long to be in a batch */
+    t->records = t->tally.records;
     t->tally = (struct tally){.skipped = skipped};
-    for (uint32_t i = 0; i < t->options->permutations && !signals_caught(); i++) {
-        supply_shuffle(&t->supply);
+    t->gathered = true;
+    return true;
+}
+
+/* Interrupted orders would make uneven averages: they are not told. */
+static bool show_orders(struct trial *t)
+{
+    uint32_t orders = t->options->permutations;
+
+    for (uint32_t i = 0; i < (orders ? orders : 1) && !signals_caught(); i++) {
+        if (orders)
+            supply_shuffle(&t->supply);
+        else
+            supply_rewind(&t->supply);
         if (!show_order(t))
             return false;
     }
@@ -138,12 +154,40 @@ bool trial_run(struct trial *t)
 {
     bool ok;
 
+    if (t->options->permutations && !t->gathered && !gather(t))
+        return false;
     progress_open(&t->progress, t->options, supply_total(&t->supply));
-    ok = t->options->permutations ? show_orders(t) : show_order(t);
+    ok = t->gathered ? show_orders(t) : show_order(t);
     progress_clear(&t->progress);
-    t->tally.skipped += t->supply.reader.skipped; /* too long to be in a batch */
+    t->tally.skipped += t->gathered ? 0 : t->supply.reader.skipped;
     t->tally.seconds = now() - t->progress.started;
     return ok;
+}
+
+/* Any filter hashes; one of the hash= asked for. */
+static bool open_hasher(struct trial *t)
+{
+    struct options o = {.algorithm = "bloom", .memory = "64", .seed = t->options->seed};
+    char sentence[SENTENCE_MAX];
+    struct weir_error error;
+
+    for (int i = 0; i < t->options->sets; i++)
+        if (strncmp(t->options->set[i], "hash=", 5) == 0)
+            o.set[o.sets++] = t->options->set[i];
+    if (!shards_sentence(&o, NULL, NULL, sentence))
+        return fail("the options of the filter are too long") == 0;
+    return shards_open(&t->hasher, sentence, 1, &error) == WEIR_OK || fail("%s", error.text) == 0;
+}
+
+bool trial_gather(struct trial *t, const struct options *o, uint64_t most)
+{
+    *t = (struct trial){.options = o};
+    if (!signals_watch())
+        return fail("the system is short of memory or files") == 0;
+    if (!supply_open(&t->supply, o) || !open_hasher(t) || !supply_start(&t->supply, &t->hasher))
+        return false;
+    t->supply.most = most;
+    return gather(t) && !signals_caught();
 }
 
 /* ---- the report ---- */
