@@ -3,7 +3,7 @@
  *
  *     sketch [MIB]...      sizes of memory; 1, 64 and 512 if none is given
  *
- * As bench/speed: in each repetition everything runs once, in turn; medians, as
+ * As bench/speed: in each repetition everything runs once, in turn; quartiles, as
  * tab-separated values, in the same columns. */
 #include "speed.h"
 

@@ -2,7 +2,7 @@
  *
  * For each size of memory: repetitions, in each of which everything runs once,
  * in turn, so that what disturbs the machine disturbs all alike; then the
- * medians, as tab-separated values. bench/README.md says how to read them. */
+ * lower quartiles, as tab-separated values. bench/README.md says how to read them. */
 #include "speed.h"
 
 #include <getopt.h>
@@ -20,7 +20,7 @@
 static const char usage[] = "usage: speed [--memory LIST] [--only NAME] [--repeat N] [--quick]\n"
                             "  --memory LIST  MiB, separated by commas (1,64,512)\n"
                             "  --only NAME    one algorithm (and the limit)\n"
-                            "  --repeat N     repetitions to take the median of (5)\n"
+                            "  --repeat N     repetitions to take the lower quartile of (5)\n"
                             "  --quick        fewer keys, 3 repetitions: to see that it runs\n";
 
 struct options {

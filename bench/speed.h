@@ -9,9 +9,9 @@
 
 #include <weir.h>
 
-#define BATCH 512 /* keys per weir_observe_many() */
-#define LEAD_IN 4 /* the first 1/4 of every run is not timed: the caches settle */
-#define SEED 1    /* of every filter, so that all are shown the same hashes */
+#define BATCH 4096 /* keys per weir_observe_many(): what one read() brings the command */
+#define LEAD_IN 4  /* the first 1/4 of every run is not timed: the caches settle */
+#define SEED 1     /* of every filter, so that all are shown the same hashes */
 
 /* ---- the stream ---- */
 
@@ -60,7 +60,7 @@ struct table {
 /* Note one run. Rows are told apart by all of their columns but ns. */
 void table_note(struct table *t, const struct row *columns, double ns);
 
-double row_median(const struct row *r);
+double row_time(const struct row *r);
 void table_print_header(void);
 void table_print(const struct table *t);
 

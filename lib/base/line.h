@@ -193,7 +193,9 @@ static inline uint64_t line_match(const uint8_t *line, uint32_t slots, uint32_t 
         CASE(2)
         CASE(3)
         CASE(4)
-        CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10)
+        CASE(5)
+        CASE(6)
+        CASE(7) CASE(8) CASE(9) CASE(10)
 #undef CASE
             default : return line_match_in(line, 11, slots, value);
     }
@@ -226,12 +228,23 @@ static inline __m256i line_shift(__m256i old, __m256i before, __m256i at, uint32
         _mm256_andnot_si256(changed, old));
 }
 
+/* Of the lower or upper half of a line of slots of so many bits: ones in slots 0 to
+ * `last` of the line. Slots that are lanes can be compared by number. */
+INLINED __m256i line_ones(uint32_t last, uint32_t bits, uint32_t half)
+{
+    const long long at = 256 * (long long)half;
+    __m256i number = _mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+
+    if (bits == 16)
+        return _mm256_cmpgt_epi16(_mm256_set1_epi16((short)(last + 1)),
+                                  _mm256_add_epi16(number, _mm256_set1_epi16((short)(16 * half))));
+    return line_below((last + 1) * bits, _mm256_set_epi64x(at + 192, at + 128, at + 64, at));
+}
+
 /* line_move() to slot 0, which is what most are; of slots of this many bits. */
 INLINED void line_to_front(uint8_t *line, uint32_t bits, uint32_t from, uint32_t value)
 {
     const int up = (int)bits, down = 64 - (int)bits;
-    __m256i at = _mm256_set_epi64x(192, 128, 64, 0);
-    __m256i at_high = _mm256_set_epi64x(448, 384, 320, 256);
     __m256i low = _mm256_loadu_si256((const __m256i *)line);
     __m256i high = _mm256_loadu_si256((const __m256i *)line + 1);
     /* The word before the first is value, where it carries into slot 0. */
@@ -243,10 +256,9 @@ INLINED void line_to_front(uint8_t *line, uint32_t bits, uint32_t from, uint32_t
         _mm256_or_si256(_mm256_slli_epi64(low, up), _mm256_srli_epi64(before_low, down));
     __m256i new_high =
         _mm256_or_si256(_mm256_slli_epi64(high, up), _mm256_srli_epi64(before_high, down));
-    __m256i change_low =
-        _mm256_and_si256(_mm256_xor_si256(low, new_low), line_below((from + 1) * bits, at));
+    __m256i change_low = _mm256_and_si256(_mm256_xor_si256(low, new_low), line_ones(from, bits, 0));
     __m256i change_high =
-        _mm256_and_si256(_mm256_xor_si256(high, new_high), line_below((from + 1) * bits, at_high));
+        _mm256_and_si256(_mm256_xor_si256(high, new_high), line_ones(from, bits, 1));
 
     _mm256_storeu_si256((__m256i *)line, _mm256_xor_si256(low, change_low));
     _mm256_storeu_si256((__m256i *)line + 1, _mm256_xor_si256(high, change_high));
