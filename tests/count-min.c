@@ -253,7 +253,7 @@ static void a_sentence_that_cannot_be_is_refused_plainly(void **state)
             "layout=line takes a depth of 1, 2, 4 or 8: a line is shared evenly");
     refused(
         "top keys=1000 memory=1K",
-        "top needs a memory of 128 bytes, and 65 for each of its keys= (88 if keys= is left out)");
+        "top needs a memory of 128 bytes, and 81 for each of its keys= (104 if keys= is left out)");
 }
 
 static void error_and_confidence_become_width_and_depth(void **state)

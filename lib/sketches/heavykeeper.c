@@ -247,7 +247,7 @@ static void lay(weir_sketch *s)
 {
     uint64_t keys = bytes_of_keys(s->config.keys);
 
-    summary_lay(s, s->data, keys, s->config.keys);
+    summary_lay(s, s->data, keys, s->config.keys, 0);
     s->buckets = (struct bucket *)(void *)(s->data + keys);
     s->width = (s->size - keys) / row_bytes(&s->config);
     s->decay = (uint64_t)(((bits_u128)s->config.decay << 64) / 1000000000);

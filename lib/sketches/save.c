@@ -1,7 +1,7 @@
 /* save.c - sketch <-> bytes, in the frame of part.h:
  *
  *   count-min = config total [fade] counters
- *   top       = config total [fade] floor too-long n (count error size key)*
+ *   top       = config total [fade] floor too-long n (count error size key)* cells
  *   heavykeeper = config total arrivals, keys as top has them, buckets
  *   fade      = clock origin base begun, where counts fade
  *

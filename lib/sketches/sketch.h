@@ -100,9 +100,9 @@ struct weir_sketch {
     struct summary summary;
     struct entry *entries;
     struct line *lines;
-    uint64_t *bounds;
+    uint64_t *bounds, *unkept;
     uint8_t *arena;
-    uint64_t keys, line_count;
+    uint64_t keys, line_count, unkept_count;
     uint64_t arena_size; /* units of 8 bytes */
     uint32_t block;      /* entries in a block, as a power of two */
 };

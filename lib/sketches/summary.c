@@ -5,7 +5,7 @@
 
 #define AHEAD 8 /* entries of the sweep whose keys are fetched */
 
-void summary_lay(weir_sketch *s, uint8_t *at, uint64_t bytes, uint64_t keys)
+void summary_lay(weir_sketch *s, uint8_t *at, uint64_t bytes, uint64_t keys, uint64_t unkept)
 {
     const uint8_t *start = at;
 
@@ -19,6 +19,9 @@ void summary_lay(weir_sketch *s, uint8_t *at, uint64_t bytes, uint64_t keys)
         s->block++;
     s->bounds = (uint64_t *)(void *)at;
     at += ((keys >> s->block) + 1) * sizeof *s->bounds;
+    s->unkept = (uint64_t *)(void *)at;
+    s->unkept_count = unkept;
+    at += unkept * sizeof *s->unkept;
     s->arena = at;
     s->arena_size = (bytes - (uint64_t)(at - start)) / UNIT;
 }
@@ -286,8 +289,9 @@ static void drop_least(weir_sketch *s)
     struct head *head = head_of(s, e);
 
     fetch(s, entry + AHEAD);
-    if (e->count > m->floor)
-        m->floor = e->count;
+    raise_to(&m->floor, e->count);
+    if (s->unkept_count)
+        raise_to(unkept_of(s, e->tag), e->count);
     table_drop(s, entry);
     head->entry = NONE;
     m->hole = (uint64_t)e->at + 1;

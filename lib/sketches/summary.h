@@ -9,6 +9,8 @@
  *             branch depends on where a key lies
  *   bounds    for each block of entries a lower bound of the counts in it.
  *             Counting a key does not touch them: counts only grow
+ *   unkept    cells, where a sketch wants them: no key that is not kept has come
+ *             more often than the cell of its hash says
  *   arena     the keys, one behind the other, each behind a head of 16 bytes.
  *             What was dropped is squeezed out when the end is reached; a quarter
  *             is kept free, so that this moves three bytes per byte stored, at
@@ -142,8 +144,19 @@ static inline bool is_full(const struct line *line)
     return equal_ones(line->entry, 0) == 0;
 }
 
-/* Share out memory for so many keys. */
-void summary_lay(weir_sketch *s, uint8_t *at, uint64_t bytes, uint64_t keys);
+/* Where the keys that are not kept are bounded; there must be such cells. */
+static inline uint64_t *unkept_of(const weir_sketch *s, uint32_t tag)
+{
+    return &s->unkept[tag * s->unkept_count >> 32];
+}
+
+static inline void raise_to(uint64_t *bound, uint64_t count)
+{
+    *bound = count > *bound ? count : *bound;
+}
+
+/* Share out memory for so many keys and cells of unkept ones. */
+void summary_lay(weir_sketch *s, uint8_t *at, uint64_t bytes, uint64_t keys, uint64_t unkept);
 
 /* An entry that may be that of a key with this tag, or any other. */
 static inline struct entry *summary_guess(const weir_sketch *s, uint32_t tag)
@@ -180,7 +193,8 @@ void summary_sort(struct weir_heavy *list, size_t n);
 /* All counts by 2^(steps / 256): see fade.h. */
 void summary_scale(weir_sketch *s, int64_t steps);
 
-/* Saving: floor too-long n (count error size key)*, in the order of entries. */
+/* Saving: floor too-long n (count error size key)*, in the order of entries, and the
+ * cells of unkept keys. */
 uint64_t summary_size(const weir_sketch *s);
 void summary_put(const weir_sketch *s, struct part_writer *out);
 bool summary_get(weir_sketch *s, struct part_reader *in);

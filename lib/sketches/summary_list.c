@@ -90,6 +90,8 @@ void summary_scale(weir_sketch *s, int64_t steps)
         head->error = e->count - least;
         s->bounds[i >> s->block] = 0; /* not known now */
     }
+    for (uint64_t i = 0; i < s->unkept_count; i++)
+        s->unkept[i] = fade_scale(s->unkept[i], steps, true);
     m->floor = fade_scale(m->floor, steps, true);
     m->too_long = fade_scale(m->too_long, steps, true);
     m->low = m->cursor = 0;
@@ -102,7 +104,7 @@ void summary_scale(weir_sketch *s, int64_t steps)
 
 uint64_t summary_size(const weir_sketch *s)
 {
-    uint64_t size = SUMMARY_HEAD;
+    uint64_t size = SUMMARY_HEAD + s->unkept_count * sizeof *s->unkept;
 
     for (uint32_t i = 0; i < s->summary.n; i++)
         size += ENTRY_HEAD + key_of(s, &s->entries[i]).size;
@@ -122,6 +124,8 @@ void summary_put(const weir_sketch *s, struct part_writer *out)
         part_put32(out, (uint32_t)key.size);
         part_put(out, key.data, key.size);
     }
+    for (uint64_t i = 0; i < s->unkept_count; i++)
+        part_put64(out, s->unkept[i]);
 }
 
 /* One key; it must be able to be there, and not be there yet. */
@@ -140,6 +144,18 @@ static bool get_key(weir_sketch *s, struct part_reader *in)
     return true;
 }
 
+static bool get_unkept(weir_sketch *s, struct part_reader *in)
+{
+    const uint8_t *p = part_get(in, s->unkept_count * sizeof *s->unkept);
+
+    for (uint64_t i = 0; p && i < s->unkept_count; i++) {
+        s->unkept[i] = bits_load64(p + 8 * i);
+        if (s->unkept[i] > s->summary.floor)
+            return false;
+    }
+    return p != NULL;
+}
+
 bool summary_get(weir_sketch *s, struct part_reader *in)
 {
     const uint8_t *p = part_get(in, SUMMARY_HEAD);
@@ -151,5 +167,5 @@ bool summary_get(weir_sketch *s, struct part_reader *in)
     for (uint32_t n = bits_load32(p + 16); n > 0; n--)
         if (!get_key(s, in))
             return false;
-    return s->summary.too_long <= s->total;
+    return get_unkept(s, in) && s->summary.too_long <= s->total;
 }

@@ -1,23 +1,27 @@
 /* top.c - which keys came most often? (Space-Saving: Metwally, Agrawal and
- * El Abbadi 2005)
+ * El Abbadi 2005; filtered: Homem and Carvalho 2010)
  *
- * As many keys as there is room for are kept, each with a count. A key that is
- * not kept takes the place of the one with the least count, and inherits it: its
- * own past is unknown, but cannot have been more. So
+ * As many keys as there is room for are kept, each with a count. Of the others,
+ * cells by hash say the most that any of them can have come. A key that is not
+ * kept raises its cell; once that is above the least count kept, the key takes
+ * that one's place, with the cell as its count: its own past is unknown, but
+ * cannot have been more. The dropped key's count goes into the cell of its own.
+ * So
  *
  *   count - error <= true count <= count      for every key kept,
- *   true count <= floor                       for every other,
+ *   true count <= its cell <= floor           for every other,
  *
- * where the floor is the highest count ever dropped: at most N / keys while the
- * keys fit their share of memory. Keys that came more than N / keys times are
- * all there.
+ * where the floor is the highest count that an unkept key can have: at most
+ * N / keys while the keys fit their share of memory. Keys that came more than
+ * N / keys times are all there. Without cells (plain Space-Saving) every arrival
+ * of a key that is not kept would drop another, and errors would be larger.
  *
  * Keys are kept whole. Long ones take the room of several: then fewer are kept,
  * and the floor is higher; the bounds hold all the same. A key of more than a
  * quarter of the arena is not kept at all, only added to too_long.
  *
- * Merging (Agarwal et al. 2012): counts and errors add up; a key that only one
- * side keeps may have come up to the floor of the other there.
+ * Merging (Agarwal et al. 2012): counts, errors and cells add up; a key that only
+ * one side keeps may have come as often as its cell of the other says.
  * Price: three lines for a key that is kept, some six for one that is not. */
 #include "summary.h"
 
@@ -25,21 +29,21 @@
 #include <string.h>
 
 #define KEYS_MAX (UINT64_C(1) << 28)
+#define UNKEPT_EACH 2 /* cells for keys that are not kept, per key that is */
 
 /* ---- counting ---- */
 
 /* Is the entry still in use, and that of this key? */
 static inline bool is_right(const weir_sketch *s, const struct entry *guess, struct weir_bytes key)
 {
-    return guess && guess < s->entries + s->summary.n && is_key(s, guess, key);
+    return guess < s->entries + s->summary.n && is_key(s, guess, key);
 }
 
-/* guess: an entry that may be that of the key, or NULL. */
-static void count(weir_sketch *s, struct weir_bytes key, uint64_t hash, uint64_t amount,
-                  struct entry *guess)
+/* e: its entry, or NULL. */
+static inline void count(weir_sketch *s, struct weir_bytes key, uint64_t hash, uint64_t amount,
+                         struct entry *e)
 {
     struct summary *m = &s->summary;
-    struct entry *e = is_right(s, guess, key) ? guess : summary_find(s, key, hash);
 
     s->total = sketch_sum(s->total, amount);
     if (e) {
@@ -52,73 +56,68 @@ static void count(weir_sketch *s, struct weir_bytes key, uint64_t hash, uint64_t
     }
     if (amount == 0)
         return;
+    uint64_t *cell = unkept_of(s, tag_of(hash)), error = *cell, bound = sketch_sum(error, amount);
+    if (!summary_fits(s, key.size) && (bound <= m->low || bound <= summary_least(s))) {
+        *cell = bound;
+        raise_to(&m->floor, bound);
+        return;
+    }
     summary_make_room(s, key.size);
-    summary_insert(s, key, hash, sketch_sum(m->floor, amount), m->floor);
+    summary_insert(s, key, hash, bound, error);
 }
 
 static void add(weir_sketch *s, struct weir_bytes key, uint64_t amount)
 {
-    count(s, key, sketch_hash(s, key).lo, amount, NULL);
+    uint64_t hash = sketch_hash(s, key).lo;
+
+    count(s, key, hash, amount, summary_find(s, key, hash));
 }
 
-/* A key on its way in: first its line is fetched, then the entry that it
- * leads to, then the bytes of that entry's key. */
-#define RING 32 /* keys; a power of two */
-#define ENTRY_AT 8
-#define KEY_AT 16
-#define COUNT_AT 24
+/* A batch goes in by blocks: for all keys of a block first their lines are
+ * fetched, then the entries that those lead to, then the bytes of the entries'
+ * keys; then they are counted. */
+#define BLOCK 32
 
-struct coming {
-    uint64_t hash;
-    struct entry *guess;
-};
-
-static inline void fetch(const weir_sketch *s, struct coming *ring, const struct weir_bytes *keys,
-                         size_t i, size_t n)
+static void add_block(weir_sketch *s, const struct weir_bytes *keys, const uint64_t *amounts,
+                      size_t n)
 {
-    if (i < n) {
-        struct coming *c = &ring[i % RING];
+    uint64_t hash[BLOCK];
+    struct entry *guess[BLOCK];
 
-        c->hash = sketch_hash(s, keys[i]).lo;
-        __builtin_prefetch(&s->lines[home_of(s, tag_of(c->hash))]);
+    for (size_t i = 0; i < n; i++) {
+        hash[i] = sketch_hash(s, keys[i]).lo;
+        __builtin_prefetch(&s->lines[home_of(s, tag_of(hash[i]))]);
+        __builtin_prefetch(unkept_of(s, tag_of(hash[i])), 1);
     }
-    if (i - ENTRY_AT < n) {
-        struct coming *c = &ring[(i - ENTRY_AT) % RING];
-
-        c->guess = summary_guess(s, tag_of(c->hash));
-        __builtin_prefetch(c->guess, 1);
+    for (size_t i = 0; i < n; i++) {
+        guess[i] = summary_guess(s, tag_of(hash[i]));
+        __builtin_prefetch(guess[i], 1);
     }
-    if (i - KEY_AT < n) {
-        struct coming *c = &ring[(i - KEY_AT) % RING];
-
-        __builtin_prefetch(head_of(s, c->guess));
-    }
+    for (size_t i = 0; i < n; i++)
+        __builtin_prefetch(head_of(s, guess[i]));
+    for (size_t i = 0; i < n; i++)
+        count(s, keys[i], hash[i], sketch_amount(s, amounts, i),
+              is_right(s, guess[i], keys[i]) ? guess[i] : summary_find(s, keys[i], hash[i]));
 }
 
 static void add_many(weir_sketch *s, const struct weir_bytes *keys, const uint64_t *amounts,
                      size_t n)
 {
-    struct coming ring[RING];
-
-    for (size_t i = 0; i < n + COUNT_AT; i++) {
-        size_t now = i - COUNT_AT;
-
-        fetch(s, ring, keys, i, n);
-        if (now < n)
-            count(s, keys[now], ring[now % RING].hash, sketch_amount(s, amounts, now),
-                  ring[now % RING].guess);
-    }
+    for (size_t i = 0; i < n; i += BLOCK)
+        add_block(s, keys + i, amounts ? amounts + i : NULL, n - i < BLOCK ? n - i : BLOCK);
 }
 
 /* ---- asking ---- */
 
 static struct weir_estimate ask(const weir_sketch *s, struct weir_bytes key)
 {
-    const struct entry *e = summary_find(s, key, sketch_hash(s, key).lo);
+    uint64_t hash = sketch_hash(s, key).lo, most;
+    const struct entry *e = summary_find(s, key, hash);
 
     if (e)
         return (struct weir_estimate){e->count, head_of(s, e)->error};
-    return (struct weir_estimate){s->summary.floor, s->summary.floor};
+    most = *unkept_of(s, tag_of(hash));
+    return (struct weir_estimate){most, most};
 }
 
 static void stats(const weir_sketch *s, struct weir_sketch_stats *out)
@@ -134,7 +133,7 @@ static void stats(const weir_sketch *s, struct weir_sketch_stats *out)
 static bool plan(struct sketch_config *c, uint64_t *bytes, struct weir_error *error)
 {
     bool keys = sketch_given(c, SKETCH_KEYS), memory = sketch_given(c, SKETCH_MEMORY);
-    uint64_t each = SUMMARY_EACH + ARENA_EACH;
+    uint64_t beside = SUMMARY_EACH + UNKEPT_EACH * sizeof(uint64_t), each = beside + ARENA_EACH;
 
     if (keys && !memory)
         c->memory = 8 * (SUMMARY_BESIDE + c->keys * each);
@@ -142,11 +141,11 @@ static bool plan(struct sketch_config *c, uint64_t *bytes, struct weir_error *er
     uint64_t room = size < SUMMARY_BESIDE ? 0 : size - SUMMARY_BESIDE;
     if (!keys)
         c->keys = room / each < KEYS_MAX ? room / each : KEYS_MAX;
-    if (c->keys == 0 || size > SUMMARY_MOST || room / (SUMMARY_EACH + ARENA_LEAST) < c->keys) {
+    if (c->keys == 0 || size > SUMMARY_MOST || room / (beside + ARENA_LEAST) < c->keys) {
         error_say(error, WEIR_BAD_CONFIG,
                   size > SUMMARY_MOST ? "top takes a memory of 32G at most"
-                                      : "top needs a memory of 128 bytes, and 65 for each of its "
-                                        "keys= (88 if keys= is left out)",
+                                      : "top needs a memory of 128 bytes, and 81 for each of its "
+                                        "keys= (104 if keys= is left out)",
                   NULL);
         return false;
     }
@@ -156,7 +155,7 @@ static bool plan(struct sketch_config *c, uint64_t *bytes, struct weir_error *er
 
 static void lay(weir_sketch *s)
 {
-    summary_lay(s, s->data, s->size, s->config.keys);
+    summary_lay(s, s->data, s->size, s->config.keys, UNKEPT_EACH * s->config.keys);
 }
 
 /* ---- merging ---- */
@@ -178,24 +177,29 @@ static size_t join(const weir_sketch *a, const weir_sketch *b, struct weir_heavy
             list[i--] = list[--n];
             continue;
         }
-        list[i].count = sketch_sum(list[i].count, a->summary.floor);
-        list[i].error = sketch_sum(list[i].error, a->summary.floor);
+        struct weir_estimate other = ask(a, list[i].key);
+        list[i].count = sketch_sum(list[i].count, other.count);
+        list[i].error = sketch_sum(list[i].error, other.error);
     }
     return n;
 }
 
-/* Those that fit, highest first; the floor is above all that do not. */
+/* Those that fit, highest first, into a sketch whose cells are those of both. */
 static void keep(weir_sketch *s, const struct weir_heavy *list, size_t n)
 {
+    bool fits = true;
+
     for (size_t i = 0; i < n; i++) {
-        if (!summary_fits(s, list[i].key.size)) {
-            if (list[i].count > s->summary.floor)
-                s->summary.floor = list[i].count;
-            return;
-        }
-        summary_insert(s, list[i].key, sketch_hash(s, list[i].key).lo, list[i].count,
-                       list[i].error);
+        uint64_t hash = sketch_hash(s, list[i].key).lo;
+
+        fits = fits && summary_fits(s, list[i].key.size);
+        if (fits)
+            summary_insert(s, list[i].key, hash, list[i].count, list[i].error);
+        else
+            raise_to(unkept_of(s, tag_of(hash)), list[i].count);
     }
+    for (uint64_t i = 0; i < s->unkept_count; i++)
+        raise_to(&s->summary.floor, s->unkept[i]);
 }
 
 static enum weir_status merge(weir_sketch *into, const weir_sketch *from)
@@ -208,7 +212,8 @@ static enum weir_status merge(weir_sketch *into, const weir_sketch *from)
         size_t n = join(into, from, list);
 
         summary_sort(list, n);
-        sum->summary.floor = sketch_sum(into->summary.floor, from->summary.floor);
+        for (uint64_t i = 0; i < sum->unkept_count; i++)
+            sum->unkept[i] = sketch_sum(into->unkept[i], from->unkept[i]);
         sum->summary.too_long = sketch_sum(into->summary.too_long, from->summary.too_long);
         keep(sum, list, n);
         sum->total = sketch_sum(into->total, from->total);
