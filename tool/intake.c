@@ -87,7 +87,8 @@ static int run(struct state *s)
              in->options->command);
     if (!pick_open(&s->picker, in->options))
         return EXIT_ERROR;
-    if (!crew_run(&work, s, 1, 1))
+    /* One takes while the other reads on; but look() must not meet a take(). */
+    if (!crew_run(&work, s, in->look ? 1 : 2, 1))
         return fail("memory is short");
     if (s->failed && *s->failure)
         fail("%s", s->failure);
