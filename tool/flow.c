@@ -332,7 +332,7 @@ static int finish(struct flow *f)
     if (f->failed && *f->failure)
         fail("%s", f->failure);
     if (!save_failed || signals_caught())
-        f->job->judge.report(&f->job->judge, &f->tally, stats_style(f->job->options));
+        judge_report(&f->job->judge, &f->tally, stats_style(f->job->options));
     return f->failed ? EXIT_ERROR : EXIT_FINE;
 }
 

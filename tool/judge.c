@@ -1,7 +1,6 @@
 /* judge.c - see judge.h: filters. */
 #include "judge.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -67,8 +66,9 @@ static bool save(const struct judge *j, const char *path, const char *note)
     return store_save(path, note, j->context);
 }
 
-static void report_text(const struct shards *s, const struct tally *t)
+static void report(const struct judge *j, const struct tally *t)
 {
+    const struct shards *s = j->context;
     struct weir_stats f = shards_stats(s);
     double share = t->records ? 100.0 * (double)t->seen / (double)t->records : 0;
 
@@ -85,29 +85,30 @@ static void report_text(const struct shards *s, const struct tally *t)
             s->config, s->count > 1 ? " in shards" : "", f.fill * 100, f.error);
 }
 
-static void report_json(const struct shards *s, const struct tally *t)
+static json_t *describe(const struct judge *j, const struct tally *t)
 {
+    const struct shards *s = j->context;
     struct weir_stats f = shards_stats(s);
-    json_t *all = json_pack(
-        "{s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:{s:s,s:I,s:I,s:f,s:f}}", "records", (json_int_t)t->records,
-        "new", (json_int_t)(t->records - t->seen), "seen", (json_int_t)t->seen, "passed",
-        (json_int_t)t->passed, "skipped", (json_int_t)t->skipped, "bytes", (json_int_t)t->bytes,
-        "seconds", t->seconds, "filter", "config", s->config, "shards", (json_int_t)s->count,
-        "memory", (json_int_t)f.memory, "fill", f.fill, "error", f.error);
+
+    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:{s:s,s:I,s:I,s:f,s:f}}", "records",
+                     (json_int_t)t->records, "new", (json_int_t)(t->records - t->seen), "seen",
+                     (json_int_t)t->seen, "passed", (json_int_t)t->passed, "skipped",
+                     (json_int_t)t->skipped, "bytes", (json_int_t)t->bytes, "seconds", t->seconds,
+                     "filter", "config", s->config, "shards", (json_int_t)s->count, "memory",
+                     (json_int_t)f.memory, "fill", f.fill, "error", f.error);
+}
+
+void judge_report(const struct judge *j, const struct tally *t, enum stats_style style)
+{
+    json_t *all = style == STATS_JSON ? j->describe(j, t) : NULL;
     char *text = all ? json_dumps(all, JSON_REAL_PRECISION(6)) : NULL;
 
+    if (style == STATS_TEXT)
+        j->report(j, t);
     if (text)
         fprintf(stderr, "%s\n", text);
     free(text);
     json_decref(all);
-}
-
-static void report(const struct judge *j, const struct tally *t, enum stats_style style)
-{
-    if (style == STATS_TEXT)
-        report_text(j->context, t);
-    else if (style == STATS_JSON)
-        report_json(j->context, t);
 }
 
 struct judge judge_filter(struct shards *s, judge_keys answer)
@@ -121,5 +122,6 @@ struct judge judge_filter(struct shards *s, judge_keys answer)
                           .judge = judge,
                           .fill = fill,
                           .save = save,
-                          .report = report};
+                          .report = report,
+                          .describe = describe};
 }

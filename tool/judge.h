@@ -3,6 +3,8 @@
 #ifndef WEIR_JUDGE_H
 #define WEIR_JUDGE_H
 
+#include <jansson.h>
+
 #include "progress.h"
 #include "shards.h"
 
@@ -20,8 +22,12 @@ struct judge {
     void (*judge)(const struct judge *j, struct batch *b, uint32_t part); /* may fail the batch */
     double (*fill)(const struct judge *j, uint32_t part);
     bool (*save)(const struct judge *j, const char *path, const char *note);
-    void (*report)(const struct judge *j, const struct tally *t, enum stats_style style);
+    void (*report)(const struct judge *j, const struct tally *t);      /* in words */
+    json_t *(*describe)(const struct judge *j, const struct tally *t); /* NULL: memory is short */
 };
+
+/* What a run did, to standard error. */
+void judge_report(const struct judge *j, const struct tally *t, enum stats_style style);
 
 /* A filter. */
 struct judge judge_filter(struct shards *s, judge_keys answer);

@@ -1,7 +1,6 @@
 /* screening.c - see screening.h. */
 #include "screening.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -68,8 +67,9 @@ static struct weir_screen_stats stats_of(const struct screening *s)
     return now;
 }
 
-static void report_text(const struct screening *s, const struct tally *t)
+static void report(const struct judge *j, const struct tally *t)
 {
+    const struct screening *s = j->context;
     struct weir_screen_stats f = stats_of(s);
     struct oracle_stats o = oracle_stats(s->store->oracle);
     double all = t->records ? (double)t->records / 100 : 1;
@@ -97,8 +97,9 @@ static void report_text(const struct screening *s, const struct tally *t)
             s->config, f.fill * 100, f.error);
 }
 
-static void report_json(const struct screening *s, const struct tally *t)
+static json_t *describe(const struct judge *j, const struct tally *t)
 {
+    const struct screening *s = j->context;
     struct weir_screen_stats f = stats_of(s);
     struct oracle_stats o = oracle_stats(s->store->oracle);
     json_t *all = json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:I}", "records",
@@ -107,7 +108,6 @@ static void report_json(const struct screening *s, const struct tally *t)
                             (json_int_t)t->unanswered, "passed", (json_int_t)t->passed, "skipped",
                             (json_int_t)t->skipped, "bytes", (json_int_t)t->bytes, "seconds",
                             t->seconds, "asked", (json_int_t)f.asked, "saved", (json_int_t)f.saved);
-    char *text;
 
     if (all) {
         json_object_set_new(all, "store",
@@ -120,19 +120,7 @@ static void report_json(const struct screening *s, const struct tally *t)
                             json_pack("{s:s,s:I,s:f,s:f}", "config", s->config, "memory",
                                       (json_int_t)f.memory, "fill", f.fill, "error", f.error));
     }
-    text = all ? json_dumps(all, JSON_REAL_PRECISION(6)) : NULL;
-    if (text)
-        fprintf(stderr, "%s\n", text);
-    free(text);
-    json_decref(all);
-}
-
-static void report(const struct judge *j, const struct tally *t, enum stats_style style)
-{
-    if (style == STATS_TEXT)
-        report_text(j->context, t);
-    else if (style == STATS_JSON)
-        report_json(j->context, t);
+    return all;
 }
 
 struct judge judge_screening(struct screening *s)
@@ -145,5 +133,6 @@ struct judge judge_screening(struct screening *s)
                           .judge = judge,
                           .fill = fill,
                           .save = save,
-                          .report = report};
+                          .report = report,
+                          .describe = describe};
 }

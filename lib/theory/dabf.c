@@ -14,13 +14,6 @@ uint64_t dabf_k(uint64_t cells, uint64_t keys)
     return k < 1 ? 1 : k > K_MOST ? K_MOST : (uint64_t)k;
 }
 
-double dabf_error_bound(struct dabf_filter f)
-{
-    double set = f.keys * (double)f.k + ((double)f.k - 1) / 2; /* bits, some of them twice */
-
-    return f.keys > 0 ? pow(-expm1(set * log1p(-1 / f.cells)), (double)f.k) : 0;
-}
-
 double dabf_missed(struct dabf_filter asked, struct dabf_filter members)
 {
     return bloom_error(asked.cells, asked.keys, asked.k) * (1 - dabf_false_again(members));

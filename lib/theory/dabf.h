@@ -28,9 +28,6 @@ struct dabf_filter {
 /* The hash functions of the paper: floor((cells/keys) ln 2), from 1 to 32. */
 uint64_t dabf_k(uint64_t cells, uint64_t keys);
 
-/* Goel and Gupta's bound: p(n, k, d) <= (1 - (1 - 1/n)^(dk + (k-1)/2))^k. */
-double dabf_error_bound(struct dabf_filter f);
-
 /* Theorem 1, a key's first time: chance that a member is missed, and that
  * another is said to be one. */
 double dabf_missed(struct dabf_filter asked, struct dabf_filter members);
