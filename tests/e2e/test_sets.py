@@ -28,7 +28,7 @@ def test_a_set_never_loses_a_member(keys):
 
 
 def test_build_fits_its_keys(keys):
-    run("build", "-o", "f", "keys")
+    run("build", "-o", "f", "--seed", "1", "keys")
     info = json.loads(run("info", "--json", "f").out)
     assert info["memory"] < 2500 and 0.0003 < info["error"] <= 0.0011
     run("build", "-o", "f", "-e", "10%", "keys")
