@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "filter.h"
+#include "filter/filter.h"
 
 #define SMALL "16K"
 #define KEYS_PER_CELL 40 /* settles every filter; rsbf comes to rest at 34 */

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../tests/papers/trial.h"
+#include "papers/screen_runs.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -26,19 +26,19 @@ static void print(const char *what, const char *sentence, const struct outcome *
 
 /* ---- the paper's set-up ---- */
 
-static void measure_trial(const struct trial *t, size_t streams, const char *sentence)
+static void measure_screen(const struct screen_run *t, size_t streams, const char *sentence)
 {
     struct outcome mean;
     char what[64];
 
     snprintf(what, sizeof what, "zipf-%g B=%zu m=%zu", t->alpha, t->set, t->records);
-    trial_means(t, streams, sentence, t->records, &mean);
+    screen_run_means(t, streams, sentence, t->records, &mean);
     print(what, sentence, &mean, (double)t->records);
 }
 
 static void measure_windows(size_t streams)
 {
-    static const struct trial t = {10000, 100, 40000, 2};
+    static const struct screen_run t = {10000, 100, 40000, 2};
     static const char *const sentences[] = {
         "none seed=1",
         "1bf memory=1000bit set=100 seed=1",
@@ -50,12 +50,12 @@ static void measure_windows(size_t streams)
     };
 
     for (size_t i = 0; i < COUNT(sentences); i++)
-        measure_trial(&t, streams, sentences[i]);
+        measure_screen(&t, streams, sentences[i]);
     for (int window = 100; window <= 1000; window += 100) {
         char sentence[100];
 
         snprintf(sentence, sizeof sentence, "dabf memory=1000bit set=100 window=%d seed=1", window);
-        measure_trial(&t, streams, sentence);
+        measure_screen(&t, streams, sentence);
     }
 }
 
@@ -69,16 +69,16 @@ static void measure_skews(size_t streams)
 
     for (size_t a = 0; a < COUNT(alphas); a++)
         for (size_t i = 0; i < COUNT(sizes); i++) {
-            struct trial t = {10000, sizes[i].set, 4000, alphas[a]};
+            struct screen_run t = {10000, sizes[i].set, 4000, alphas[a]};
             char sentence[100];
 
             for (size_t k = 0; k < COUNT(screens); k++) {
                 snprintf(sentence, sizeof sentence, "%s memory=%zubit set=%zu seed=1", screens[k],
                          sizes[i].bits, sizes[i].set);
-                measure_trial(&t, streams, sentence);
+                measure_screen(&t, streams, sentence);
             }
             snprintf(sentence, sizeof sentence, "weir memory=%zubit seed=1", sizes[i].bits);
-            measure_trial(&t, streams, sentence);
+            measure_screen(&t, streams, sentence);
         }
 }
 
@@ -121,7 +121,7 @@ static void measure_pair(const struct pair *p, const char *folder)
 
             snprintf(sentence, sizeof sentence, forms[i], p->memory[m], p->keys, p->capacity,
                      p->window);
-            trial_add(&d, sentence, d.n, &o);
+            screen_run_add(&d, sentence, d.n, &o);
             print(p->query, sentence, &o, (double)d.n);
         }
     draw_close(&d);

@@ -3,8 +3,8 @@
  *
  * Planned by the insides, so that huge memories can be tried without having
  * them; what is small enough is opened too. */
-#include "handle.h"
-#include "screens/screen.h"
+#include "filter/handle.h"
+#include "screen/screen.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "claim.h"
-#include "commands.h"
-#include "say.h"
-#include "signals.h"
+#include "state/lock.h"
+#include "cmd/commands.h"
+#include "cli/messages.h"
+#include "cli/signals.h"
 
 #define CHANGES (TAKES_RECORDS | TAKES_IMPORTANCE | TAKES_THREADS | TAKES_STATS | TAKES_QUIET)
 #define PASSES (CHANGES | TAKES_OUTPUT)
@@ -144,7 +144,7 @@ static const char *alias(const char *word)
 
 static int finish(int status)
 {
-    claim_end();
+    lock_end();
     if (fflush(stdout) != 0 || ferror(stdout))
         return fail("cannot write standard output: %s", strerror(errno));
     return status;

@@ -1,5 +1,5 @@
 /* cells.c - what is done to many cells at once. */
-#include "cells.h"
+#include "base/cells.h"
 
 #define SAMPLE_BITS 22
 #define SAMPLE (UINT64_C(1) << SAMPLE_BITS)

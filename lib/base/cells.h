@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "bits.h"
+#include "base/bits.h"
 
 struct cells {
     uint8_t *bytes;

@@ -4,8 +4,8 @@
 
 #include <sodium/crypto_shorthash_siphash24.h>
 
-#include "hash.h"
-#include "rng.h"
+#include "base/hash.h"
+#include "base/rng.h"
 
 struct hash128 hash_fast(const void *data, size_t size, uint64_t seed)
 {

@@ -13,7 +13,7 @@
 
 #include <stddef.h>
 
-#include "bits.h"
+#include "base/bits.h"
 
 struct hash128 {
     uint64_t lo, hi;

@@ -16,7 +16,7 @@
 #ifndef WEIR_BASE_LINE_H
 #define WEIR_BASE_LINE_H
 
-#include "bits.h"
+#include "base/bits.h"
 
 #ifdef __AVX2__
 #include <immintrin.h>
@@ -195,7 +195,8 @@ static inline uint64_t line_match(const uint8_t *line, uint32_t slots, uint32_t 
         CASE(4)
         CASE(5)
         CASE(6)
-        CASE(7) CASE(8) CASE(9) CASE(10)
+        CASE(7)
+        CASE(8) CASE(9) CASE(10)
 #undef CASE
             default : return line_match_in(line, 11, slots, value);
     }

@@ -1,5 +1,5 @@
 /* memory.c - see memory.h. */
-#include "memory.h"
+#include "base/memory.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "bits.h"
+#include "base/bits.h"
 
 #define RNG_STEP 0x9e3779b97f4a7c15u /* 2^64 / golden ratio: odd, well spread */
 #define RNG_TWIST 0xd1342543de82ef95u

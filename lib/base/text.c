@@ -1,9 +1,9 @@
 /* text.c - numbers and words, in and out. */
-#include "text.h"
+#include "base/text.h"
 
 #include <string.h>
 
-#include "bits.h"
+#include "base/bits.h"
 
 struct text text_in(char *buffer, size_t size)
 {

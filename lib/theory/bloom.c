@@ -1,5 +1,5 @@
 /* theory/bloom.c - see bloom.h. */
-#include "bloom.h"
+#include "theory/bloom.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
 #ifndef WEIR_THEORY_BLOOM_H
 #define WEIR_THEORY_BLOOM_H
 
-#include "model.h"
+#include "theory/stream_model.h"
 
 double bloom_error(double cells, double keys, uint64_t k);
 

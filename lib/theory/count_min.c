@@ -1,5 +1,5 @@
 /* count_min.c - see count_min.h. */
-#include "count_min.h"
+#include "theory/count_min.h"
 
 #include <math.h>
 

@@ -1,9 +1,9 @@
 /* theory/dabf.c - see dabf.h. */
-#include "dabf.h"
+#include "theory/dabf.h"
 
 #include <math.h>
 
-#include "bloom.h"
+#include "theory/bloom.h"
 
 #define K_MOST 32
 

@@ -1,5 +1,5 @@
 /* theory/limits.c - see limits.h. */
-#include "limits.h"
+#include "theory/limits.h"
 
 #include <math.h>
 

@@ -10,7 +10,7 @@
 #ifndef WEIR_THEORY_LIMITS_H
 #define WEIR_THEORY_LIMITS_H
 
-#include "model.h"
+#include "theory/stream_model.h"
 
 /* The least share that is missed; NAN if no error is allowed. */
 double limit_fnr(double bits, double keys, double error);

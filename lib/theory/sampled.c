@@ -1,5 +1,5 @@
 /* theory/sampled.c - see sampled.h. */
-#include "sampled.h"
+#include "theory/sampled.h"
 
 #include <math.h>
 

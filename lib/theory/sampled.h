@@ -14,7 +14,7 @@
  * Streams with repeats. A bit is cleared by chance c(t) per arrival and set by any
  * arrival of a key that has it. So it is zero if the last that happened to it was
  * to be cleared, a arrivals ago, and no key of its own came since, which is so with
- * chance exp(-D(a)/s) (theory/model.h). With S(a) = exp(-sum of c over the last a
+ * chance exp(-D(a)/s) (theory/stream_model.h). With S(a) = exp(-sum of c over the last a
  * arrivals), a bit that was set a gap ago is zero with chance
  *
  *     v(gap) = integral from 0 to gap of exp(-D(a)/s) d(1 - S(a))
@@ -26,7 +26,7 @@
 #ifndef WEIR_THEORY_SAMPLED_H
 #define WEIR_THEORY_SAMPLED_H
 
-#include "model.h"
+#include "theory/stream_model.h"
 
 double sampled_error_bsbf(uint64_t k);
 double sampled_error_rlbsbf(uint64_t k);

@@ -3,7 +3,7 @@
  * happens early happens fast. */
 #include <math.h>
 
-#include "sampled.h"
+#include "theory/sampled.h"
 
 #define STEPS 1200
 #define SETTLED 300 /* times s, by when those that settle have */

@@ -1,5 +1,5 @@
 /* theory/stable.c - see stable.h. */
-#include "stable.h"
+#include "theory/stable.h"
 
 #include <math.h>
 

@@ -1,10 +1,10 @@
 /* theory/stable_run.c - see stable_run.h. */
-#include "stable_run.h"
+#include "theory/stable_run.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "stable.h"
+#include "theory/stable.h"
 
 #define LOOKS 48 /* times at which gaps are averaged over */
 

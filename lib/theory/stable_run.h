@@ -11,7 +11,7 @@
 #ifndef WEIR_THEORY_STABLE_RUN_H
 #define WEIR_THEORY_STABLE_RUN_H
 
-#include "fade.h"
+#include "theory/stable_cell.h"
 
 /* Fill in fpr, fnr, fill, error and stable of p, and class_share[i] and class_fnr[i]
  * for classes[i - 1], of which there are n; all classes are of one stream. False if

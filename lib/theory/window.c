@@ -1,9 +1,9 @@
 /* theory/window.c - see window.h. */
-#include "window.h"
+#include "theory/window.h"
 
 #include <math.h>
 
-#include "bloom.h"
+#include "theory/bloom.h"
 
 /* Written as a sum: 1 - (1 - a)(1 - b) would be 0 for what is below 1e-16. */
 static double either(double a, double b)

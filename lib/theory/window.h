@@ -12,7 +12,7 @@
 #ifndef WEIR_THEORY_WINDOW_H
 #define WEIR_THEORY_WINDOW_H
 
-#include "model.h"
+#include "theory/stream_model.h"
 
 #define WINDOW_SLICES 128 /* the most that k + l can be */
 

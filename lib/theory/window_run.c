@@ -7,8 +7,8 @@
  * the stream is D and D' at whole periods before each moment: a table. */
 #include <math.h>
 
-#include "bloom.h"
-#include "window.h"
+#include "theory/bloom.h"
+#include "theory/window.h"
 
 #define MOMENTS 8                 /* of a period */
 #define PERIODS_EACH 64           /* looked at one by one; after that, rows of them */

@@ -1,5 +1,5 @@
 /* bera.c - see bera.h. */
-#include "bera.h"
+#include "papers/bera.h"
 
 #include <stdio.h>
 #include <string.h>

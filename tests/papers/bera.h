@@ -2,7 +2,7 @@
 #ifndef WEIR_TESTS_PAPERS_BERA_H
 #define WEIR_TESTS_PAPERS_BERA_H
 
-#include "stream.h"
+#include "papers/stream.h"
 
 #define ROWS 165
 

@@ -9,7 +9,7 @@
  * rows are what a model with the slip gives; ours are what one without gives.
  *
  * Every ninth row is run; all of them with WEIR_LONG=1. */
-#include "bera.h"
+#include "papers/bera.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,14 +7,14 @@
  * A hundred thousand records leave few repeats to a class, and in which class the few
  * most frequent keys are is much of its luck: seven runs with new draws, in which each
  * key has an importance of every class. Predictions hold within 5 % or 0.2 points. */
-#include "stream.h"
+#include "papers/stream.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "filter.h"
+#include "filter/filter.h"
 
 #define RECORDS 100000
 #define VALUES 50

@@ -5,8 +5,8 @@
  * A universe of 10^4, B members drawn evenly, streams by Zipf's law; means of 500
  * streams (WEIR_LONG=1) or 60. Between streams recall varies by about 0.2, its
  * mean over 60 by 0.03; precision at 1000 bits and theta 1/9 hardly at all. */
-#include "stream.h"
-#include "trial.h"
+#include "papers/stream.h"
+#include "papers/screen_runs.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -28,13 +28,13 @@ static double stray(double of_60)
 }
 
 /* Means after the last record, for a sentence made as printf does. */
-static struct outcome outcome_of(const struct trial *t, const char *format, unsigned number)
+static struct outcome outcome_of(const struct screen_run *t, const char *format, unsigned number)
 {
     struct outcome at_end;
     char sentence[200];
 
     snprintf(sentence, sizeof sentence, format, number);
-    trial_means(t, streams(), sentence, t->records, &at_end);
+    screen_run_means(t, streams(), sentence, t->records, &at_end);
     return at_end;
 }
 
@@ -48,7 +48,7 @@ static void assert_between(const char *what, double low, double value, double hi
  * precision. */
 static void memory_for_one_filter_is_taken_from_the_other(void **state)
 {
-    const struct trial t = {UNIVERSE, 100, 4000, 0.5};
+    const struct screen_run t = {UNIVERSE, 100, 4000, 0.5};
     struct outcome before = {.precision = 1.01, .recall = 0};
 
     (void)state;
@@ -68,7 +68,7 @@ static void memory_for_one_filter_is_taken_from_the_other(void **state)
 /* Figure 2: B = 100. */
 static void precision_is_near_1_at_1000_bits(void **state)
 {
-    const struct trial even = {UNIVERSE, 100, 4000, 0.5}, steep = {UNIVERSE, 100, 4000, 2};
+    const struct screen_run even = {UNIVERSE, 100, 4000, 0.5}, steep = {UNIVERSE, 100, 4000, 2};
 
     (void)state;
     struct outcome flat = outcome_of(&even, "dabf memory=%ubit set=100 seed=1", 1000);
@@ -88,11 +88,11 @@ static void precision_is_near_1_at_1000_bits(void **state)
 
 static void recall_on_zipf_2_stays_above_0_9_for_1000_records(void **state)
 {
-    const struct trial t = {UNIVERSE, 100, 4000, 2};
+    const struct screen_run t = {UNIVERSE, 100, 4000, 2};
     struct outcome at[40];
 
     (void)state;
-    trial_means(&t, streams(), "dabf memory=1000bit set=100 seed=2", 100, at);
+    screen_run_means(&t, streams(), "dabf memory=1000bit set=100 seed=2", 100, at);
     for (int i = 0; i < 10; i++)
         assert_between("recall", 0.9 - stray(0.01), at[i].recall, 1);
     assert_between("recall at the end", 0.7 - stray(0.05), at[39].recall, 0.9);
@@ -101,7 +101,7 @@ static void recall_on_zipf_2_stays_above_0_9_for_1000_records(void **state)
 /* Figure 3: B = 1000. */
 static void of_1000_members_it_misses_few_where_1bf_is_half_wrong(void **state)
 {
-    const struct trial even = {UNIVERSE, 1000, 4000, 0.5}, steep = {UNIVERSE, 1000, 4000, 2};
+    const struct screen_run even = {UNIVERSE, 1000, 4000, 0.5}, steep = {UNIVERSE, 1000, 4000, 2};
     struct outcome at[4];
 
     (void)state;
@@ -112,7 +112,7 @@ static void of_1000_members_it_misses_few_where_1bf_is_half_wrong(void **state)
                    outcome_of(&even, "1bf memory=%ubit set=1000 seed=1", 4000).precision, 0.45);
     assert_between("precision of 1bf at 10000 bits", 0.9,
                    outcome_of(&even, "1bf memory=%ubit set=1000 seed=1", 10000).precision, 0.96);
-    trial_means(&even, streams(), "dabf memory=10000bit set=1000 seed=1", 1000, at);
+    screen_run_means(&even, streams(), "dabf memory=10000bit set=1000 seed=1", 1000, at);
     assert_between("recall, zipf-0.5, 10000 bits", 0.5, at[0].recall, 0.7);
     assert_between("precision, zipf-0.5, 4000 bits", 0.95,
                    outcome_of(&even, "dabf memory=%ubit set=1000 seed=1", 4000).precision, 1);
@@ -125,7 +125,7 @@ static void of_1000_members_it_misses_few_where_1bf_is_half_wrong(void **state)
  * precision at most 0.01 lower, and it asks less often. */
 static void the_window_trades_calls_for_recall_and_verdicts_have_both(void **state)
 {
-    const struct trial t = {UNIVERSE, 100, 40000, 2};
+    const struct screen_run t = {UNIVERSE, 100, 40000, 2};
     struct outcome before = {.recall = 1, .calls = 1e9}, now;
 
     (void)state;
@@ -153,7 +153,7 @@ static void the_window_trades_calls_for_recall_and_verdicts_have_both(void **sta
 /* Without a window the recall goes on falling. */
 static void without_a_window_recall_is_lost(void **state)
 {
-    const struct trial t = {UNIVERSE, 100, 40000, 2};
+    const struct screen_run t = {UNIVERSE, 100, 40000, 2};
     struct outcome none = outcome_of(&t, "dabf memory=%ubit set=100 seed=1", 1000);
 
     (void)state;

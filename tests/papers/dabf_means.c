@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "trial.h"
+#include "papers/screen_runs.h"
 
 #define UNIVERSE 10000
 
@@ -22,14 +22,14 @@ int main(int argc, char **argv)
     if (argc != 7)
         return fprintf(stderr, "usage: dabf_means SET RECORDS ALPHA STREAMS EVERY SENTENCE\n"), 2;
 
-    struct trial t = {UNIVERSE, count(argv[1]), count(argv[2]), strtod(argv[3], NULL)};
+    struct screen_run t = {UNIVERSE, count(argv[1]), count(argv[2]), strtod(argv[3], NULL)};
     size_t streams = count(argv[4]), every = count(argv[5]);
     size_t points = every ? t.records / every : 0;
     struct outcome *means = points && streams ? calloc(points, sizeof *means) : NULL;
 
     if (!means)
         return fprintf(stderr, "dabf_means: numbers must be above 0\n"), 2;
-    trial_means(&t, streams, argv[6], every, means);
+    screen_run_means(&t, streams, argv[6], every, means);
     printf("n\tprecision\trecall\tfpr\tfnr\tcalls\n");
     for (size_t i = 0; i < points; i++)
         printf("%zu\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\n", (i + 1) * every, means[i].precision,

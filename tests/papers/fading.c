@@ -1,15 +1,15 @@
-/* fading.c - what theory/fade.h and theory/stable_run.h say, against the filters:
+/* fading.c - what theory/stable_cell.h and theory/stable_run.h say, against the filters:
  * the way from empty to the stable point, misses by gap and class, and the settings
  * that theory chooses for a ceiling, on streams of fresh keys. (Streams with repeats:
  * predictions.c and classes.c.) */
-#include "stream.h"
+#include "papers/stream.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "filter.h"
-#include "theory/stable_settings.h"
+#include "filter/filter.h"
+#include "papers/stable_settings.h"
 
 #define VALUES 49 /* importance=1-49: seven for each of seven classes */
 #define TOP 7

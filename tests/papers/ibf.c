@@ -8,13 +8,13 @@
  * (SBF lowers neighbours together, which makes them alike and the average
  * rougher: it is read twice). The mixes are such that H comes to its limit of
  * draws too ("mostly low" drains it). A third setting with WEIR_LONG=1. */
-#include "stream.h"
+#include "papers/stream.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "filter.h"
+#include "filter/filter.h"
 #include "theory/stable.h"
 
 #define VALUES 49 /* importance=1-49: seven for each of seven classes */

@@ -5,12 +5,12 @@
  * points at most, and at any one time all ranks to within 14 points (Kolmogorov;
  * it fails once in ten thousand samples): of seven classes, the right one or its
  * neighbour. Averaged over the stream the classes come out as they should. */
-#include "stream.h"
+#include "papers/stream.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "filter.h"
+#include "filter/filter.h"
 
 #define TOP 7
 #define FORGOTTEN (SAMPLE_SIZE * SAMPLE_EVERY * 6) /* arrivals that replace all but 1 in 400 */

@@ -1,6 +1,6 @@
 /* lectures.c - the worked figures of 001 and 002 on Bloom's filter, as the
  * theory gives them and as the filter does. */
-#include "stream.h"
+#include "papers/stream.h"
 
 #include <math.h>
 

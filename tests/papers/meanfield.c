@@ -9,7 +9,7 @@
  *
  * Time below is in arrivals per s. With s = 2^19 one sigma of a fill is about
  * 0.1 %. */
-#include "stream.h"
+#include "papers/stream.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
  *
  * Keys are numbered as they are first met. Their names lie in one arena, each
  * after its byte of truth. */
-#include "trial.h"
+#include "papers/screen_runs.h"
 
 #include <stdio.h>
 #include <stdlib.h>

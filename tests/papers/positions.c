@@ -6,12 +6,12 @@
  * each sixteenth of the filter how many cells were raised and how many lowered.
  * All sixteen must be what the theory says, within 1 %; one sigma is 0.2 % or
  * less. Takes up to 1.7 GiB of memory; half a minute. */
-#include "stream.h"
+#include "papers/stream.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "filter.h"
+#include "filter/filter.h"
 
 #define STRIPS 16
 #define PATTERN 0x55 /* every second bit; in cells of three bits: 5, 2, 5, 2, ... */

@@ -3,7 +3,7 @@
  * The rows of 004's tables, at 1/1000 of their memory and records (1/100 in the
  * long run), and zipf streams of every steepness: each filter that has a model,
  * measured here with exact truth. */
-#include "bera.h"
+#include "papers/bera.h"
 
 #include <math.h>
 #include <stdio.h>

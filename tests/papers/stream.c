@@ -1,5 +1,5 @@
 /* stream.c - see stream.h. */
-#include "stream.h"
+#include "papers/stream.h"
 
 #include <math.h>
 #include <stdio.h>

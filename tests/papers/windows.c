@@ -2,11 +2,11 @@
  * endless stream of fresh keys: they err at most as much as promised at the
  * worst moment, the end of a window (two-buffer) or of a generation (apbf), and
  * there as much as theory/window.h says; they know every key of the window. */
-#include "stream.h"
+#include "papers/stream.h"
 
 #include <math.h>
 
-#include "filter.h"
+#include "filter/filter.h"
 #include "theory/window.h"
 
 #define TAKEN 1 /* register of both: keys taken by the active buffer or generation */

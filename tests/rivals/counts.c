@@ -1,7 +1,7 @@
 /* counts.c - the sketches against exact counts on real traces, where there are
  * any: reading.h says where. What is tested is promised, so nothing is left to
  * chance but how often Count-Min keeps its bound. */
-#include "reading.h"
+#include "rivals/traces_in.h"
 
 #include <stdio.h>
 #include <stdlib.h>

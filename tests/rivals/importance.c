@@ -5,7 +5,7 @@
  * A share of the records repeats an earlier key. Importance is even, or a record
  * comes the more often the more it matters (direct), or the less (inverse): fresh
  * keys and repeats alike, or repeats alone. */
-#include "contest.h"
+#include "rivals/side_by_side.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,14 +7,14 @@
  *
  *   R = sum over ages of (share still seen - error) / (1 - error)
  *
- * is the number of keys remembered, with the error that theory/slots.h states. */
-#include "../papers/stream.h"
+ * is the number of keys remembered, with the error that theory/recent.h states. */
+#include "papers/stream.h"
 
 #include <math.h>
 
 #include "base/line.h"
-#include "filter.h"
-#include "theory/slots.h"
+#include "filter/filter.h"
+#include "theory/recent.h"
 
 static const unsigned widths[] = {10, 12, 14, 16, 20, 24};
 #define WIDTHS (sizeof widths / sizeof *widths)

@@ -2,8 +2,8 @@
  * WEIR_TRACES names: spam senders against a block list, hosts against another.
  *
  * Without it there is nothing to run on, and all is skipped. */
-#include "../papers/stream.h"
-#include "../papers/trial.h"
+#include "papers/stream.h"
+#include "papers/screen_runs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static struct outcome outcome_of(const struct draw *d, const char *sentence)
 {
     struct outcome o = {0};
 
-    trial_add(d, sentence, d->n, &o);
+    screen_run_add(d, sentence, d->n, &o);
     o.calls /= (double)d->n;
     if (getenv("WEIR_SHOW"))
         fprintf(stderr, "%s\t%.5f\t%.5f\t%.4f\n", sentence, o.precision, o.recall, o.calls);

@@ -1,6 +1,6 @@
 /* traces.c - the weir filter beside the others on real traces, where there are
  * any: reading.h says where. */
-#include "reading.h"
+#include "rivals/traces_in.h"
 
 #include <stdio.h>
 #include <stdlib.h>

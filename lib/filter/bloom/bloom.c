@@ -1,0 +1,83 @@
+/* bloom.c - Bloom's filter (Bloom 1970; lectures 001, 002).
+ *
+ * One array of m bits; a key sets k of them, and is seen if all k are set.
+ * Never forgets, so never a false negative; but it fills up: past its capacity
+ * the error grows towards 1. The best there is for a stream that fits.
+ *
+ * Price: k cache lines per key; 1.44 log2(1/error) bits per key when full. */
+#include "filter/filter.h"
+#include "theory/bloom.h"
+#include "filter/bloom/sizing.h"
+
+static bool plan(struct config *c, struct shape *s, struct weir_error *error)
+{
+    if (!size_by_capacity(c, 1, error))
+        return false;
+    shape_planes(s, c, 1, 1);
+    s->lines = (uint32_t)c->k;
+    return true;
+}
+
+static double error_now(const weir *w)
+{
+    struct cells bits = plane(w, 0);
+
+    return bloom_error_at(cells_fill(&bits), w->config.k);
+}
+
+static inline void touch(const weir *w, struct arrival *a)
+{
+    struct cells bits = plane(w, 0);
+
+    for (uint32_t i = 0; i < w->config.k; i++)
+        bit_touch(&bits, a->at[i] = place(a->key, i, bits.n));
+}
+
+static inline void touch_victims(const weir *w, const struct arrival *a)
+{
+    (void)w, (void)a; /* never */
+}
+
+static bool probe(const weir *w, const struct arrival *a)
+{
+    struct cells bits = plane(w, 0);
+    bool seen = true;
+
+    for (uint32_t i = 0; i < w->config.k; i++)
+        seen &= bit_get(&bits, a->at[i]);
+    return seen;
+}
+
+static inline void admit(weir *w, const struct arrival *a, bool seen)
+{
+    struct cells bits = plane(w, 0);
+
+    (void)seen;
+    for (uint32_t i = 0; i < w->config.k; i++)
+        bit_set(&bits, a->at[i]);
+}
+
+static void merge(weir *into, const weir *from)
+{
+    for (uint64_t i = 0; i < into->stride; i++)
+        into->cells[i] |= from->cells[i];
+}
+
+static bool predict(const struct config *c, const struct shape *s, const struct stream_model *m,
+                    struct prediction *p)
+{
+    bloom_predict((double)s->cells, c->k, m, p);
+    return true;
+}
+
+#include "filter/loops.h"
+
+const struct weir_ops weir_filter_bloom = {
+    .about = {"bloom", "never forgets, fills up: the best for a stream that fits"},
+    .knobs = HAS_ALWAYS | HAS(KNOB_CAPACITY) | HAS(KNOB_FPR) | HAS(KNOB_K),
+    .plan = plan,
+    .error = error_now,
+    .predict = predict,
+    .merge = merge,
+    FILTER_LOOPS,
+};

@@ -1,0 +1,94 @@
+/* counting.c - the counting Bloom filter (Fan et al. 2000): Bloom's filter with
+ * counters, so that keys can be taken back.
+ *
+ * Every showing adds one to the key's k cells, every forgetting takes one off;
+ * a key is seen if none of its cells is zero. A cell that has reached its top
+ * stays there for ever: it no longer knows its count, and lowering it could
+ * forget others. So a key shown twice must be forgotten twice, and forgetting
+ * only what was shown never makes another key be missed.
+ *
+ * Price: k cache lines per key, and the bits of a cell times Bloom's memory. */
+#include "filter/one_array.h"
+#include "filter/bloom/sizing.h"
+
+#define CELL_DEFAULT 4 /* overflows once in 10^15 cells at the best load */
+
+static bool plan(struct config *c, struct shape *s, struct weir_error *error)
+{
+    if (!config_has(c, KNOB_CELL))
+        c->cell = CELL_DEFAULT;
+    if (!size_by_capacity(c, c->cell, error))
+        return false;
+    shape_planes(s, c, 1, (uint32_t)c->cell);
+    s->lines = (uint32_t)c->k;
+    return true;
+}
+
+static inline void touch_victims(const weir *w, const struct arrival *a)
+{
+    (void)w, (void)a; /* never */
+}
+
+/* Add one to a cell, or take one off; the top is kept in both directions. */
+static inline void step(struct cells *cells, uint64_t i, uint32_t by)
+{
+    uint32_t old = cells_get(cells, i);
+
+    if (old != cells_top(cells))
+        cells_set(cells, i, old + by);
+}
+
+static inline void admit(weir *w, const struct arrival *a, bool seen)
+{
+    struct cells cells = plane(w, 0);
+
+    (void)seen; /* repeats count too */
+    for (uint32_t i = 0; i < w->config.k; i++)
+        step(&cells, a->at[i], 1);
+}
+
+static bool forget(weir *w, struct weir_key key)
+{
+    struct cells cells = plane(w, 0);
+    struct arrival a;
+
+    a.key = key;
+    touch(w, &a);
+    if (!probe(w, &a))
+        return false;
+    for (uint32_t i = 0; i < w->config.k; i++)
+        if (cells_get(&cells, a.at[i]))
+            step(&cells, a.at[i], (uint32_t)-1);
+    return true;
+}
+
+static void merge(weir *into, const weir *from)
+{
+    struct cells a = plane(into, 0), b = plane(from, 0);
+
+    for (uint64_t i = 0; i < a.n; i++) {
+        uint32_t sum = cells_get(&a, i) + cells_get(&b, i);
+
+        cells_set(&a, i, sum < cells_top(&a) ? sum : cells_top(&a));
+    }
+}
+
+static bool predict(const struct config *c, const struct shape *s, const struct stream_model *m,
+                    struct prediction *p)
+{
+    bloom_predict((double)s->cells, c->k, m, p);
+    return true;
+}
+
+#include "filter/loops.h"
+
+const struct weir_ops weir_filter_counting = {
+    .about = {"counting", "Bloom's filter with counters: keys can be forgotten again"},
+    .knobs = HAS_ALWAYS | HAS(KNOB_CAPACITY) | HAS(KNOB_FPR) | HAS(KNOB_K) | HAS(KNOB_CELL),
+    .plan = plan,
+    .error = error_now,
+    .predict = predict,
+    .forget = forget,
+    .merge = merge,
+    FILTER_LOOPS,
+};

@@ -1,0 +1,119 @@
+/* filter.h - the waist from inside: what a filter is made of and must say.
+ *
+ * struct weir holds every byte, so that saving, loading, cloning, clearing and
+ * measuring are each written once. A filter file owns behaviour only:
+ *
+ *   plan    complete the configuration, say how many cells of what width
+ *   touch   work out the places of a key, and prefetch them
+ *   touch_victims   prefetch what admit will clear (may be nothing)
+ *   probe   was it seen? Pure.
+ *   admit   remember it, make room
+ *
+ * and ends with #include "loops.h", which compiles them into the loops over one
+ * key and over batches. Adding a filter = one such file, one line in list.h,
+ * one golden file, one row in docs/filters.md. */
+#ifndef WEIR_FILTER_FILTER_H
+#define WEIR_FILTER_FILTER_H
+
+#include "base/cells.h"
+#include "base/hash.h"
+#include "base/rng.h"
+#include "filter/config.h"
+#include "sentence/error.h"
+#include "theory/stream_model.h"
+
+#define REGISTERS K_MAX
+
+/* The storage a filter asks for. */
+struct shape {
+    uint64_t cells;     /* per plane */
+    uint32_t planes;    /* arrays of cells, all alike */
+    uint32_t width;     /* bits per cell */
+    uint32_t registers; /* 64-bit numbers beside the cells */
+    uint32_t lines;     /* cache lines one observation touches, at most */
+};
+
+struct weir {
+    const struct weir_ops *ops;
+    struct config config;
+    struct shape shape;
+    void *allocation;
+    size_t bytes; /* of the allocation */
+    uint8_t *cells;
+    uint64_t stride; /* bytes from plane to plane */
+    uint64_t shown, seen;
+    uint64_t reg[REGISTERS];
+    struct sample sample;
+};
+
+/* A key on its way in: touch() fills in its places some keys before its turn
+ * comes to be probed and admitted. */
+struct arrival {
+    struct weir_key key;
+    uint64_t number; /* of keys shown before it */
+    uint64_t at[K_MAX];
+};
+
+struct weir_ops {
+    struct weir_about about;
+    uint32_t knobs; /* HAS(...) | HAS_ALWAYS */
+    bool (*plan)(struct config *c, struct shape *s, struct weir_error *error);
+    double (*error)(const weir *w); /* chance to take a new key for seen, now */
+    double (*fill)(const weir *w);  /* where that is not the share of cells in use */
+
+    /* from loops.h */
+    bool (*observe)(weir *w, struct weir_key key);
+    void (*observe_many)(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
+    bool (*ask)(const weir *w, struct weir_key key);
+    void (*ask_many)(const weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
+
+    /* where it has a meaning, or NULL */
+    bool (*forget)(weir *w, struct weir_key key);
+    void (*advance)(weir *w, uint64_t now);
+    void (*merge)(weir *into, const weir *from);
+    const char *(*unmergeable)(const struct config *c); /* why, or NULL if it is not */
+    bool (*check)(const weir *w);                       /* can this loaded state be? */
+
+    /* What it will do on such a stream, by its model; false where that has none.
+     * The configuration is complete, p is all NAN before. */
+    bool (*predict)(const struct config *c, const struct shape *s, const struct stream_model *m,
+                    struct prediction *p);
+};
+
+/* Memory shared out evenly over planes of cells. */
+static inline void shape_planes(struct shape *s, const struct config *c, uint32_t planes,
+                                uint32_t width)
+{
+    s->planes = planes;
+    s->width = width;
+    s->cells = c->memory / ((uint64_t)planes * width);
+}
+
+static inline struct cells plane(const weir *w, uint64_t i)
+{
+    return (struct cells){w->cells + i * w->stride, w->shape.cells, w->shape.width};
+}
+
+/* Where the i-th hash function of a key points, in 0..n-1. */
+static inline uint64_t place(struct weir_key key, uint32_t i, uint64_t n)
+{
+    return bits_scale(hash_word(key.lo, key.hi, i), n);
+}
+
+/* The random numbers of an arrival. */
+static inline struct rng draws(const weir *w, const struct arrival *a)
+{
+    return rng_at(w->config.seed, a->number);
+}
+
+/* The class of a key, 1..classes; the sample learns from every arrival. */
+static inline uint32_t class_of(weir *w, struct weir_key key, uint32_t classes)
+{
+    const struct importance *imp = &w->config.importance;
+
+    if (importance_samples(imp))
+        sample_take(&w->sample, key.importance, w->shown, w->config.seed);
+    return importance_class(imp, &w->sample, key.importance, classes);
+}
+
+#endif

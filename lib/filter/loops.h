@@ -1,0 +1,90 @@
+/* loops.h - the loops over keys, compiled once per filter.
+ *
+ * Included at the end of a filter file, after its static touch, touch_victims, probe
+ * and admit, so that they are inlined here and a batch costs no calls. A batch
+ * runs in two steps, some keys apart: a key is prepared (its places worked out,
+ * its lines on their way), and shown when they have come.
+ * FILTER_LOOPS names the results for the filter's ops. */
+#ifndef WEIR_FILTER_LOOPS_H
+#define WEIR_FILTER_LOOPS_H
+
+#define LINES_AHEAD 64 /* cache lines in flight: enough to hide memory, few enough for L1 */
+#define KEYS_AHEAD 32  /* a power of two */
+
+static inline size_t keys_ahead(const weir *w)
+{
+    size_t ahead = LINES_AHEAD / w->shape.lines;
+
+    return ahead < 2 ? 2 : ahead > KEYS_AHEAD ? KEYS_AHEAD : ahead;
+}
+
+static inline void prepare(const weir *w, struct arrival *a, struct weir_key key, uint64_t number)
+{
+    a->key = key;
+    a->number = number;
+    touch(w, a);
+    touch_victims(w, a);
+}
+
+#ifndef FUSED_SHOW /* a filter whose probe and admit are one brings its own */
+static inline bool show(weir *w, const struct arrival *a)
+{
+    bool seen = probe(w, a);
+
+    admit(w, a, seen);
+    w->shown++;
+    w->seen += seen;
+    return seen;
+}
+#endif
+
+static bool observe(weir *w, struct weir_key key)
+{
+    struct arrival a;
+
+    prepare(w, &a, key, w->shown);
+    return show(w, &a);
+}
+
+static void observe_many(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+{
+    struct arrival ring[KEYS_AHEAD];
+    size_t ahead = keys_ahead(w);
+    uint64_t first = w->shown;
+
+    for (size_t i = 0; i < n + ahead; i++) {
+        if (i >= ahead)
+            verdicts[i - ahead] = show(w, &ring[(i - ahead) % KEYS_AHEAD]);
+        if (i < n)
+            prepare(w, &ring[i % KEYS_AHEAD], keys[i], first + i);
+    }
+}
+
+static bool ask(const weir *w, struct weir_key key)
+{
+    struct arrival a;
+
+    a.key = key;
+    touch(w, &a);
+    return probe(w, &a);
+}
+
+static void ask_many(const weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+{
+    struct arrival ring[KEYS_AHEAD];
+    size_t ahead = keys_ahead(w);
+
+    for (size_t i = 0; i < n + ahead; i++) {
+        if (i >= ahead)
+            verdicts[i - ahead] = probe(w, &ring[(i - ahead) % KEYS_AHEAD]);
+        if (i < n) {
+            ring[i % KEYS_AHEAD].key = keys[i];
+            touch(w, &ring[i % KEYS_AHEAD]);
+        }
+    }
+}
+
+#define FILTER_LOOPS                                                                               \
+    .observe = observe, .observe_many = observe_many, .ask = ask, .ask_many = ask_many
+
+#endif

@@ -1,0 +1,34 @@
+/* one_array.h - what filters of one array of d-bit cells share: a key has K of
+ * them, and is seen if none is zero. */
+#ifndef WEIR_FILTER_ONE_ARRAY_H
+#define WEIR_FILTER_ONE_ARRAY_H
+
+#include "filter/filter.h"
+#include "theory/bloom.h"
+
+static double error_now(const weir *w)
+{
+    struct cells cells = plane(w, 0);
+
+    return bloom_error_at(cells_fill(&cells), w->config.k);
+}
+
+static inline void touch(const weir *w, struct arrival *a)
+{
+    struct cells cells = plane(w, 0);
+
+    for (uint32_t i = 0; i < w->config.k; i++)
+        cells_touch(&cells, a->at[i] = place(a->key, i, cells.n));
+}
+
+static bool probe(const weir *w, const struct arrival *a)
+{
+    struct cells cells = plane(w, 0);
+    bool seen = true;
+
+    for (uint32_t i = 0; i < w->config.k; i++)
+        seen &= cells_get(&cells, a->at[i]) != 0;
+    return seen;
+}
+
+#endif

@@ -1,0 +1,104 @@
+/* recent.h - what the parts of the weir filter share; weir.c says what it is.
+ *
+ *   weir.c          planning, measuring, merging, checking
+ *   weir_foresee.c  its model
+ *   weir_paths.h    observe and ask, compiled twice: weir_plain.c, weir_avx2.c */
+#ifndef WEIR_FILTER_RECENT_RECENT_H
+#define WEIR_FILTER_RECENT_RECENT_H
+
+#include "base/line.h"
+#include "filter/filter.h"
+
+struct weir_paths {
+    bool (*observe)(weir *w, struct weir_key key);
+    void (*observe_many)(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
+    bool (*ask)(const weir *w, struct weir_key key);
+    void (*ask_many)(const weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
+};
+
+extern const struct weir_paths weir_paths_plain, weir_paths_avx2;
+
+bool weir_foresee(const struct config *c, const struct shape *s, const struct stream_model *m,
+                  struct prediction *p);
+
+/* Registers of a filter with a window. */
+#define EPOCH 0     /* quarters of the window that have begun */
+#define ARRIVED 1   /* arrivals in the present one */
+#define OVERFLOW 2  /* keys that fell out of a full line before their time */
+#define BEGINNING 3 /* with span=: the first time told, plus one */
+
+#define LINE_ROOM_WINDOW 464 /* with a window: five bytes less */
+
+/* Does it keep a window, of records or of time? */
+static inline bool has_window(const struct config *c)
+{
+    return c->window || c->span;
+}
+
+/* How many slots of each width fit into a line, and into one with a window. */
+#define ROOMS(bits)                                                                                \
+    {                                                                                              \
+        (bits) / 32, (bits) / 24, (bits) / 20, (bits) / 16, (bits) / 15, (bits) / 14, (bits) / 13, \
+            (bits) / 12, (bits) / 11, (bits) / 10, (bits) / 9, (bits) / 8                          \
+    }
+static const uint8_t line_rooms[2][LINE_WIDTHS] = {ROOMS(LINE_ROOM), ROOMS(LINE_ROOM_WINDOW)};
+
+/* The slots that a line may use at one of the widths, and at its present one. */
+static inline uint32_t slots_at(const struct config *c, uint32_t index)
+{
+    uint32_t room = line_rooms[has_window(c)][index];
+
+    return room < c->slots ? room : (uint32_t)c->slots;
+}
+
+static inline uint32_t slots_of(const weir *w, const uint8_t *line)
+{
+    return slots_at(&w->config, line_index(line));
+}
+
+/* With a window, the five bytes below the last say how many slots, from the
+ * front, are of the present quarter or up to three before it, and which quarter
+ * the line was last touched in:
+ *
+ *   bit 464   470   476   482   488               504       511
+ *   | now   | 1   | 2   | 3   | quarter (mod 2^16) | width   |   */
+#define QUARTERS 4
+#define QUARTER_WRAP (UINT64_C(1) << 16)
+
+static inline uint32_t line_upto(const uint8_t *line, uint32_t i)
+{
+    return bits_load64(line + 56) >> (16 + 6 * i) & 63;
+}
+
+static inline uint32_t line_quarter(const uint8_t *line)
+{
+    return bits_load64(line + 56) >> 40 & (QUARTER_WRAP - 1);
+}
+
+static inline void line_mark(uint8_t *line, const uint32_t upto[QUARTERS], uint64_t quarter)
+{
+    uint64_t word = bits_load64(line + 56) & ~(((UINT64_C(1) << 40) - 1) << 16);
+
+    for (uint32_t i = 0; i < QUARTERS; i++)
+        word |= (uint64_t)upto[i] << (16 + 6 * i);
+    bits_store64(line + 56, word | (quarter & (QUARTER_WRAP - 1)) << 40);
+}
+
+/* How many of a line's slots, from the front, have not outlived the window. */
+static inline uint32_t live_slots(const weir *w, const uint8_t *line, uint32_t slots)
+{
+    uint64_t age = (w->reg[EPOCH] - line_quarter(line)) & (QUARTER_WRAP - 1);
+
+    return age == 0 ? slots : age <= QUARTERS ? line_upto(line, QUARTERS - (uint32_t)age) : 0;
+}
+
+/* Drop what has outlived the window, and bring the marks up to date. */
+void weir_age(const weir *w, uint8_t *line);
+
+/* Cut a full line's fingerprints to the next width; equal ones become one. */
+void weir_cut(const weir *w, uint8_t *line);
+
+/* An arrival has been shown, and a quarter of window= may be over. */
+void weir_tick(weir *w);
+
+#endif

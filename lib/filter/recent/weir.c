@@ -1,0 +1,396 @@
+/* weir.c - a filter of our own: fingerprints in order of recency, one cache
+ * line per key.
+ *
+ * A key's hash picks one line of 64 bytes and a fingerprint. The line is a
+ * short list of fingerprints, the latest first (base/line.h draws it), and this
+ * order is all it knows of them: no counters, no chance. A key is seen if its
+ * fingerprint is there; then it moves to the front. If not it enters at the
+ * front, and the last one of a full line falls out.
+ *
+ * Importance is the depth at which a key enters: the most important at the
+ * front, the least at the end, to be the first to fall out. A hit moves up to
+ * half that depth.
+ *
+ * Width adapts. A line starts with 32-bit fingerprints. When it is full all are
+ * cut to the next narrower width, down to width=; two that become equal become
+ * one. Only at that floor does anything fall out. Prefixes nest, so nothing is
+ * hashed again and nothing is missed: a stream that fits is remembered whole,
+ * with an error of a millionth; one without end has the error of the floor, and
+ * the longest memory that error allows.
+ *
+ * A window is kept by marks in the line: how many slots from the front are of
+ * the present quarter, or one, two, three before. Lines are aged when touched.
+ * What came within the window is seen for certain, unless its line overflowed
+ * (which is counted); what is older than the window and a quarter is not.
+ *
+ * Price: one cache line per key. Bits per remembered key: log2(1/error) + 4.8
+ * to 5.6; docs/weir-filter.md measures it. */
+#include <string.h>
+
+#include "theory/recent.h"
+#include "filter/recent/recent.h"
+
+#define WIDTH_DEFAULT 16
+#define LINE_BITS (8 * LINE_BYTES)
+#define LINES_LOOKED_AT 65536 /* to measure fill and error */
+
+/* ---- planning ---- */
+
+static bool is_a_width(uint64_t width)
+{
+    return memchr(line_width, (int)width, sizeof line_width) != NULL;
+}
+
+/* The width, and how much of it, that keeps the most slots under the error. */
+static void choose_width(struct config *c)
+{
+    uint64_t given = config_has(c, KNOB_WIDTH) ? c->width : 0;
+
+    c->slots = 0;
+    for (uint32_t i = 0; i < LINE_WIDTHS; i++) {
+        uint32_t width = line_width[i];
+        uint32_t n = slots_most(c->fpr, width, line_rooms[has_window(c)][i]);
+
+        if (n > c->slots && (!given || width == given)) {
+            c->slots = n;
+            c->width = width;
+        }
+    }
+}
+
+static bool refuse(struct weir_error *error, const char *why)
+{
+    error_say(error, WEIR_BAD_CONFIG, why, NULL);
+    return false;
+}
+
+static bool plan(struct config *c, struct shape *s, struct weir_error *error)
+{
+    if (config_has(c, KNOB_WIDTH) && !is_a_width(c->width))
+        return refuse(error, "width= does not fit: it takes 8 to 16, 20, 24 or 32");
+    if (c->window && c->span)
+        return refuse(error, "window= and span= do not go together: a window is of records or of "
+                             "time");
+    if (has_window(c) && c->importance.mode != IMPORTANCE_NONE)
+        return refuse(error, "window= and importance= do not go together: the order within a line "
+                             "is either by time or by importance");
+    uint64_t most = config_has(c, KNOB_SLOTS) ? c->slots : LINE_SLOTS_MOST;
+    if (config_has(c, KNOB_FPR)) {
+        choose_width(c);
+        if (c->slots == 0)
+            return config_refuse_fpr(
+                c, slots_error(config_has(c, KNOB_WIDTH) ? (uint32_t)c->width : 32, 1),
+                "allow more, or leave width out", error);
+    } else {
+        c->width = config_has(c, KNOB_WIDTH) ? c->width : WIDTH_DEFAULT;
+        c->slots = (has_window(c) ? LINE_ROOM_WINDOW : LINE_ROOM) / c->width;
+    }
+    c->slots = c->slots < most ? c->slots : most;
+    if (c->window && !config_has(c, KNOB_MEMORY))
+        c->memory = config_memory(slots_lines((double)c->window, (uint32_t)c->slots), LINE_BITS);
+    shape_planes(s, c, 1, 8);
+    s->cells = s->cells / LINE_BYTES * LINE_BYTES;
+    s->registers = c->span ? 4 : c->window ? 3 : 0;
+    s->lines = 1;
+    return true;
+}
+
+/* ---- measuring ---- */
+
+static uint8_t *nth_line(const weir *w, uint64_t i)
+{
+    return w->cells + i * LINE_BYTES;
+}
+
+static uint64_t lines(const weir *w)
+{
+    return w->shape.cells / LINE_BYTES;
+}
+
+static uint32_t used_slots(const weir *w, const uint8_t *line)
+{
+    uint32_t slots = slots_of(w, line), used = 0;
+
+    if (has_window(&w->config))
+        slots = live_slots(w, line, slots);
+    while (used < slots && line_get(line, line_width[line_index(line)], used) != 0)
+        used++;
+    return used;
+}
+
+static double error_of_line(const weir *w, const uint8_t *line)
+{
+    return slots_error(line_width[line_index(line)], used_slots(w, line));
+}
+
+static double share_of_line(const weir *w, const uint8_t *line)
+{
+    double share = (double)used_slots(w, line) / (double)w->config.slots;
+
+    return share < 1 ? share : 1;
+}
+
+static double mean_of_lines(const weir *w, double (*of)(const weir *w, const uint8_t *line))
+{
+    uint64_t all = lines(w), n = all < LINES_LOOKED_AT ? all : LINES_LOOKED_AT;
+    double sum = 0;
+
+    for (uint64_t i = 0; i < n; i++)
+        sum += of(w, nth_line(w, n == all ? i : bits_scale(i << 48, all)));
+    return sum / (double)n;
+}
+
+static double error_now(const weir *w)
+{
+    return mean_of_lines(w, error_of_line);
+}
+
+static double fill(const weir *w)
+{
+    return mean_of_lines(w, share_of_line);
+}
+
+/* ---- lines as lists ---- */
+
+struct list {
+    uint32_t n;
+    uint32_t value[2 * LINE_SLOTS_MOST];
+};
+
+static void read_list(const uint8_t *line, uint32_t slots, struct list *list)
+{
+    uint32_t bits = line_width[line_index(line)];
+
+    for (list->n = 0; list->n < slots; list->n++) {
+        list->value[list->n] = line_get(line, bits, list->n);
+        if (list->value[list->n] == 0)
+            return;
+    }
+}
+
+/* Replace the slots of a line, leaving its marks. */
+static void write_list(const weir *w, uint8_t *line, uint32_t index, const struct list *list)
+{
+    memset(line, 0, (has_window(&w->config) ? LINE_ROOM_WINDOW : LINE_ROOM) / 8);
+    line[LINE_BYTES - 1] = (uint8_t)index;
+    for (uint32_t i = 0; i < list->n; i++)
+        line_put(line, line_width[index], i, list->value[i]);
+}
+
+/* Drop low bits; of values that become equal the first stays. upto[] counts
+ * that many of the first ones, before and after. */
+static void shorten(struct list *list, uint32_t bits, uint32_t upto[QUARTERS])
+{
+    uint32_t kept = 0, kept_upto[QUARTERS] = {0};
+
+    for (uint32_t i = 0; i < list->n; i++) {
+        uint32_t value = list->value[i] >> bits, j = 0;
+
+        while (j < kept && list->value[j] != value)
+            j++;
+        if (j < kept)
+            continue;
+        list->value[kept++] = value;
+        for (uint32_t q = 0; q < QUARTERS; q++)
+            kept_upto[q] += i < upto[q];
+    }
+    list->n = kept;
+    memcpy(upto, kept_upto, sizeof kept_upto);
+}
+
+void weir_cut(const weir *w, uint8_t *line)
+{
+    uint32_t index = line_index(line), upto[QUARTERS] = {0};
+    struct list list;
+
+    read_list(line, slots_of(w, line), &list);
+    for (uint32_t i = 0; has_window(&w->config) && i < QUARTERS; i++)
+        upto[i] = line_upto(line, i);
+    shorten(&list, (uint32_t)line_width[index] - line_width[index + 1], upto);
+    write_list(w, line, index + 1, &list);
+    if (has_window(&w->config))
+        line_mark(line, upto, w->reg[EPOCH]);
+}
+
+/* ---- the window ---- */
+
+void weir_age(const weir *w, uint8_t *line)
+{
+    uint32_t age = (uint32_t)(w->reg[EPOCH] - line_quarter(line)) & (QUARTER_WRAP - 1);
+    uint32_t upto[QUARTERS];
+    struct list list;
+
+    if (age == 0)
+        return;
+    read_list(line, live_slots(w, line, slots_of(w, line)), &list);
+    for (uint32_t i = 0; i < QUARTERS; i++)
+        upto[i] = i < age ? 0 : line_upto(line, i - age);
+    write_list(w, line, list.n ? line_index(line) : 0, &list);
+    line_mark(line, upto, w->reg[EPOCH]);
+}
+
+/* Quarters are counted modulo 2^16 in a line: none may go untouched for long
+ * enough to look young again. */
+static void turn(weir *w)
+{
+    w->reg[EPOCH]++;
+    if (w->reg[EPOCH] % (QUARTER_WRAP / 2) == 0)
+        for (uint64_t i = 0; i < lines(w); i++)
+            weir_age(w, nth_line(w, i));
+}
+
+static uint64_t quarter_of(uint64_t whole)
+{
+    return (whole + QUARTERS - 1) / QUARTERS;
+}
+
+void weir_tick(weir *w)
+{
+    if (++w->reg[ARRIVED] < quarter_of(w->config.window))
+        return;
+    w->reg[ARRIVED] = 0;
+    turn(w);
+}
+
+static void advance(weir *w, uint64_t now)
+{
+    uint64_t quarter = quarter_of(w->config.span);
+
+    if (!w->config.span)
+        return;
+    if (w->reg[BEGINNING] == 0)
+        w->reg[BEGINNING] = now < UINT64_MAX ? now + 1 : now;
+    uint64_t since = now >= w->reg[BEGINNING] ? now + 1 - w->reg[BEGINNING] : 0;
+    if (since / quarter > w->reg[EPOCH] + QUARTERS) { /* all are too old */
+        memset(w->cells, 0, w->shape.cells);
+        w->reg[EPOCH] = since / quarter;
+    }
+    while (w->reg[EPOCH] < since / quarter)
+        turn(w);
+}
+
+/* ---- merging and checking ---- */
+
+/* a0 b0 a1 b1 ..., at the narrower width of the two. */
+static void interleave(struct list *out, const struct list *a, uint32_t cut_a, const struct list *b,
+                       uint32_t cut_b)
+{
+    out->n = 0;
+    for (uint32_t i = 0; i < a->n || i < b->n; i++) {
+        if (i < a->n)
+            out->value[out->n++] = a->value[i] >> cut_a;
+        if (i < b->n)
+            out->value[out->n++] = b->value[i] >> cut_b;
+    }
+}
+
+static void merge_line(const weir *w, uint8_t *into, const uint8_t *from)
+{
+    uint32_t ia = line_index(into), ib = line_index(from), index = ia > ib ? ia : ib;
+    uint32_t unmarked[QUARTERS] = {0};
+    struct list a, b, both;
+
+    read_list(into, slots_of(w, into), &a);
+    read_list(from, slots_of(w, from), &b);
+    interleave(&both, &a, (uint32_t)line_width[ia] - line_width[index], &b,
+               (uint32_t)line_width[ib] - line_width[index]);
+    shorten(&both, 0, unmarked);
+    while (line_width[index] > w->config.width && both.n > slots_at(&w->config, index)) {
+        shorten(&both, (uint32_t)line_width[index] - line_width[index + 1], unmarked);
+        index++;
+    }
+    uint32_t most = slots_at(&w->config, index);
+    both.n = both.n < most ? both.n : most;
+    write_list(w, into, index, &both);
+}
+
+static void merge(weir *into, const weir *from)
+{
+    for (uint64_t i = 0; i < lines(into); i++)
+        merge_line(into, nth_line(into, i), nth_line(from, i));
+}
+
+static const char *unmergeable(const struct config *c)
+{
+    return has_window(c) ? "weir filters with window= or span= cannot be merged: they count their "
+                           "time apart"
+                         : NULL;
+}
+
+/* Slots without gaps, at a width not below the floor, and zeros behind them:
+ * the line that its own list would write. */
+static bool check_line(const weir *w, const uint8_t *line)
+{
+    uint8_t again[LINE_BYTES];
+    struct list list;
+
+    if (line_index(line) >= LINE_WIDTHS || line_width[line_index(line)] < w->config.width)
+        return false;
+    read_list(line, slots_of(w, line), &list);
+    for (uint32_t i = 0; i < list.n; i++)
+        if (list.value[i] >> (line_width[line_index(line)] - 8) == 0)
+            return false; /* it would be nothing once it is cut */
+    for (uint32_t i = 0; has_window(&w->config) && i < QUARTERS; i++)
+        if (line_upto(line, i) > list.n || (i > 0 && line_upto(line, i) < line_upto(line, i - 1)))
+            return false;
+    memcpy(again, line, LINE_BYTES);
+    write_list(w, again, line_index(line), &list);
+    return memcmp(again, line, LINE_BYTES) == 0;
+}
+
+static bool check(const weir *w)
+{
+    for (uint64_t i = 0; i < lines(w); i++)
+        if (!check_line(w, nth_line(w, i)))
+            return false;
+    return !w->config.window || w->reg[ARRIVED] < quarter_of(w->config.window);
+}
+
+/* ---- which way in ---- */
+
+static const struct weir_paths *paths(void)
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx2"))
+        return &weir_paths_avx2;
+#endif
+    return &weir_paths_plain;
+}
+
+static bool observe(weir *w, struct weir_key key)
+{
+    return paths()->observe(w, key);
+}
+
+static void observe_many(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+{
+    paths()->observe_many(w, keys, n, verdicts);
+}
+
+static bool ask(const weir *w, struct weir_key key)
+{
+    return paths()->ask(w, key);
+}
+
+static void ask_many(const weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+{
+    paths()->ask_many(w, keys, n, verdicts);
+}
+
+const struct weir_ops weir_filter_weir = {
+    .about = {"weir", "fingerprints in order of recency: one cache line, the longest memory"},
+    .knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_WIDTH) | HAS(KNOB_SLOTS) | HAS(KNOB_WINDOW) |
+             HAS(KNOB_SPAN) | HAS(KNOB_IMPORTANCE),
+    .plan = plan,
+    .error = error_now,
+    .predict = weir_foresee,
+    .fill = fill,
+    .observe = observe,
+    .observe_many = observe_many,
+    .ask = ask,
+    .ask_many = ask_many,
+    .advance = advance,
+    .merge = merge,
+    .unmergeable = unmergeable,
+    .check = check,
+};

@@ -1,0 +1,67 @@
+/* bsbfsd.c - BSBF with single deletion (004, Algorithm 3).
+ *
+ * As BSBF, but a new key clears one random bit in one random array only. It
+ * forgets far less, and pays for it: on a stream without end the fill creeps
+ * to 1, and so does the error. There is no fpr= to promise.
+ *
+ * Price: k + 1 cache lines per new key. */
+#include "filter/sampled/sampled.h"
+
+static bool plan(struct config *c, struct shape *s, struct weir_error *error)
+{
+    (void)error;
+    if (!config_has(c, KNOB_K))
+        c->k = K_DEFAULT;
+    plan_arrays(c, s);
+    s->lines = (uint32_t)c->k + 1;
+    return true;
+}
+
+/* The one bit that gives way to an arrival. */
+static inline uint64_t victim(const weir *w, const struct arrival *a, struct cells *array)
+{
+    struct rng r = draws(w, a);
+
+    *array = plane(w, rng_below(&r, w->config.k));
+    return rng_below(&r, array->n);
+}
+
+static inline void touch_victims(const weir *w, const struct arrival *a)
+{
+    struct cells array;
+    uint64_t bit = victim(w, a, &array);
+
+    bit_touch(&array, bit);
+}
+
+static inline void admit(weir *w, const struct arrival *a, bool seen)
+{
+    struct cells array;
+
+    if (seen)
+        return;
+    uint64_t bit = victim(w, a, &array);
+    bit_clear(&array, bit);
+    for (uint32_t i = 0; i < w->config.k; i++) {
+        struct cells bits = plane(w, i);
+
+        bit_set(&bits, a->at[i]);
+    }
+}
+
+static bool predict(const struct config *c, const struct shape *s, const struct stream_model *m,
+                    struct prediction *p)
+{
+    return predict_sampled(SAMPLED_BSBFSD, c, s, m, p);
+}
+
+#include "filter/loops.h"
+
+const struct weir_ops weir_filter_bsbfsd = {
+    .about = {"bsbfsd", "each new key clears one bit in all: forgets little, fills up slowly"},
+    .knobs = HAS_ALWAYS | HAS(KNOB_K),
+    .plan = plan,
+    .error = error_now,
+    .predict = predict,
+    FILTER_LOOPS,
+};

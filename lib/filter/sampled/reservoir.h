@@ -1,0 +1,84 @@
+/* reservoir.h - what RSBF and its other reading share: a record is inserted
+ * with probability s/i, as into a reservoir of s; once that falls below p*,
+ * every record reported new is, each bit it sets taking the place of another. */
+#ifndef WEIR_FILTER_SAMPLED_RESERVOIR_H
+#define WEIR_FILTER_SAMPLED_RESERVOIR_H
+
+#include "filter/sampled/sampled.h"
+
+#define P_STAR_DEFAULT 30000000 /* 0.03 */
+#define TRIES 64                /* to find a set bit: half are, so all but never in vain */
+
+#define RESERVOIR_KNOBS (HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K) | HAS(KNOB_P_STAR))
+
+static bool plan_reservoir(struct config *c, struct shape *s, double (*error_of)(uint64_t k),
+                           struct weir_error *error)
+{
+    if (!config_has(c, KNOB_P_STAR))
+        c->p_star = P_STAR_DEFAULT;
+    return config_choose_k(c, error_of, K_DEFAULT, error) && plan_arrays(c, s);
+}
+
+static inline void touch_victims(const weir *w, const struct arrival *a)
+{
+    struct rng r = draws(w, a);
+
+    rng_next(&r); /* the coin */
+    for (uint32_t i = 0; i < w->config.k; i++) {
+        struct cells bits = plane(w, i);
+
+        bit_touch(&bits, rng_below(&r, bits.n));
+    }
+}
+
+/* Is the chance s/i below p*? */
+static inline bool is_late(const weir *w, uint64_t i)
+{
+    return (bits_u128)w->shape.cells * 1000000000 < (bits_u128)w->config.p_star * i;
+}
+
+static inline void insert(weir *w, const struct arrival *a)
+{
+    for (uint32_t i = 0; i < w->config.k; i++) {
+        struct cells bits = plane(w, i);
+
+        bit_set(&bits, a->at[i]);
+    }
+}
+
+static inline void clear_one_each(weir *w, struct rng *r)
+{
+    for (uint32_t i = 0; i < w->config.k; i++) {
+        struct cells bits = plane(w, i);
+
+        bit_clear(&bits, rng_below(r, bits.n));
+    }
+}
+
+static inline void clear_a_set_one(struct cells *bits, struct rng *r)
+{
+    for (int i = 0; i < TRIES; i++) {
+        uint64_t at = rng_below(r, bits->n);
+
+        if (bit_get(bits, at)) {
+            bit_clear(bits, at);
+            return;
+        }
+    }
+}
+
+/* Insert, and clear a set bit for each bit set: the fill stays as it is. */
+static inline void replace(weir *w, const struct arrival *a, struct rng *r)
+{
+    for (uint32_t i = 0; i < w->config.k; i++) {
+        struct cells bits = plane(w, i);
+        uint64_t own = a->at[i];
+
+        if (bit_get(&bits, own))
+            continue;
+        clear_a_set_one(&bits, r);
+        bit_set(&bits, own);
+    }
+}
+
+#endif

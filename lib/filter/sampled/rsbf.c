@@ -1,0 +1,51 @@
+/* rsbf.c - reservoir sampling based Bloom filter (004, Algorithm 1), as its
+ * text has it.
+ *
+ * The first s records are inserted. After that one reported new is inserted
+ * with probability s/i, and one random bit of each array is cleared with it;
+ * once s/i < p*, every one reported new replaces as many bits as it sets. The
+ * fill rises to 1 - 1/e, falls towards BSBF's fixed point (0.618 for k = 2, a
+ * half for many arrays) and stays from there on.
+ *
+ * Price: 2k cache lines per new key. Between s and s/p* records it knowingly
+ * ignores new keys: repeats of those are missed. */
+#include "filter/sampled/reservoir.h"
+
+static bool plan(struct config *c, struct shape *s, struct weir_error *error)
+{
+    return plan_reservoir(c, s, sampled_error_rsbf, error);
+}
+
+static inline void admit(weir *w, const struct arrival *a, bool seen)
+{
+    struct rng r = draws(w, a);
+    uint64_t s = w->shape.cells, i = w->shown + 1;
+
+    if (seen)
+        return;
+    bool chosen = rng_chance(&r, s, i);
+    if (is_late(w, i)) {
+        replace(w, a, &r);
+    } else if (chosen) {
+        if (i > s)
+            clear_one_each(w, &r);
+        insert(w, a);
+    }
+}
+
+static bool predict(const struct config *c, const struct shape *s, const struct stream_model *m,
+                    struct prediction *p)
+{
+    return predict_sampled(SAMPLED_RSBF, c, s, m, p);
+}
+
+#include "filter/loops.h"
+
+const struct weir_ops weir_filter_rsbf = {
+    .about = {"rsbf", "inserts ever fewer new keys, as a reservoir sample does"},
+    .knobs = RESERVOIR_KNOBS,
+    .plan = plan,
+    .error = error_now,
+    .predict = predict,
+    FILTER_LOOPS,
+};

@@ -1,0 +1,46 @@
+/* rsbf_tables.c - RSBF as the tables of 004 were made.
+ *
+ * Neither its text nor its pseudo-code gives the RSBF columns of 004. This
+ * does: every record, new or not and from the first on, is inserted with
+ * probability min(1, s/i), and every insertion clears one random bit of each
+ * array. Here to reproduce them; rsbf is far better.
+ *
+ * Price: 2k cache lines per inserted key. */
+#include "filter/sampled/reservoir.h"
+
+static bool plan(struct config *c, struct shape *s, struct weir_error *error)
+{
+    return plan_reservoir(c, s, sampled_error_rsbf_tables, error);
+}
+
+static inline void admit(weir *w, const struct arrival *a, bool seen)
+{
+    struct rng r = draws(w, a);
+    uint64_t s = w->shape.cells, i = w->shown + 1;
+    bool chosen = rng_chance(&r, s, i);
+
+    if (is_late(w, i)) {
+        if (!seen)
+            replace(w, a, &r);
+    } else if (chosen) {
+        clear_one_each(w, &r);
+        insert(w, a);
+    }
+}
+
+static bool predict(const struct config *c, const struct shape *s, const struct stream_model *m,
+                    struct prediction *p)
+{
+    return predict_sampled(SAMPLED_RSBF_TABLES, c, s, m, p);
+}
+
+#include "filter/loops.h"
+
+const struct weir_ops weir_filter_rsbf_tables = {
+    .about = {"rsbf-tables", "rsbf as its paper's tables were made: to reproduce them"},
+    .knobs = RESERVOIR_KNOBS,
+    .plan = plan,
+    .error = error_now,
+    .predict = predict,
+    FILTER_LOOPS,
+};

@@ -1,0 +1,62 @@
+/* sampled.h - what the four filters of 004 (Bera et al. 2012) share: k arrays
+ * of s bits, a bit of each per key. They differ in which arrivals are inserted
+ * and which bits make room. */
+#ifndef WEIR_FILTER_SAMPLED_SAMPLED_H
+#define WEIR_FILTER_SAMPLED_SAMPLED_H
+
+#include "filter/filter.h"
+#include "theory/sampled.h"
+
+#define K_DEFAULT 2 /* as in Tables 4 to 9 */
+
+/* Each array has a line for the key's bit and one for the bit it clears. */
+static bool plan_arrays(const struct config *c, struct shape *s)
+{
+    shape_planes(s, c, (uint32_t)c->k, 1);
+    s->lines = (uint32_t)(2 * c->k);
+    return true;
+}
+
+static double error_now(const weir *w)
+{
+    double all = 1;
+
+    for (uint32_t i = 0; i < w->config.k; i++) {
+        struct cells bits = plane(w, i);
+
+        all *= cells_fill(&bits);
+    }
+    return all;
+}
+
+static bool predict_sampled(enum sampled_kind kind, const struct config *c, const struct shape *s,
+                            const struct stream_model *m, struct prediction *p)
+{
+    struct sampled f = {kind, c->k, (double)s->cells, (double)c->p_star * 1e-9};
+
+    sampled_predict(&f, m, p);
+    return true;
+}
+
+static inline void touch(const weir *w, struct arrival *a)
+{
+    for (uint32_t i = 0; i < w->config.k; i++) {
+        struct cells bits = plane(w, i);
+
+        bit_touch(&bits, a->at[i] = place(a->key, i, bits.n));
+    }
+}
+
+static bool probe(const weir *w, const struct arrival *a)
+{
+    bool seen = true;
+
+    for (uint32_t i = 0; i < w->config.k; i++) {
+        struct cells bits = plane(w, i);
+
+        seen &= bit_get(&bits, a->at[i]);
+    }
+    return seen;
+}
+
+#endif

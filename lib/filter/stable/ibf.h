@@ -1,0 +1,59 @@
+/* ibf.h - what the three importance-aware filters share (000, Bhoraskar et al.
+ * 2013): as SBF, but a cell is raised to the class of its key's importance, and
+ * the P cells to lower are drawn one by one. Raised, never lowered, by an
+ * insertion (Algorithm 1 as printed would lift an unimportant key's cell to the
+ * top; the text and the Markov chain say otherwise). */
+#ifndef WEIR_FILTER_STABLE_IBF_H
+#define WEIR_FILTER_STABLE_IBF_H
+
+#include "filter/stable/stable.h"
+
+/* The settings of 000. */
+#define K_DEFAULT 5
+#define CELL_DEFAULT 3
+#define DECAY_DEFAULT 10
+
+#define IBF_KNOBS                                                                                  \
+    (HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K) | HAS(KNOB_CELL) | HAS(KNOB_DECAY) |                 \
+     HAS(KNOB_IMPORTANCE))
+
+/* fpr= is kept whatever the mix of importance: as if all were of the top. */
+static bool plan_ibf(struct config *c, struct shape *s, bool harmonic, struct weir_error *error)
+{
+    if (!config_has(c, KNOB_CELL))
+        c->cell = CELL_DEFAULT;
+    if (!config_has(c, KNOB_K))
+        c->k = K_DEFAULT;
+    if (!config_has(c, KNOB_IMPORTANCE))
+        c->importance.mode = IMPORTANCE_PERCENTILE;
+    shape_planes(s, c, 1, (uint32_t)c->cell);
+    struct stable worst = stable_worst(harmonic, (1u << c->cell) - 1, (double)s->cells);
+
+    if (!config_has(c, KNOB_DECAY))
+        c->decay = DECAY_DEFAULT;
+    if (config_has(c, KNOB_FPR) && !config_has(c, KNOB_DECAY))
+        c->decay = stable_least_decay(&worst, c->fpr, c->k, DECAY_MAX);
+    double reached = stable_error_of(&worst, c->k, (double)c->decay);
+    if (!config_keeps_fpr(c, reached))
+        return config_refuse_fpr(c, reached, "leave decay out, or allow more", error);
+    s->lines = (uint32_t)(c->k + c->decay);
+    return true;
+}
+
+/* A class per level, as IBF-MC and IBF-H have them. */
+static inline uint32_t own_level(uint32_t class, uint32_t top)
+{
+    (void)top;
+    return class;
+}
+
+static inline bool predict_by_class(const struct config *c, const struct shape *s,
+                                    const struct stream_model *m, bool harmonic,
+                                    struct prediction *p)
+{
+    const struct raising r = {(1u << c->cell) - 1, own_level, harmonic};
+
+    return predict_raising(&r, c, s, m, p);
+}
+
+#endif

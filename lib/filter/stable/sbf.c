@@ -1,0 +1,83 @@
+/* sbf.c - the stable Bloom filter (Deng and Rafiei 2006; the baseline of 000
+ * and 004).
+ *
+ * One array of d-bit cells. Each arrival lowers P cells, then sets its own K to
+ * the top; a key is seen if none of its K cells is zero. What is not shown
+ * again fades, so the share of empty cells, and with it the error, settles.
+ * The P cells lie side by side from a random start: one cache miss, not P.
+ *
+ * Price: K + 1 cache lines per key; 4.6 times the least possible bits per
+ * remembered key at 1 % error. */
+#include "filter/stable/stable.h"
+
+#define FPR_DEFAULT 0.01
+
+static bool plan(struct config *c, struct shape *s, struct weir_error *error)
+{
+    if (!config_has(c, KNOB_CELL))
+        c->cell = 1;
+    shape_planes(s, c, 1, (uint32_t)c->cell);
+    uint32_t top = (1u << c->cell) - 1;
+    double cells = (double)s->cells, fpr = config_has(c, KNOB_FPR) ? c->fpr : FPR_DEFAULT;
+
+    if (!config_has(c, KNOB_K))
+        c->k = stable_best_k(fpr, top, cells);
+    if (!config_has(c, KNOB_DECAY))
+        c->decay = stable_decay(fpr, top, c->k, cells);
+    if (c->decay > s->cells / 2)
+        c->decay = s->cells / 2;
+    if (c->decay > DECAY_MAX)
+        c->decay = DECAY_MAX;
+    double reached = stable_error(top, c->k, (double)c->decay, cells);
+    if (!config_keeps_fpr(c, reached))
+        return config_refuse_fpr(c, reached, "leave k and decay out, or allow more", error);
+    s->lines = (uint32_t)(c->k + 1 + c->decay * c->cell / 512);
+    return true;
+}
+
+static inline uint64_t start_of_run(const weir *w, const struct arrival *a, uint64_t n)
+{
+    struct rng r = draws(w, a);
+
+    return rng_below(&r, n);
+}
+
+static inline void touch_victims(const weir *w, const struct arrival *a)
+{
+    struct cells cells = plane(w, 0);
+
+    cells_touch(&cells, start_of_run(w, a, cells.n));
+}
+
+static inline void admit(weir *w, const struct arrival *a, bool seen)
+{
+    struct cells cells = plane(w, 0);
+
+    (void)seen; /* what is shown again is refreshed */
+    cells_lower_run(&cells, start_of_run(w, a, cells.n), w->config.decay);
+    raise(w, a, cells_top(&cells));
+}
+
+static uint32_t level_of(uint32_t class, uint32_t top)
+{
+    (void)class; /* all alike */
+    return top;
+}
+
+static bool predict(const struct config *c, const struct shape *s, const struct stream_model *m,
+                    struct prediction *p)
+{
+    return predict_raising(&(struct raising){1, level_of, false}, c, s, m, p);
+}
+
+#include "filter/loops.h"
+
+const struct weir_ops weir_filter_sbf = {
+    .about = {"sbf", "stable Bloom filter: what is not shown again fades"},
+    .knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K) | HAS(KNOB_CELL) | HAS(KNOB_DECAY),
+    .plan = plan,
+    .error = error_now,
+    .merge = merge,
+    .predict = predict,
+    FILTER_LOOPS,
+};

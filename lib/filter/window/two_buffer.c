@@ -1,0 +1,138 @@
+/* two_buffer.c - two Bloom filters that take turns (Yoon 2010, "A2").
+ *
+ * New keys go into the active buffer; when it has taken `window` of them, the
+ * older buffer is emptied and becomes the active one. A key is seen if either
+ * has it; found in the older only, it is inserted again, so that what keeps
+ * coming stays. The last `window` distinct keys, and so the last `window`
+ * records, are seen for certain; two windows later a key is gone.
+ *
+ * Both buffers use the same places: they are the two bits of one 2-bit cell,
+ * which halves the cache lines.
+ *
+ * Price: k cache lines per key, a sweep of all memory once per window; about
+ * twice the least possible bits per remembered key. */
+#include "filter/filter.h"
+#include "theory/bloom.h"
+#include "theory/window.h"
+
+#define FPR_DEFAULT 0.01
+#define ACTIVE 0 /* register: which buffer, 0 or 1 */
+#define TAKEN 1  /* register: keys that it has taken */
+
+static uint64_t choose_k(const struct config *c, double fpr)
+{
+    if (config_has(c, KNOB_K))
+        return c->k;
+    if (config_has(c, KNOB_WINDOW) && config_has(c, KNOB_MEMORY))
+        return bloom_best_k((double)(c->memory / 2), (double)c->window);
+    return two_buffer_best_k(fpr);
+}
+
+static bool plan(struct config *c, struct shape *s, struct weir_error *error)
+{
+    double fpr = config_has(c, KNOB_FPR) ? c->fpr : FPR_DEFAULT;
+
+    c->k = choose_k(c, fpr);
+    if (config_has(c, KNOB_WINDOW) && !config_has(c, KNOB_MEMORY))
+        c->memory = config_memory(256 + (double)c->window / two_buffer_window(1, fpr, c->k), 2);
+    shape_planes(s, c, 1, 2);
+    if (!config_has(c, KNOB_WINDOW))
+        c->window = config_at_most(two_buffer_window((double)s->cells, fpr, c->k), COUNT_MAX);
+    if (c->window == 0)
+        c->window = 1;
+    double reached = two_buffer_error((double)s->cells, (double)c->window, c->k);
+    if (!config_keeps_fpr(c, reached))
+        return config_refuse_fpr(c, reached, "give it more memory or a smaller window", error);
+    if (!config_window_fits(c, reached, error))
+        return false;
+    s->lines = (uint32_t)c->k;
+    s->registers = 2;
+    return true;
+}
+
+/* Which of a key's buffers hold it: bit 0 and bit 1. */
+static inline uint32_t buffers_with(const weir *w, const struct arrival *a)
+{
+    struct cells cells = plane(w, 0);
+    uint32_t both = 3;
+
+    for (uint32_t i = 0; i < w->config.k; i++)
+        both &= cells_get(&cells, a->at[i]);
+    return both;
+}
+
+static double error_now(const weir *w)
+{
+    struct cells cells = plane(w, 0);
+    double fill[2];
+
+    cells_fill_bits(&cells, fill);
+    return two_buffer_error_at(fill, w->config.k);
+}
+
+static inline void touch(const weir *w, struct arrival *a)
+{
+    struct cells cells = plane(w, 0);
+
+    for (uint32_t i = 0; i < w->config.k; i++)
+        cells_touch(&cells, a->at[i] = place(a->key, i, cells.n));
+}
+
+static inline void touch_victims(const weir *w, const struct arrival *a)
+{
+    (void)w, (void)a; /* a whole buffer at a time */
+}
+
+static bool probe(const weir *w, const struct arrival *a)
+{
+    return buffers_with(w, a) != 0;
+}
+
+static void take_turns(weir *w)
+{
+    uint8_t keep = w->reg[ACTIVE] == 0 ? 0x55 : 0xaa; /* the lower bits, or the upper */
+
+    for (uint64_t i = 0; i < w->stride; i++)
+        w->cells[i] &= keep;
+    w->reg[ACTIVE] ^= 1;
+    w->reg[TAKEN] = 0;
+}
+
+static inline void admit(weir *w, const struct arrival *a, bool seen)
+{
+    struct cells cells = plane(w, 0);
+
+    if (seen && buffers_with(w, a) >> w->reg[ACTIVE] & 1)
+        return;
+    if (w->reg[TAKEN] == w->config.window)
+        take_turns(w);
+    for (uint32_t i = 0; i < w->config.k; i++)
+        cells_set(&cells, a->at[i], cells_get(&cells, a->at[i]) | 1u << w->reg[ACTIVE]);
+    w->reg[TAKEN]++;
+}
+
+static bool check(const weir *w)
+{
+    return w->reg[ACTIVE] <= 1 && w->reg[TAKEN] <= w->config.window;
+}
+
+static bool predict(const struct config *c, const struct shape *s, const struct stream_model *m,
+                    struct prediction *p)
+{
+    struct two_buffer f = {(double)s->cells, (double)c->window, c->k};
+
+    two_buffer_predict(&f, m, p);
+    return true;
+}
+
+#include "filter/loops.h"
+
+const struct weir_ops weir_filter_two_buffer = {
+    .about = {"two-buffer", "two Bloom filters in turn: a window of the latest keys"},
+    .knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K) | HAS(KNOB_WINDOW),
+    .plan = plan,
+    .error = error_now,
+    .predict = predict,
+    .check = check,
+    FILTER_LOOPS,
+};

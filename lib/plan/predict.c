@@ -1,0 +1,92 @@
+/* predict.c - from sentences to predictions. */
+#include <weir/plan.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "filter/filter.h"
+#include "plan/predict.h"
+#include "plan/streams.h"
+#include "theory/limits.h"
+
+double weir_least_fnr(double bits, double keys, double fpr)
+{
+    return limit_fnr(bits, keys, fpr);
+}
+
+/* The limit is known for repeats of a fixed set, the list's misses for any. */
+static void add_limits(struct weir_prediction *p, const struct stream_model *m, double bits)
+{
+    bool even = m->bins == 1 && m->fresh == 0 && !isinf(m->n);
+
+    p->least_fnr = even ? limit_fnr(bits, model_distinct(m, m->n), p->fpr) : NAN;
+    p->lru_fnr = p->fpr > 0 && p->fpr < 1 ? limit_lru(m, bits / log2(1 / p->fpr)) : NAN;
+}
+
+static void copy_classes(struct weir_prediction *to, const struct prediction *p)
+{
+    to->classes = p->classes;
+    memcpy(to->class_share, p->class_share, sizeof to->class_share);
+    memcpy(to->class_fnr, p->class_fnr, sizeof to->class_fnr);
+}
+
+/* Keys that it remembers, if only new ones come, as important as in this stream. A few
+ * that do come again, after gaps that are long against its memory, tell: what they are
+ * not missed by. */
+static double remembered(const struct config *c, const struct shape *s,
+                         const struct stream_model *of)
+{
+    double gap = 64.0 * (double)s->cells * s->planes * s->width, few = 1e-6;
+    struct stream_model m;
+    struct prediction p;
+
+    model_uniform(&m, INFINITY, few * gap, 1 - few);
+    if (of->important)
+        model_importance(&m, of->fresh_importance.low, of->fresh_importance.high);
+    prediction_none(&p);
+    if (!c->ops->predict(c, s, &m, &p))
+        return NAN;
+    return fmax(0, gap * (1 - p.fnr / (1 - p.fpr)));
+}
+
+enum weir_status plan_predict(const struct config *c, const struct shape *s,
+                              const struct stream_model *m, struct weir_prediction *out)
+{
+    struct prediction p;
+
+    prediction_none(&p);
+    if (!c->ops->predict || !c->ops->predict(c, s, m, &p))
+        return p.no_memory ? WEIR_NO_MEMORY : WEIR_UNSUPPORTED;
+    config_describe(c, out->config, sizeof out->config);
+    out->memory = cells_size(s->cells * s->planes, s->width);
+    out->fpr = p.fpr;
+    out->fnr = p.fnr;
+    out->fill = p.fill;
+    out->error = p.error;
+    out->stable = p.stable;
+    out->paper = p.paper;
+    out->remembered = isinf(m->n) ? remembered(c, s, m) : NAN;
+    out->cost = NAN;
+    copy_classes(out, &p);
+    add_limits(out, m, 8 * (double)out->memory);
+    return WEIR_OK;
+}
+
+enum weir_status weir_predict(struct weir_prediction *p, const char *filter,
+                              const struct weir_stream *s, struct weir_error *error)
+{
+    struct config config;
+    struct shape shape = {0};
+    struct stream_model m;
+
+    if (!config_read(filter, &config, error) || !config.ops->plan(&config, &shape, error))
+        return WEIR_BAD_CONFIG;
+    stream_model(s, &m);
+    enum weir_status status = plan_predict(&config, &shape, &m, p);
+    if (status == WEIR_NO_MEMORY)
+        error_say(error, status, "the system does not give the memory for a prediction", NULL);
+    if (status == WEIR_UNSUPPORTED)
+        error_say(error, status, "there is no model of ", config.ops->about.name,
+                  " with these knobs on such a stream", NULL);
+    return status;
+}

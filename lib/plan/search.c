@@ -1,0 +1,380 @@
+/* search.c - which settings, and which filter, cost least.
+ *
+ * A filter's knobs are searched without knowing what they mean: first each of a few
+ * ways to choose them all at once (an fpr= of every size, a k, a width, a window),
+ * then from the best of these one step at a time, up or down one knob, as long as
+ * that lowers the cost. plan() of the filter refuses what cannot be. */
+#include <weir/plan.h>
+
+#include <math.h>
+
+#include "plan/predict.h"
+#include "filter/registry.h"
+#include "plan/streams.h"
+
+#define ENDLESS_FPR 0.01
+#define CLIMBS 40
+#define WORTH 0.999 /* a step that lowers the cost by less is not taken */
+#define HOPELESS 3  /* times a ceiling */
+
+/* What is searched for, and the best so far. */
+struct search {
+    const struct stream_model *m;
+    struct weir_wish wish;
+    double fresh;   /* share of arrivals that are new */
+    uint32_t fixed; /* knobs that the caller has set */
+    bool sparing;   /* only the ceilings count */
+    bool found;
+    double value;
+    struct config config;
+    struct weir_prediction best;
+};
+
+/* ---- what it costs ---- */
+
+static double share(double rate, double of)
+{
+    return of > 0 && rate > 0 ? of * rate : 0;
+}
+
+static double cost_of(const struct search *s, const struct weir_prediction *p)
+{
+    if (isinf(s->m->n) && s->fresh == 1)
+        return 1 / p->remembered;
+    return s->wish.fp * share(p->fpr, s->fresh) + s->wish.fn * share(p->fnr, 1 - s->fresh);
+}
+
+/* How far above the ceilings: 1 or less if it keeps them. */
+static double excess(const struct weir_wish *w, const struct weir_prediction *p)
+{
+    double fpr = w->fpr > 0 ? p->fpr / w->fpr : 0, fnr = w->fnr > 0 ? p->fnr / w->fnr : 0;
+
+    return fmax(isnan(fpr) ? 0 : fpr, isnan(fnr) ? 0 : fnr);
+}
+
+/* Settings that keep the ceilings before those that do not: the latter cost more
+ * than any of the former could. */
+static double value_of(const struct search *s, const struct weir_prediction *p)
+{
+    double over = excess(&s->wish, p);
+
+    if (s->sparing)
+        return over;
+    return over <= 1 ? p->cost : (s->wish.fp + s->wish.fn + 1) * (1 + over);
+}
+
+/* ---- trying ---- */
+
+static bool consider(struct search *s, struct config c)
+{
+    struct shape shape = {0};
+    struct weir_prediction p;
+
+    if (s->found && s->sparing && s->value <= 1)
+        return false;
+    if (!c.ops->plan(&c, &shape, NULL) || plan_predict(&c, &shape, s->m, &p) != WEIR_OK)
+        return false;
+    p.cost = cost_of(s, &p);
+    double value = value_of(s, &p);
+    if (isnan(value) || (s->found && value >= s->value * WORTH))
+        return false;
+    s->found = true;
+    s->value = value;
+    s->config = c;
+    s->best = p;
+    return true;
+}
+
+static bool is_free(const struct search *s, const struct config *c, enum knob knob)
+{
+    return (c->ops->knobs & HAS(knob)) && !(s->fixed & HAS(knob));
+}
+
+/* With a knob as near to a value as it can be. */
+static struct config with(const struct config *base, enum knob knob, double value)
+{
+    struct config c = *base;
+    uint64_t most, *number = config_number(&c, knob, &most);
+
+    *number = value < 1 ? 1 : config_at_most(value, most);
+    c.given |= HAS(knob);
+    return c;
+}
+
+/* ---- all knobs at once ---- */
+
+static void consider_rate(struct search *s, const struct config *base, double fpr)
+{
+    struct config c = *base;
+
+    c.fpr = fpr;
+    c.given |= HAS(KNOB_FPR);
+    consider(s, c);
+}
+
+static void consider_rates(struct search *s, const struct config *base)
+{
+    if (!is_free(s, base, KNOB_FPR))
+        return;
+    for (double fpr = 0.5; fpr > 1e-9; fpr /= fpr > 1e-3 ? 1.6 : 8)
+        consider_rate(s, base, fpr);
+    if (s->wish.fpr > 0)
+        consider_rate(s, base, s->wish.fpr);
+}
+
+static void consider_starts(struct search *s, const struct config *base)
+{
+    double keys = model_distinct(s->m, s->m->n);
+
+    consider(s, *base);
+    consider_rates(s, base);
+    for (int i = 1; i <= 10 && is_free(s, base, KNOB_K); i++) {
+        struct config c = with(base, KNOB_K, i);
+
+        consider(s, c);
+        if (is_free(s, base, KNOB_CELL) && i <= 6)
+            consider(s, with(&c, KNOB_CELL, 1));
+    }
+    for (int i = 8; i <= 32 && is_free(s, base, KNOB_WIDTH); i += i < 16 ? 1 : i < 24 ? 4 : 8)
+        consider(s, with(base, KNOB_WIDTH, i));
+    if (isinf(keys))
+        return;
+    if (is_free(s, base, KNOB_CAPACITY))
+        consider(s, with(base, KNOB_CAPACITY, keys));
+    for (double window = keys * 1.05; window > keys / 300 && is_free(s, base, KNOB_WINDOW);
+         window /= 1.5)
+        consider(s, with(base, KNOB_WINDOW, window));
+}
+
+/* ---- one knob at a time ---- */
+
+static const enum knob climbed[] = {KNOB_K,      KNOB_CELL,  KNOB_DECAY, KNOB_WINDOW,
+                                    KNOB_SLICES, KNOB_WIDTH, KNOB_SLOTS};
+#define CLIMBED (sizeof climbed / sizeof *climbed)
+
+/* Everything as it was chosen, to be changed one by one. */
+static struct config spelled_out(const struct search *s)
+{
+    struct config c = s->config;
+
+    for (size_t i = 0; i < CLIMBED; i++)
+        if ((c.ops->knobs & HAS(climbed[i])) && *config_number(&c, climbed[i], NULL) > 0)
+            c.given |= HAS(climbed[i]);
+    c.given &= ~(HAS(KNOB_FPR) | HAS(KNOB_CAPACITY)) | s->fixed;
+    c.capacity = config_has(&c, KNOB_CAPACITY) ? c.capacity : 0;
+    return c;
+}
+
+static bool climb(struct search *s)
+{
+    static const double factors[] = {1.02, 1.2};
+    struct config at = spelled_out(s);
+    bool higher = false;
+
+    for (size_t i = 0; i < CLIMBED; i++) {
+        enum knob knob = climbed[i];
+        double now = (double)*config_number(&at, knob, NULL);
+
+        if (!is_free(s, &at, knob) || now == 0)
+            continue;
+        for (size_t j = 0; j < 2; j++) {
+            double by = fmax(1, now * (factors[j] - 1));
+
+            higher |= consider(s, with(&at, knob, now + by));
+            higher |= now - by >= 1 && consider(s, with(&at, knob, now - by));
+        }
+    }
+    return higher;
+}
+
+/* Where only the ceilings count, the first that keeps them will do; what is far off
+ * will not get there by small steps. */
+static bool is_decided(const struct search *s)
+{
+    return !s->found || (s->sparing && (s->value <= 1 || s->value > HOPELESS));
+}
+
+static bool find(struct search *s, const struct config *base)
+{
+    s->found = false;
+    s->fixed = base->given & ~HAS(KNOB_MEMORY);
+    consider_starts(s, base);
+    for (int i = 0; i < CLIMBS && !is_decided(s) && climb(s); i++)
+        ;
+    if (!s->found)
+        return false;
+    s->found = false; /* once more, in full */
+    return consider(s, spelled_out(s));
+}
+
+/* ---- the calls ---- */
+
+static void begin(struct search *s, const struct stream_model *m, const struct weir_wish *wish)
+{
+    *s = (struct search){.m = m, .wish = *wish};
+    s->fresh = isinf(m->n) ? m->fresh : model_distinct(m, m->n) / m->n;
+    if (s->wish.fp == 0 && s->wish.fn == 0)
+        s->wish.fp = s->wish.fn = 1;
+    if (isinf(m->n) && s->fresh == 1 && s->wish.fpr == 0)
+        s->wish.fpr = ENDLESS_FPR;
+}
+
+double weir_cost(const struct weir_prediction *p, const struct weir_stream *stream,
+                 const struct weir_wish *wish)
+{
+    struct search s;
+    struct stream_model m;
+
+    stream_model(stream, &m);
+    begin(&s, &m, wish);
+    return cost_of(&s, p);
+}
+
+static enum weir_status refuse(const struct config *c, struct weir_error *error)
+{
+    return error_say(error, WEIR_UNSUPPORTED, "there is no model of ", c->ops->about.name,
+                     " with these knobs on such a stream", NULL);
+}
+
+static bool read_base(struct config *c, const char *filter, uint64_t memory,
+                      struct weir_error *error)
+{
+    struct shape shape = {0};
+
+    if (!config_read(filter, c, error))
+        return false;
+    if (memory && !config_has(c, KNOB_MEMORY))
+        c->memory = memory * 8;
+    c->given |= HAS(KNOB_MEMORY);
+    struct config tried = *c;
+    return c->memory >= MEMORY_MIN && c->memory <= MEMORY_MAX
+               ? c->ops->plan(&tried, &shape, error)
+               : error_say(error, WEIR_BAD_CONFIG, "memory must be from 64 bytes to 16 TiB",
+                           NULL) == WEIR_OK;
+}
+
+static void hand_over(struct search *s, struct weir_prediction *p)
+{
+    *p = s->best;
+    if (excess(&s->wish, p) > 1)
+        p->cost = INFINITY;
+}
+
+enum weir_status weir_choose(struct weir_prediction *p, const char *filter,
+                             const struct weir_stream *stream, const struct weir_wish *wish,
+                             struct weir_error *error)
+{
+    struct search s;
+    struct stream_model m;
+    struct config base;
+
+    if (!read_base(&base, filter, wish->memory, error))
+        return WEIR_BAD_CONFIG;
+    stream_model(stream, &m);
+    begin(&s, &m, wish);
+    if (!find(&s, &base))
+        return refuse(&base, error);
+    hand_over(&s, p);
+    return WEIR_OK;
+}
+
+/* Into its place among those before it. */
+static size_t insert(struct weir_prediction *p, size_t n, size_t room,
+                     const struct weir_prediction *one)
+{
+    size_t at = n;
+
+    while (at > 0 && !(p[at - 1].cost <= one->cost))
+        at--;
+    if (at == room)
+        return n;
+    n += n < room;
+    for (size_t i = n - 1; i > at; i--)
+        p[i] = p[i - 1];
+    p[at] = *one;
+    return n;
+}
+
+size_t weir_rank(struct weir_prediction *p, size_t room, const struct weir_stream *stream,
+                 const struct weir_wish *wish)
+{
+    struct weir_prediction one;
+    size_t n = 0;
+
+    for (size_t i = 0; weir_about(i); i++)
+        if (weir_choose(&one, weir_about(i)->name, stream, wish, NULL) == WEIR_OK)
+            n = insert(p, n, room, &one);
+    return n;
+}
+
+/* ---- how much memory ---- */
+
+static bool keeps(struct search *s, const struct config *base, double memory)
+{
+    struct config c = *base;
+
+    c.memory = (uint64_t)memory / 8 * 8;
+    return find(s, &c) && s->value <= 1;
+}
+
+/* Between one that is not enough and one that is, of which p tells. */
+static void narrow(struct search *s, const struct config *base, double lo, double hi,
+                   struct weir_prediction *p)
+{
+    while (hi > lo * 1.02 + 8) {
+        double middle = sqrt(lo * hi);
+
+        if (keeps(s, base, middle)) {
+            hi = middle;
+            hand_over(s, p);
+        } else {
+            lo = middle;
+        }
+    }
+}
+
+/* A memory that is enough, and one a quarter of it that is not; false if none is. */
+static bool bracket(struct search *s, const struct config *base, double most, double *lo,
+                    double *hi, struct weir_prediction *p)
+{
+    double keys = model_distinct(s->m, s->m->n);
+
+    *hi = fmin(fmax(isinf(keys) ? 1e7 : 8 * keys, MEMORY_MIN), most);
+    bool enough = keeps(s, base, *hi);
+    for (; !enough; enough = keeps(s, base, *hi)) {
+        if (!s->found || *hi == most)
+            return false;
+        *hi = fmin(*hi * 4, most);
+    }
+    do {
+        hand_over(s, p);
+        *lo = fmax(*hi / 4, MEMORY_MIN);
+        enough = *hi > MEMORY_MIN && keeps(s, base, *lo);
+        *hi = enough ? *lo : *hi;
+    } while (enough);
+    return true;
+}
+
+enum weir_status weir_least_memory(struct weir_prediction *p, const char *filter,
+                                   const struct weir_stream *stream, const struct weir_wish *wish,
+                                   struct weir_error *error)
+{
+    struct search s;
+    struct stream_model m;
+    struct config base;
+    double most = wish->memory ? 8 * (double)wish->memory : (double)MEMORY_MAX, lo, hi;
+
+    if (!read_base(&base, filter, 0, error))
+        return WEIR_BAD_CONFIG;
+    stream_model(stream, &m);
+    begin(&s, &m, wish);
+    s.sparing = true;
+    if (!bracket(&s, &base, most, &lo, &hi, p))
+        return s.found ? error_say(error, WEIR_UNSUPPORTED, base.ops->about.name,
+                                   " does not keep these ceilings with any memory, or not with "
+                                   "what there is",
+                                   NULL)
+                       : refuse(&base, error);
+    narrow(&s, &base, lo, hi, p);
+    return WEIR_OK;
+}

@@ -1,0 +1,159 @@
+/* check_batch.c - a batch of keys, answered in order.
+ *
+ * What one key leaves behind decides about those after it, and nothing may be
+ * left behind before the store has answered. So a batch goes in rounds: keys are
+ * settled in order as long as memory or the store's answers do; at the first for
+ * which neither does, all keys from there on are looked at, and the store is
+ * asked, in one call, for every one that memory does not know at this moment.
+ * Most batches need one such call. A second comes about only where a key that
+ * was known at the time of asking has been pushed out before its turn.
+ *
+ * The outcome is that of one key after the other. What differs is the traffic:
+ * a key that comes twice is asked for once, and one that another key of the
+ * batch would have answered for (falsely, that is how screens err) is asked for
+ * in vain: its answer is not used. */
+#include <string.h>
+
+#include "screen/screen.h"
+
+#define AHEAD 16 /* keys touched before their turn */
+
+struct batch {
+    weir_screen *s;
+    const struct weir_bytes *keys;
+    size_t n;
+    weir_oracle oracle;
+    void *context;
+    size_t asked;  /* different keys so far */
+    uint32_t mask; /* of the part of the table that is used */
+};
+
+/* ---- which keys have been asked for ---- */
+
+static bool is_same(const struct batch *b, size_t i, size_t j)
+{
+    const struct weir_key *x = &b->s->scratch->key[i], *y = &b->s->scratch->key[j];
+
+    return x->lo == y->lo && x->hi == y->hi && b->keys[i].size == b->keys[j].size &&
+           (b->keys[i].size == 0 || memcmp(b->keys[i].data, b->keys[j].data, b->keys[i].size) == 0);
+}
+
+/* Where in the table key i is, or would be. */
+static uint16_t *entry_of(const struct batch *b, size_t i)
+{
+    struct scratch *t = b->s->scratch;
+    uint32_t at = (uint32_t)t->key[i].lo & b->mask;
+
+    while (t->table[at] && !is_same(b, i, t->first[t->table[at] - 1]))
+        at = (at + 1) & b->mask;
+    return &t->table[at];
+}
+
+static void touch(const struct batch *b, size_t i)
+{
+    if (b->s->ops->touch && i < b->n)
+        b->s->ops->touch(b->s, b->s->scratch->key[i]);
+}
+
+/* Ask for all from key i on that memory does not know now. */
+static void ask_ahead(struct batch *b, size_t i)
+{
+    struct scratch *t = b->s->scratch;
+    size_t before = b->asked;
+
+    for (; i < b->n; i++) {
+        touch(b, i + AHEAD);
+        if (b->s->ops->decide(b->s, t->key[i]) != WEIR_UNANSWERED)
+            continue;
+        uint16_t *entry = entry_of(b, i);
+        if (*entry)
+            continue;
+        t->asked[b->asked] = b->keys[i];
+        t->first[b->asked] = (uint16_t)i;
+        t->answer[b->asked] = WEIR_UNANSWERED;
+        *entry = (uint16_t)++b->asked;
+    }
+    b->oracle(b->context, t->asked + before, b->asked - before, t->answer + before);
+}
+
+/* The store's answer to key i: it has been asked for, or is now. */
+static uint8_t store_answer(struct batch *b, size_t i)
+{
+    uint16_t number = *entry_of(b, i);
+
+    if (!number) {
+        ask_ahead(b, i);
+        number = *entry_of(b, i);
+    }
+    uint8_t answer = b->s->scratch->answer[number - 1];
+    return answer <= WEIR_MEMBER ? answer : WEIR_UNANSWERED;
+}
+
+/* ---- one key, many keys ---- */
+
+static uint8_t check_one(struct batch *b, size_t i)
+{
+    weir_screen *s = b->s;
+    struct weir_key key = s->scratch->key[i];
+    uint8_t answer = s->ops->decide(s, key);
+    bool from_store = answer == WEIR_UNANSWERED;
+
+    if (from_store)
+        answer = store_answer(b, i);
+    if (answer != WEIR_UNANSWERED && s->ops->settle)
+        s->ops->settle(s, key, answer, from_store);
+    s->checked++;
+    s->asked += from_store && answer != WEIR_UNANSWERED;
+    s->unanswered += answer == WEIR_UNANSWERED;
+    s->members += answer == WEIR_MEMBER;
+    return answer;
+}
+
+static void check_batch(struct batch *b, uint8_t *answers)
+{
+    struct scratch *t = b->s->scratch;
+
+    while (b->mask < 2 * b->n - 1)
+        b->mask = 2 * b->mask + 1;
+    memset(t->table, 0, (b->mask + 1) * sizeof *t->table);
+    for (size_t i = 0; i < b->n; i++)
+        t->key[i] = screen_hash(b->s, b->keys[i]);
+    for (size_t i = 0; i < b->n && i < AHEAD; i++)
+        touch(b, i);
+    for (size_t i = 0; i < b->n; i++) {
+        touch(b, i + AHEAD);
+        answers[i] = check_one(b, i);
+    }
+}
+
+size_t weir_screen_check(weir_screen *s, const struct weir_bytes *keys, size_t n,
+                         weir_oracle oracle, void *context, uint8_t *answers)
+{
+    uint64_t before = s->unanswered;
+
+    for (size_t now; n > 0; n -= now, keys += now, answers += now) {
+        now = n < WEIR_SCREEN_BATCH ? n : WEIR_SCREEN_BATCH;
+        check_batch(&(struct batch){s, keys, now, oracle, context, 0, 0}, answers);
+    }
+    return (size_t)(s->unanswered - before);
+}
+
+/* ---- the set ---- */
+
+bool weir_screen_wants_set(const weir_screen *s)
+{
+    return s->ops->holds_set && s->learned == 0;
+}
+
+void weir_screen_learn_set(weir_screen *s, const struct weir_bytes *keys, size_t n)
+{
+    if (!s->ops->holds_set)
+        return;
+    s->learned += n;
+    for (size_t now; n > 0; n -= now, keys += now) {
+        now = n < WEIR_SCREEN_BATCH ? n : WEIR_SCREEN_BATCH;
+        for (size_t i = 0; i < now; i++)
+            s->scratch->key[i] = screen_hash(s, keys[i]);
+        weir_observe_many(s->filter[0], s->scratch->key, now, s->scratch->answer);
+    }
+}

@@ -1,0 +1,157 @@
+/* dabf.c - the dynamic appending Bloom filter (Busnel and Gillet 2019).
+ *
+ * Two Bloom filters that start empty: beta, of the keys that the store was asked
+ * for, and beta', of those that are members. A key that is not in beta is asked
+ * for, and enters beta, and beta' if it is a member. One that is in beta is a
+ * member if it is in beta'. So every different key is asked for once, but what
+ * beta takes for known by mistake is never asked for, and beta fills up: from
+ * then on members are missed.
+ *
+ * With window= there are two such pairs, filled together and flushed in turn,
+ * one after every so many records; the older one answers. In the first window
+ * there is only the first. A key is asked for if either pair lacks it, and the
+ * answer serves both, as the paper suggests. Each filter has hash functions of
+ * its own: with the same ones for both pairs the error at window=1000 is a third
+ * of the members, with their own a quarter; the paper has a fifth.
+ *
+ * theta= is n/n'; k' = floor(n'/set ln 2), k = floor(n/capacity ln 2), at least
+ * 1. The paper has a capacity of 1000 whatever n (so k = 1 in all it tries); from
+ * 8000 bits on it is n/8 here, if nobody says.
+ * Price: k + k' lines per key and pair. */
+#include "screen/screen.h"
+#include "theory/dabf.h"
+
+#define ASKED(pair) (2 * (uint32_t)(pair)) /* beta, and beta': */
+#define MEMBERS(pair) (2 * (uint32_t)(pair) + 1)
+
+#define CAPACITY_LEAST 1000
+
+static bool plan(struct screen_config *c, struct screen_shape *shape, struct weir_error *error)
+{
+    uint32_t pairs = c->window ? 2 : 1;
+
+    if (!c->theta.below)
+        c->theta = (struct ratio){1, 9};
+    uint64_t pair = c->memory / pairs;
+    uint64_t asked =
+        (uint64_t)((bits_u128)pair * c->theta.above / (c->theta.above + c->theta.below));
+    if (asked == 0 || asked == pair) {
+        error_say(error, WEIR_BAD_CONFIG,
+                  "theta= leaves one of the two filters without a bit; ask for more memory, or a "
+                  "ratio nearer to 1",
+                  NULL);
+        return false;
+    }
+    if (!c->capacity)
+        c->capacity = screen_keys(asked) > CAPACITY_LEAST ? screen_keys(asked) : CAPACITY_LEAST;
+    if (!c->set)
+        c->set = screen_keys(pair - asked);
+    if (!c->k)
+        c->k = dabf_k(asked, c->capacity);
+    if (!c->k_set)
+        c->k_set = dabf_k(pair - asked, c->set);
+    shape->filters = 2 * pairs;
+    for (uint32_t i = 0; i < pairs; i++) {
+        shape->filter[ASKED(i)].cells = asked;
+        shape->filter[ASKED(i)].k = c->k;
+        shape->filter[MEMBERS(i)].cells = pair - asked;
+        shape->filter[MEMBERS(i)].k = c->k_set;
+    }
+    return true;
+}
+
+/* ---- which pair ---- */
+
+/* Of the window that the next record belongs to: which pair answers. */
+static uint32_t older(const weir_screen *s)
+{
+    uint64_t w = s->config.window ? screen_records(s) / s->config.window : 0;
+
+    return w == 0 ? 0 : (uint32_t)((w - 1) % 2);
+}
+
+static bool has_younger(const weir_screen *s)
+{
+    return s->config.window && screen_records(s) >= s->config.window;
+}
+
+/* The key as one filter has it: each has functions of its own. With the same
+ * words of the hash a key would have its places at the same share of beta and of
+ * beta', and two pairs would err in the same keys. */
+static struct weir_key own_key(struct weir_key key, uint32_t filter)
+{
+    uint32_t i = 2 * (K_MAX + filter); /* words that no filter uses itself */
+
+    return (struct weir_key){hash_word(key.lo, key.hi, i), hash_word(key.lo, key.hi, i + 1), 1};
+}
+
+static bool has(const weir_screen *s, uint32_t filter, struct weir_key key)
+{
+    return weir_ask(s->filter[filter], own_key(key, filter)) == WEIR_SEEN;
+}
+
+/* Returns whether it was there already. */
+static bool add(weir_screen *s, uint32_t filter, struct weir_key key)
+{
+    return weir_observe(s->filter[filter], own_key(key, filter)) == WEIR_SEEN;
+}
+
+/* ---- keys ---- */
+
+static uint8_t decide(const weir_screen *s, struct weir_key key)
+{
+    uint32_t pair = older(s);
+
+    if (!has(s, ASKED(pair), key) || (has_younger(s) && !has(s, ASKED(!pair), key)))
+        return WEIR_UNANSWERED;
+    return has(s, MEMBERS(pair), key) ? WEIR_MEMBER : WEIR_OTHER;
+}
+
+static void learn(weir_screen *s, uint32_t pair, struct weir_key key, uint8_t answer)
+{
+    if (!add(s, ASKED(pair), key) && answer == WEIR_MEMBER)
+        add(s, MEMBERS(pair), key);
+}
+
+static void settle(weir_screen *s, struct weir_key key, uint8_t answer, bool from_store)
+{
+    uint32_t pair = older(s);
+
+    if (from_store) {
+        learn(s, pair, key, answer);
+        if (has_younger(s))
+            learn(s, !pair, key, answer);
+    }
+    if (has_younger(s) && (screen_records(s) + 1) % s->config.window == 0) {
+        weir_clear(s->filter[ASKED(pair)]);
+        weir_clear(s->filter[MEMBERS(pair)]);
+    }
+}
+
+/* ---- measuring ---- */
+
+static double fill(const weir_screen *s)
+{
+    return weir_stats(s->filter[ASKED(older(s))]).fill;
+}
+
+/* A key is answered from memory if both pairs know it. */
+static double error_now(const weir_screen *s)
+{
+    uint32_t pair = older(s);
+    double error = weir_stats(s->filter[ASKED(pair)]).error;
+
+    return has_younger(s) ? error * weir_stats(s->filter[ASKED(!pair)]).error : error;
+}
+
+const struct screen_ops screen_dabf = {
+    .about = {"dabf", "two Bloom filters, of keys asked and of members (Busnel and Gillet 2019)"},
+    .knobs = SCREEN_ALWAYS | SCREEN_HAS(SCREEN_MEMORY) | SCREEN_HAS(SCREEN_SET) |
+             SCREEN_HAS(SCREEN_CAPACITY) | SCREEN_HAS(SCREEN_THETA) | SCREEN_HAS(SCREEN_K) |
+             SCREEN_HAS(SCREEN_K_SET) | SCREEN_HAS(SCREEN_WINDOW),
+    .plan = plan,
+    .decide = decide,
+    .settle = settle,
+    .fill = fill,
+    .error = error_now,
+};

@@ -1,0 +1,152 @@
+/* set.c - the whole set in one Bloom filter: `1bf` and `strict`.
+ *
+ * The set is told before the first check. What the filter does not have is no
+ * member, for certain. What it has is one (1bf: others are let through at the
+ * filter's error, the store is never asked), or is confirmed by the store
+ * (strict: no error at all; calls are the members and the filter's error of the
+ * others).
+ *
+ * Members come again and again, and are confirmed each time. With verdicts= some
+ * of strict's memory keeps the store's verdicts on what the filter let through
+ * (lines.h), in fingerprints of 32 bits: each is confirmed once as long as it is
+ * in use. The price is an error of some billionths, and that a key which the
+ * store drops is a member here until its verdict is forgotten; with window= that
+ * is so many records.
+ *
+ * Both go by the set as it was when told: a member that the store gets later is
+ * missed.
+ * Price: k lines per key; a set of n keys in m bits with k = (m/n) ln 2. */
+#include "screen/verdict_lines.h"
+#include "theory/dabf.h"
+
+#define SET 0  /* filters: the set, */
+#define KEPT 1 /* and verdicts */
+#define KEPT_WIDTH 32
+
+static bool refuse(struct weir_error *error, const char *why)
+{
+    error_say(error, WEIR_BAD_CONFIG, why, NULL);
+    return false;
+}
+
+static bool plan(struct screen_config *c, struct screen_shape *shape, struct weir_error *error)
+{
+    uint64_t kept = 8 * lines_bytes(c->verdicts), bits = c->memory - kept;
+
+    if (kept >= c->memory)
+        return refuse(error, "verdicts= leaves nothing of memory= for the set; it is a part of it");
+    if (c->window && !c->verdicts)
+        return refuse(error, "window= is for verdicts: give verdicts= too");
+    if (!c->set)
+        c->set = screen_keys(bits);
+    if (!c->k)
+        c->k = dabf_k(bits, c->set);
+    shape->filters = kept ? 2 : 1;
+    shape->filter[SET].cells = bits;
+    shape->filter[SET].k = c->k;
+    shape->filter[KEPT].cells = kept / 8;
+    return true;
+}
+
+static bool is_in_set(const weir_screen *s, struct weir_key key)
+{
+    struct cells bits = plane(s->filter[SET], 0);
+
+    for (uint32_t i = 0; i < s->config.k; i++) /* most others end at the second */
+        if (!bit_get(&bits, place(key, i, bits.n)))
+            return false;
+    return true;
+}
+
+static uint8_t decide_by_set(const weir_screen *s, struct weir_key key)
+{
+    return is_in_set(s, key) ? WEIR_MEMBER : WEIR_OTHER;
+}
+
+static struct lines kept(const weir_screen *s)
+{
+    return lines_in(s, KEPT, KEPT_WIDTH, lines_room(KEPT_WIDTH));
+}
+
+static uint8_t decide_others(const weir_screen *s, struct weir_key key)
+{
+    if (!is_in_set(s, key))
+        return WEIR_OTHER;
+    if (!s->config.verdicts)
+        return WEIR_UNANSWERED;
+    struct lines l = kept(s);
+    return lines_find(&l, key);
+}
+
+static void settle(weir_screen *s, struct weir_key key, uint8_t answer, bool from_store)
+{
+    if (!s->config.verdicts)
+        return;
+    struct lines l = kept(s);
+    if (from_store)
+        lines_add(&l, key, answer == WEIR_MEMBER);
+    else if (is_in_set(s, key))
+        lines_use(&l, key);
+    if (s->config.window)
+        lines_sweep(&l, screen_records(s), s->config.window);
+}
+
+static void touch(const weir_screen *s, struct weir_key key)
+{
+    struct cells bits = plane(s->filter[SET], 0);
+
+    for (uint32_t i = 0; i < 2 && i < s->config.k; i++) /* most others end at the second */
+        bit_touch(&bits, place(key, i, bits.n));
+}
+
+static double fill(const weir_screen *s)
+{
+    return weir_stats(s->filter[SET]).fill;
+}
+
+static double error_now(const weir_screen *s)
+{
+    return weir_stats(s->filter[SET]).error;
+}
+
+/* Only verdicts can be mistaken for those of another. */
+static double error_of_verdicts(const weir_screen *s)
+{
+    struct lines l = s->config.verdicts ? kept(s) : (struct lines){0};
+
+    return s->config.verdicts ? lines_error(&l) : 0;
+}
+
+static bool check(const weir_screen *s)
+{
+    struct lines l = s->config.verdicts ? kept(s) : (struct lines){0};
+
+    return lines_possible(&l);
+}
+
+#define SET_KNOBS                                                                                  \
+    (SCREEN_ALWAYS | SCREEN_HAS(SCREEN_MEMORY) | SCREEN_HAS(SCREEN_SET) | SCREEN_HAS(SCREEN_K))
+
+const struct screen_ops screen_1bf = {
+    .about = {"1bf", "the set in one Bloom filter; never asks the store, never misses a member"},
+    .knobs = SET_KNOBS,
+    .holds_set = true,
+    .plan = plan,
+    .decide = decide_by_set,
+    .touch = touch,
+    .fill = fill,
+    .error = error_now,
+};
+
+const struct screen_ops screen_strict = {
+    .about = {"strict", "the set in one Bloom filter, every positive confirmed: no error"},
+    .knobs = SET_KNOBS | SCREEN_HAS(SCREEN_VERDICTS) | SCREEN_HAS(SCREEN_WINDOW),
+    .holds_set = true,
+    .plan = plan,
+    .decide = decide_others,
+    .touch = touch,
+    .settle = settle,
+    .fill = fill,
+    .error = error_of_verdicts,
+    .check = check,
+};

@@ -1,0 +1,132 @@
+/* verdicts.c - a screen of our own: the store's verdicts by fingerprint, one
+ * cache line per key (lines.h).
+ *
+ * A key whose fingerprint is there gets the stored verdict; another is asked for,
+ * and its verdict remembered in the place of one that is least used.
+ *
+ * Memory is rounded up to whole lines. It never fills up and nothing saturates:
+ * calls are the misses of a cache, and the error is that of a fingerprint which
+ * another key has too, n of 255 * 2^(width-8) with n slots in use, whatever the
+ * length of the stream.
+ *
+ * A set that changes makes verdicts grow old. With window= a hand goes round the
+ * lines once in so many records, and empties each: no verdict is older than the
+ * window. It costs no bit; each key in use is asked for once per round. */
+#include <string.h>
+
+#include "screen/verdict_lines.h"
+#include "theory/recent.h"
+
+#define WIDTH_DEFAULT 20 /* a wrong verdict costs more than a call */
+
+/* ---- planning ---- */
+
+/* The width, and how much of it, that keeps the most slots under the error. */
+static bool choose_width(struct screen_config *c)
+{
+    uint64_t given = c->width;
+
+    c->slots = 0;
+    for (uint32_t i = 0; i < LINE_WIDTHS; i++) {
+        uint32_t n = slots_most(c->fpr, line_width[i], lines_room(line_width[i]));
+
+        if (n > c->slots && (!given || line_width[i] == given)) {
+            c->slots = n;
+            c->width = line_width[i];
+        }
+    }
+    return c->slots > 0;
+}
+
+static bool refuse(struct weir_error *error, const char *why)
+{
+    error_say(error, WEIR_BAD_CONFIG, why, NULL);
+    return false;
+}
+
+static bool plan(struct screen_config *c, struct screen_shape *shape, struct weir_error *error)
+{
+    uint64_t most = c->slots ? c->slots : LINES_SLOTS_MOST;
+
+    if (c->width && !memchr(line_width, (int)c->width, sizeof line_width))
+        return refuse(error, "width= does not fit: it takes 8 to 16, 20, 24 or 32");
+    if (screen_given(c, SCREEN_FPR)) {
+        if (!choose_width(c))
+            return refuse(error, "fpr= cannot be kept with this width; allow more, or leave width "
+                                 "out: 32 bits reach 2.4e-10");
+    } else {
+        c->width = c->width ? c->width : WIDTH_DEFAULT;
+        c->slots = lines_room(c->width);
+    }
+    c->slots = c->slots < most ? c->slots : most;
+    shape->filters = 1;
+    shape->filter[0].cells = lines_bytes(c->memory);
+    return true;
+}
+
+/* ---- keys ---- */
+
+static struct lines lines_of(const weir_screen *s)
+{
+    return lines_in(s, 0, s->config.width, s->config.slots);
+}
+
+static void touch(const weir_screen *s, struct weir_key key)
+{
+    struct lines l = lines_of(s);
+
+    lines_touch(&l, key);
+}
+
+static uint8_t decide(const weir_screen *s, struct weir_key key)
+{
+    struct lines l = lines_of(s);
+
+    return lines_find(&l, key);
+}
+
+static void settle(weir_screen *s, struct weir_key key, uint8_t answer, bool from_store)
+{
+    struct lines l = lines_of(s);
+
+    if (from_store)
+        lines_add(&l, key, answer == WEIR_MEMBER);
+    else
+        lines_use(&l, key);
+    if (s->config.window)
+        lines_sweep(&l, screen_records(s), s->config.window);
+}
+
+static double fill(const weir_screen *s)
+{
+    struct lines l = lines_of(s);
+
+    return lines_fill(&l);
+}
+
+static double error_now(const weir_screen *s)
+{
+    struct lines l = lines_of(s);
+
+    return lines_error(&l);
+}
+
+static bool check(const weir_screen *s)
+{
+    struct lines l = lines_of(s);
+
+    return lines_possible(&l);
+}
+
+const struct screen_ops screen_weir = {
+    .about = {"weir", "the store's verdicts by fingerprint, those least used forgotten first"},
+    .knobs = SCREEN_ALWAYS | SCREEN_HAS(SCREEN_MEMORY) | SCREEN_HAS(SCREEN_WINDOW) |
+             SCREEN_HAS(SCREEN_WIDTH) | SCREEN_HAS(SCREEN_SLOTS) | SCREEN_HAS(SCREEN_FPR),
+    .plan = plan,
+    .decide = decide,
+    .touch = touch,
+    .settle = settle,
+    .fill = fill,
+    .error = error_now,
+    .check = check,
+};

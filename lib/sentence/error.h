@@ -1,0 +1,15 @@
+/* error.h - putting one sentence together. */
+#ifndef WEIR_SENTENCE_ERROR_H
+#define WEIR_SENTENCE_ERROR_H
+
+#include <weir.h>
+
+/* Fill in error, if there is one, with the strings up to NULL, and return the
+ * status. */
+enum weir_status error_say(struct weir_error *error, enum weir_status status, ...)
+    __attribute__((sentinel));
+
+/* The sentence for memory= of so many bytes that are not to be had. */
+enum weir_status error_no_memory(struct weir_error *error, uint64_t bytes);
+
+#endif

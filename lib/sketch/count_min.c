@@ -1,0 +1,415 @@
+/* count_min.c - how often did a key come? (Cormode and Muthukrishnan 2005)
+ *
+ * d rows of w counters; a key has one counter in each, by hash functions of
+ * their own. Adding raises all d; the estimate is the least of them, since
+ * others can only have raised them: never too low, and above by more than
+ * (e/w)N with a chance of at most e^-d.
+ *
+ *   update=conservative  raises only counters that are below the new estimate
+ *                        (Estan and Varghese 2002): less error, but nothing can be
+ *                        taken back, and of two merged ones only the bound is left
+ *   layout=line          the d counters of a key lie in one cache line, each in
+ *                        its own d-th of it: one miss instead of d. Keys that
+ *                        share a line are likelier to share several counters;
+ *                        docs/sketches.md has what that costs
+ *
+ * Counters of 32 or 64 bits stop at their top and stay there: such a count
+ * means "so many or more", and is not lowered again by what is taken back.
+ * Price: d lines per key (or one), two multiplications per row. */
+#include <string.h>
+
+#include "sketch/half_life.h"
+#include "sketch/sketch.h"
+#include "theory/count_min.h"
+
+#define LINES_AHEAD 64 /* cache lines in flight */
+#define KEYS_AHEAD 32  /* a power of two */
+#define DEPTH_DEFAULT 4
+
+/* The counters of a key, or in one line the line and which of it. */
+struct spot {
+    uint64_t which;
+    uint8_t *at[DEPTH_MAX];
+};
+
+/* What the loops are compiled for; the depth where it is the usual one. */
+struct form {
+    bool wide, line, conservative;
+    uint32_t depth;
+};
+
+#define INLINE static inline __attribute__((always_inline))
+
+static uint64_t bits_of(const struct sketch_config *c)
+{
+    return c->counter == COUNTER_64 ? 64 : 32;
+}
+
+/* ---- one counter ---- */
+
+INLINE uint64_t get(const uint8_t *at, bool wide)
+{
+    return wide ? *(const uint64_t *)(const void *)at : *(const uint32_t *)(const void *)at;
+}
+
+INLINE void set(uint8_t *at, bool wide, uint64_t value)
+{
+    if (wide)
+        *(uint64_t *)(void *)at = value;
+    else
+        *(uint32_t *)(void *)at = (uint32_t)value;
+}
+
+/* Stops at the top: what wraps is less than what was added. */
+INLINE uint64_t sum(uint64_t count, uint64_t amount, bool wide)
+{
+    uint32_t small = amount < UINT32_MAX ? (uint32_t)amount : UINT32_MAX;
+    uint32_t both = (uint32_t)count + small;
+
+    return wide ? sketch_sum(count, amount) : both | -(uint32_t)(both < small);
+}
+
+/* ---- a key ---- */
+
+INLINE uint8_t *counter(const struct spot *spot, uint32_t i, struct form f)
+{
+    uint32_t size = f.wide ? 8 : 4, each = LINE / size / f.depth; /* of a row in the line */
+
+    if (!f.line)
+        return spot->at[i];
+    return spot->at[0] + (i * each + (spot->which >> 4 * i & (each - 1))) * size;
+}
+
+INLINE void find(const weir_sketch *s, struct hash128 h, struct form f, struct spot *spot)
+{
+    uint32_t size = f.wide ? 8 : 4, depth = f.depth;
+
+    if (f.line) {
+        spot->at[0] = s->data + bits_scale(h.lo, s->size / LINE) * LINE;
+        spot->which = h.hi;
+        return;
+    }
+    for (uint32_t i = 0; i < depth; i++)
+        spot->at[i] =
+            s->data + (i * s->width + bits_scale(hash_word(h.lo, h.hi, i), s->width)) * size;
+}
+
+INLINE void fetch(const struct spot *spot, struct form f)
+{
+    for (uint32_t i = 0; i < (f.line ? 1 : f.depth); i++)
+        __builtin_prefetch(spot->at[i], 1);
+}
+
+INLINE uint64_t least(const struct spot *spot, struct form f)
+{
+    uint64_t found = get(counter(spot, 0, f), f.wide);
+
+    for (uint32_t i = 1; i < f.depth; i++) {
+        uint64_t count = get(counter(spot, i, f), f.wide);
+
+        found = count < found ? count : found;
+    }
+    return found;
+}
+
+INLINE void raise(const struct spot *spot, uint64_t amount, struct form f)
+{
+    uint64_t to = f.conservative ? sum(least(spot, f), amount, f.wide) : 0;
+
+    for (uint32_t i = 0; i < f.depth; i++) {
+        uint8_t *at = counter(spot, i, f);
+        uint64_t count = get(at, f.wide);
+
+        if (!f.conservative)
+            set(at, f.wide, sum(count, amount, f.wide));
+        else if (count < to)
+            set(at, f.wide, to);
+    }
+}
+
+/* ---- many keys: found some keys before they are raised ---- */
+
+/* Either keys or hashed ones. */
+struct batch {
+    const struct weir_bytes *bytes;
+    const struct weir_key *hashed;
+    const uint64_t *amounts;
+    size_t n;
+};
+
+INLINE struct hash128 hash_of(const weir_sketch *s, const struct batch *b, size_t i)
+{
+    return b->hashed ? (struct hash128){b->hashed[i].lo, b->hashed[i].hi}
+                     : sketch_hash(s, b->bytes[i]);
+}
+
+INLINE void loop(weir_sketch *s, const struct batch *b, struct form f)
+{
+    struct spot ring[KEYS_AHEAD];
+    size_t ahead = LINES_AHEAD / (f.line ? 1 : f.depth);
+
+    ahead = ahead > KEYS_AHEAD ? KEYS_AHEAD : ahead;
+    for (size_t i = 0; i < b->n + ahead; i++) {
+        if (i >= ahead)
+            raise(&ring[(i - ahead) % KEYS_AHEAD], sketch_amount(s, b->amounts, i - ahead), f);
+        if (i < b->n) {
+            find(s, hash_of(s, b, i), f, &ring[i % KEYS_AHEAD]);
+            fetch(&ring[i % KEYS_AHEAD], f);
+        }
+    }
+}
+
+static uint64_t total_of(const weir_sketch *s, const struct batch *b)
+{
+    uint64_t n = b->n, total = b->amounts ? 0 : sketch_amount(s, &n, 0);
+
+    for (size_t i = 0; b->amounts && i < b->n; i++)
+        total = sketch_sum(total, sketch_amount(s, b->amounts, i));
+    return total;
+}
+
+INLINE void loop_of_depth(weir_sketch *s, const struct batch *b, bool wide, bool line,
+                          bool conservative)
+{
+    uint32_t depth = (uint32_t)s->config.depth;
+
+    if (depth == DEPTH_DEFAULT)
+        loop(s, b, (struct form){wide, line, conservative, DEPTH_DEFAULT});
+    else
+        loop(s, b, (struct form){wide, line, conservative, depth});
+}
+
+static void add_batch(weir_sketch *s, const struct batch *b)
+{
+    const struct sketch_config *c = &s->config;
+
+    s->total = sketch_sum(s->total, total_of(s, b));
+    switch (4 * c->counter + 2 * c->layout + c->update) {
+#define CASE(n)                                                                                    \
+    case n:                                                                                        \
+        loop_of_depth(s, b, (n)&4, (n)&2, (n)&1);                                                  \
+        break;
+        CASE(0)
+        CASE(1)
+        CASE(2)
+        CASE(3)
+        CASE(4)
+        CASE(5)
+        CASE(6)
+        CASE(7)
+#undef CASE
+    }
+}
+
+static struct form form_of(const weir_sketch *s)
+{
+    const struct sketch_config *c = &s->config;
+
+    return (struct form){c->counter == COUNTER_64, c->layout == LAYOUT_LINE,
+                         c->update == UPDATE_CONSERVATIVE, (uint32_t)c->depth};
+}
+
+static void add(weir_sketch *s, struct weir_bytes key, uint64_t amount)
+{
+    struct spot spot = {0};
+
+    find(s, sketch_hash(s, key), form_of(s), &spot);
+    raise(&spot, amount, form_of(s));
+    s->total = sketch_sum(s->total, amount);
+}
+
+static void add_many(weir_sketch *s, const struct weir_bytes *keys, const uint64_t *amounts,
+                     size_t n)
+{
+    add_batch(s, &(struct batch){.bytes = keys, .amounts = amounts, .n = n});
+}
+
+static void add_hashed(weir_sketch *s, const struct weir_key *keys, const uint64_t *amounts,
+                       size_t n)
+{
+    add_batch(s, &(struct batch){.hashed = keys, .amounts = amounts, .n = n});
+}
+
+static bool take(weir_sketch *s, struct weir_bytes key, uint64_t amount)
+{
+    struct form f = form_of(s);
+    uint64_t most = f.wide ? UINT64_MAX : UINT32_MAX;
+    struct spot spot = {0};
+
+    if (f.conservative)
+        return false;
+    find(s, sketch_hash(s, key), f, &spot);
+    for (uint32_t i = 0; i < s->config.depth; i++) {
+        uint8_t *at = counter(&spot, i, f);
+        uint64_t count = get(at, f.wide);
+
+        if (count < most)
+            set(at, f.wide, count > amount ? count - amount : 0);
+    }
+    s->total -= amount < s->total ? amount : s->total;
+    return true;
+}
+
+/* ---- asking ---- */
+
+static void stats(const weir_sketch *s, struct weir_sketch_stats *out)
+{
+    double error = count_min_error(s->width, s->total);
+
+    out->error = error < 1.8e19 ? (uint64_t)error : UINT64_MAX;
+    out->confidence = count_min_confidence(s->config.layout == LAYOUT_LINE ? 1 : s->config.depth);
+}
+
+static struct weir_estimate ask(const weir_sketch *s, struct weir_bytes key)
+{
+    struct form f = form_of(s);
+    struct weir_sketch_stats now;
+    struct spot spot = {0};
+
+    find(s, sketch_hash(s, key), f, &spot);
+    stats(s, &now);
+    uint64_t count = least(&spot, f);
+    return (struct weir_estimate){count, now.error < count ? now.error : count};
+}
+
+/* ---- planning ---- */
+
+static bool refuse(struct weir_error *error, const char *why)
+{
+    error_say(error, WEIR_BAD_CONFIG, why, NULL);
+    return false;
+}
+
+/* error= and confidence= become memory and depth. */
+static bool size_by_error(struct sketch_config *c, struct weir_error *error)
+{
+    if (sketch_given(c, SKETCH_CONFIDENCE)) {
+        double depth = count_min_depth(c->confidence);
+
+        if (sketch_given(c, SKETCH_DEPTH))
+            return refuse(error, "count-min takes depth= or confidence=, not both");
+        if (depth > DEPTH_MAX)
+            return refuse(error, "confidence= asks for more than 16 rows; allow a little less");
+        c->depth = (uint64_t)depth;
+    }
+    if (sketch_given(c, SKETCH_ERROR)) {
+        double bits = count_min_width(c->error) * (double)(c->depth * bits_of(c));
+
+        if (sketch_given(c, SKETCH_MEMORY))
+            return refuse(error, "count-min takes memory= or error=, not both");
+        if (bits > 0x1p46)
+            return refuse(error, "error= asks for more memory than 16T; allow a little more");
+        c->memory = ((uint64_t)bits + 511) / 512 * 512;
+    }
+    return true;
+}
+
+static uint64_t width_of(const struct sketch_config *c)
+{
+    uint64_t counters =
+        c->layout == LAYOUT_LINE ? c->memory / 512 * (512 / bits_of(c)) : c->memory / bits_of(c);
+
+    return counters / c->depth;
+}
+
+static bool plan(struct sketch_config *c, uint64_t *bytes, struct weir_error *error)
+{
+    if (c->half_life.length && sketch_given(c, SKETCH_COUNTER) && c->counter == COUNTER_32)
+        return refuse(error, "half-life= takes counter=64: counts that fade are fractions");
+    if (c->half_life.length)
+        c->counter = COUNTER_64;
+    if (!sketch_given(c, SKETCH_DEPTH))
+        c->depth = DEPTH_DEFAULT;
+    if (!size_by_error(c, error))
+        return false;
+    if (c->layout == LAYOUT_LINE && (c->depth & (c->depth - 1) || c->depth > 8))
+        return refuse(error, "layout=line takes a depth of 1, 2, 4 or 8: a line is shared evenly");
+    if (width_of(c) == 0)
+        return refuse(error, "memory= is less than one counter in each row; ask for more");
+    *bytes = width_of(c) * c->depth * (bits_of(c) / 8);
+    return true;
+}
+
+static void lay(weir_sketch *s)
+{
+    s->width = width_of(&s->config);
+}
+
+/* ---- merging, saving ---- */
+
+/* Conservative ones too: the sum is no lower than what either stands for. */
+static enum weir_status merge(weir_sketch *into, const weir_sketch *from)
+{
+    bool wide = form_of(into).wide;
+
+    for (uint64_t at = 0; at < into->size; at += wide ? 8 : 4)
+        set(into->data + at, wide,
+            sum(get(into->data + at, wide), get(from->data + at, wide), wide));
+    into->total = sketch_sum(into->total, from->total);
+    return WEIR_OK;
+}
+
+static void scale(weir_sketch *s, int64_t steps)
+{
+    for (uint64_t at = 0; at < s->size; at += 8)
+        set(s->data + at, true, fade_scale(get(s->data + at, true), steps, false));
+}
+
+static uint64_t state_size(const weir_sketch *s)
+{
+    return s->size;
+}
+
+#define CHUNK 4096
+
+static enum weir_status put(const weir_sketch *s, struct part_writer *out)
+{
+    bool wide = form_of(s).wide;
+    uint8_t chunk[CHUNK];
+
+    for (uint64_t at = 0; at < s->size; at += CHUNK) {
+        size_t n = s->size - at < CHUNK ? (size_t)(s->size - at) : CHUNK;
+
+        for (size_t i = 0; i < n; i += wide ? 8 : 4)
+            wide ? bits_store64(chunk + i, get(s->data + at + i, true))
+                 : bits_store32(chunk + i, (uint32_t)get(s->data + at + i, false));
+        part_put(out, chunk, n);
+    }
+    return WEIR_OK;
+}
+
+/* Any counters can be. */
+static bool take_in(weir_sketch *s, struct part_reader *in)
+{
+    bool wide = form_of(s).wide;
+    const uint8_t *from = part_get(in, s->size);
+
+    if (!from)
+        return false;
+    for (uint64_t at = 0; at < s->size; at += wide ? 8 : 4)
+        set(s->data + at, wide, wide ? bits_load64(from + at) : bits_load32(from + at));
+    return true;
+}
+
+const struct sketch_ops sketch_count_min = {
+    .about = {"count-min", "how often any key came, never too low; keeps no keys"},
+    .knobs = HAS_COMMON | HAS_KNOB(SKETCH_DEPTH) | HAS_KNOB(SKETCH_COUNTER) |
+             HAS_KNOB(SKETCH_UPDATE) | HAS_KNOB(SKETCH_LAYOUT) | HAS_KNOB(SKETCH_ERROR) |
+             HAS_KNOB(SKETCH_CONFIDENCE) | HAS_KNOB(SKETCH_HALF_LIFE),
+    .part = WEIR_PART_COUNTS,
+    .memory = UINT64_C(64) << 23,
+    .plan = plan,
+    .lay = lay,
+    .add = add,
+    .add_many = add_many,
+    .add_hashed = add_hashed,
+    .take = take,
+    .ask = ask,
+    .stats = stats,
+    .merge = merge,
+    .scale = scale,
+    .fixed = true,
+    .state_size = state_size,
+    .put = put,
+    .get = take_in,
+};

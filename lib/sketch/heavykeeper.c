@@ -1,0 +1,312 @@
+/* heavykeeper.c - which keys came most often? (HeavyKeeper: Yang et al. 2019;
+ * what Redis calls Top-K)
+ *
+ * d rows of w buckets, each the fingerprint of a key and a count. A key that
+ * finds its fingerprint in its bucket raises the count. One that finds another's
+ * wears it down: by one with a chance of decay^count, and when nothing is left
+ * the bucket is its own. So rare keys pass by frequent ones without a trace, and
+ * a frequent key wins its bucket sooner or later. The estimate is the highest
+ * count under a key's fingerprint; the keys of the highest estimates are kept.
+ *
+ * What it promises: nothing for certain. A count misses what came before the key
+ * won a bucket, and what others wore down: it is nearly always too low, on skewed
+ * streams by little. Two keys of one bucket and fingerprint (a chance of 2^-32)
+ * count as one, too high. "top" has bounds; this has more room for frequent keys
+ * in little memory, and forgets keys that stay away.
+ *
+ * Large amounts are so many arrivals at once: the number of tries up to the next
+ * that wears down is drawn at once, by bisecting the powers of the chance that
+ * none does: some thousand tries at most, as decay is 0.99 at most. Chances are 64-bit fractions;
+ * draws come from the arrival's number. Price: d lines of buckets, and three for a key that is
+ * kept. */
+#include <string.h>
+
+#include "base/rng.h"
+#include "sketch/summary.h"
+
+#define AHEAD 16 /* keys; a power of two */
+#define DEPTH_DEFAULT 2
+#define DECAY_DEFAULT 900000000     /* billionths */
+#define FINGERPRINT (DEPTH_MAX + 1) /* the word of the hash it is taken from */
+
+struct bucket {
+    uint32_t fingerprint, count;
+};
+
+static struct bucket *bucket_of(const weir_sketch *s, struct hash128 h, uint32_t row)
+{
+    return &s->buckets[row * s->width + bits_scale(hash_word(h.lo, h.hi, row), s->width)];
+}
+
+static uint32_t fingerprint_of(struct hash128 h)
+{
+    return (uint32_t)(hash_word(h.lo, h.hi, FINGERPRINT) >> 32);
+}
+
+/* ---- chance: fractions of 2^64 ---- */
+
+static uint64_t power(uint64_t base, uint64_t n)
+{
+    uint64_t product = UINT64_MAX;
+
+    for (; n > 0 && product > 0; n >>= 1) {
+        if (n & 1)
+            product = bits_scale(product, base);
+        base = bits_scale(base, base);
+    }
+    return product;
+}
+
+/* Of so many tries, how many up to the first that wears down a count? 0: none
+ * does. */
+static uint64_t first_success(uint64_t none, uint64_t tries, uint64_t draw)
+{
+    uint64_t low = 0, high = tries;
+
+    if (draw < (tries == 1 ? none : power(none, tries)))
+        return 0;
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+
+        if (draw < power(none, middle))
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* ---- counting ---- */
+
+/* A key comes so often to a bucket that is not its own. */
+static void wear(const weir_sketch *s, struct bucket *b, uint32_t fingerprint, uint64_t amount,
+                 struct rng *r)
+{
+    while (b->count > 0) {
+        uint64_t none = UINT64_MAX - power(s->decay, b->count);
+        uint64_t tries = first_success(none, amount, rng_next(r));
+
+        if (tries == 0)
+            return;
+        amount -= tries;
+        if (--b->count > 0 && amount == 0)
+            return;
+        amount += b->count == 0; /* the one that took the last is counted */
+    }
+    *b = (struct bucket){fingerprint, amount < UINT32_MAX ? (uint32_t)amount : UINT32_MAX};
+}
+
+/* The estimate after it. */
+static uint32_t raise(weir_sketch *s, struct hash128 h, uint64_t amount)
+{
+    struct rng r = rng_at(s->config.seed, s->arrivals++);
+    uint32_t fingerprint = fingerprint_of(h), most = 0;
+
+    for (uint32_t row = 0; row < s->config.depth; row++) {
+        struct bucket *b = bucket_of(s, h, row);
+
+        if (b->count > 0 && b->fingerprint == fingerprint)
+            b->count = amount < UINT32_MAX - b->count ? b->count + (uint32_t)amount : UINT32_MAX;
+        else
+            wear(s, b, fingerprint, amount, &r);
+        if (b->fingerprint == fingerprint && b->count > most)
+            most = b->count;
+    }
+    return most;
+}
+
+static void count(weir_sketch *s, struct weir_bytes key, struct hash128 h, uint64_t amount)
+{
+    s->total = sketch_sum(s->total, amount);
+    if (amount == 0)
+        return;
+    uint32_t estimate = raise(s, h, amount);
+    struct entry *e = summary_find(s, key, h.lo);
+    if (e) {
+        e->count = estimate > e->count ? estimate : e->count;
+        return;
+    }
+    if (!arena_takes(s, key.size)) {
+        s->summary.too_long = sketch_sum(s->summary.too_long, amount);
+        return;
+    }
+    if (estimate == 0 || (!summary_fits(s, key.size) && estimate <= summary_least(s)))
+        return;
+    summary_make_room(s, key.size);
+    summary_insert(s, key, h.lo, estimate, 0);
+}
+
+static void add(weir_sketch *s, struct weir_bytes key, uint64_t amount)
+{
+    count(s, key, sketch_hash(s, key), amount);
+}
+
+static void add_many(weir_sketch *s, const struct weir_bytes *keys, const uint64_t *amounts,
+                     size_t n)
+{
+    struct hash128 ring[AHEAD];
+
+    for (size_t i = 0; i < n + AHEAD; i++) {
+        if (i >= AHEAD)
+            count(s, keys[i - AHEAD], ring[i % AHEAD], sketch_amount(s, amounts, i - AHEAD));
+        if (i >= n)
+            continue;
+        ring[i % AHEAD] = sketch_hash(s, keys[i]);
+        __builtin_prefetch(&s->lines[home_of(s, tag_of(ring[i % AHEAD].lo))]);
+        for (uint32_t row = 0; row < s->config.depth; row++)
+            __builtin_prefetch(bucket_of(s, ring[i % AHEAD], row), 1);
+    }
+}
+
+/* ---- asking ---- */
+
+static struct weir_estimate ask(const weir_sketch *s, struct weir_bytes key)
+{
+    struct hash128 h = sketch_hash(s, key);
+    const struct entry *e = summary_find(s, key, h.lo);
+    uint64_t most = e ? e->count : 0;
+
+    for (uint32_t row = 0; row < s->config.depth; row++) {
+        const struct bucket *b = bucket_of(s, h, row);
+
+        if (b->fingerprint == fingerprint_of(h) && b->count > most)
+            most = b->count;
+    }
+    return (struct weir_estimate){most, WEIR_NO_BOUND};
+}
+
+static size_t top(const weir_sketch *s, struct weir_heavy *out, size_t n)
+{
+    n = summary_top(s, out, n);
+    for (size_t i = 0; i < n; i++)
+        out[i].error = WEIR_NO_BOUND;
+    return n;
+}
+
+static void stats(const weir_sketch *s, struct weir_sketch_stats *out)
+{
+    out->keys = s->summary.n;
+    out->error = WEIR_NO_BOUND;
+    out->too_long = s->summary.too_long;
+}
+
+/* ---- planning: an eighth of the memory for keys, the rest for buckets ---- */
+
+#define KEYS_SHARE 8
+
+static uint64_t bytes_of_keys(uint64_t keys)
+{
+    return (SUMMARY_BESIDE + keys * (SUMMARY_EACH + ARENA_EACH) + LINE - 1) / LINE * LINE;
+}
+
+static uint64_t row_bytes(const struct sketch_config *c)
+{
+    return c->depth * sizeof(struct bucket);
+}
+
+static void complete(struct sketch_config *c)
+{
+    bool memory = sketch_given(c, SKETCH_MEMORY), keys = sketch_given(c, SKETCH_KEYS);
+
+    if (!sketch_given(c, SKETCH_DEPTH))
+        c->depth = DEPTH_DEFAULT;
+    if (!sketch_given(c, SKETCH_DECAY))
+        c->decay = DECAY_DEFAULT;
+    if (!keys)
+        c->keys = c->memory / 8 / KEYS_SHARE / (SUMMARY_EACH + ARENA_EACH);
+    if (sketch_given(c, SKETCH_WIDTH))
+        c->memory = 8 * (bytes_of_keys(c->keys) + c->width * row_bytes(c));
+    else if (keys && !memory)
+        c->memory = 8 * KEYS_SHARE * bytes_of_keys(c->keys);
+}
+
+static bool plan(struct sketch_config *c, uint64_t *bytes, struct weir_error *error)
+{
+    const char *why = NULL;
+
+    complete(c);
+    uint64_t keys = bytes_of_keys(c->keys), width = 0;
+    if (c->memory / 8 > keys)
+        width = (c->memory / 8 - keys) / row_bytes(c);
+    if (sketch_given(c, SKETCH_WIDTH) && sketch_given(c, SKETCH_MEMORY))
+        why = "heavykeeper takes memory= or width=, not both";
+    else if (c->keys == 0 || width == 0)
+        why = "heavykeeper needs a memory of 192 bytes, 88 for each of its keys= and 8 for each "
+              "bucket of its rows";
+    else if (keys > SUMMARY_MOST || c->memory > UINT64_C(1) << 47)
+        why = "heavykeeper asks for more memory than 16T; take fewer keys or a smaller width";
+    if (why) {
+        error_say(error, WEIR_BAD_CONFIG, why, NULL);
+        return false;
+    }
+    *bytes = keys + width * row_bytes(c);
+    return true;
+}
+
+static void lay(weir_sketch *s)
+{
+    uint64_t keys = bytes_of_keys(s->config.keys);
+
+    summary_lay(s, s->data, keys, s->config.keys, 0);
+    s->buckets = (struct bucket *)(void *)(s->data + keys);
+    s->width = (s->size - keys) / row_bytes(&s->config);
+    s->decay = (uint64_t)(((bits_u128)s->config.decay << 64) / 1000000000);
+}
+
+/* ---- saving: arrivals, keys, buckets ---- */
+
+static uint64_t buckets(const weir_sketch *s)
+{
+    return s->width * s->config.depth;
+}
+
+static uint64_t state_size(const weir_sketch *s)
+{
+    return 8 + summary_size(s) + buckets(s) * sizeof(struct bucket);
+}
+
+static enum weir_status put(const weir_sketch *s, struct part_writer *out)
+{
+    part_put64(out, s->arrivals);
+    summary_put(s, out);
+    for (uint64_t i = 0; i < buckets(s); i++) {
+        part_put32(out, s->buckets[i].fingerprint);
+        part_put32(out, s->buckets[i].count);
+    }
+    return WEIR_OK;
+}
+
+static bool get(weir_sketch *s, struct part_reader *in)
+{
+    const uint8_t *p = part_get(in, 8);
+
+    if (!p)
+        return false;
+    s->arrivals = bits_load64(p);
+    if (!summary_get(s, in) || !(p = part_get(in, buckets(s) * sizeof(struct bucket))))
+        return false;
+    for (uint64_t i = 0; i < buckets(s); i++, p += sizeof(struct bucket))
+        s->buckets[i] = (struct bucket){bits_load32(p), bits_load32(p + 4)};
+    return true;
+}
+
+const struct sketch_ops sketch_heavykeeper = {
+    .about = {"heavykeeper",
+              "the keys that came most often (as Redis Top-K); counts without bounds"},
+    .knobs = HAS_COMMON | HAS_KNOB(SKETCH_KEYS) | HAS_KNOB(SKETCH_DEPTH) | HAS_KNOB(SKETCH_WIDTH) |
+             HAS_KNOB(SKETCH_DECAY),
+    .part = WEIR_PART_TOP,
+    .memory = UINT64_C(1) << 23,
+    .plan = plan,
+    .lay = lay,
+    .add = add,
+    .add_many = add_many,
+    .top = top,
+    .ask = ask,
+    .stats = stats,
+    .unmergeable = " cannot be merged: of two keys that met in one bucket it knows only the one "
+                   "that won; top can be",
+    .state_size = state_size,
+    .put = put,
+    .get = get,
+};

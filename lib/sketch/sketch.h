@@ -1,0 +1,177 @@
+/* sketch.h - the waist of the sketches from inside: what one is made of and
+ * must say.
+ *
+ * struct weir_sketch holds every byte in one allocation, so that opening,
+ * closing, cloning and clearing are each written once. A sketch file says how
+ * its memory is laid out (plan, lay), how a key is counted and asked for, and
+ * how its state is written, read and merged. */
+#ifndef WEIR_SKETCH_SKETCH_H
+#define WEIR_SKETCH_SKETCH_H
+
+#include <weir/sketch.h>
+
+#include "base/hash.h"
+#include "sentence/error.h"
+#include "sentence/knobs.h"
+#include "format/part.h"
+
+enum sketch_knob {
+    SKETCH_MEMORY,
+    SKETCH_KEYS,
+    SKETCH_DEPTH,
+    SKETCH_WIDTH,
+    SKETCH_DECAY,
+    SKETCH_COUNTER,
+    SKETCH_UPDATE,
+    SKETCH_LAYOUT,
+    SKETCH_ERROR,
+    SKETCH_CONFIDENCE,
+    SKETCH_HALF_LIFE,
+    SKETCH_HASH,
+    SKETCH_SEED,
+    SKETCH_KNOBS
+};
+
+#define HAS_KNOB(knob) (1u << (knob))
+#define HAS_COMMON (HAS_KNOB(SKETCH_MEMORY) | HAS_KNOB(SKETCH_HASH) | HAS_KNOB(SKETCH_SEED))
+
+#define DEPTH_MAX 16
+#define LINE 64
+
+enum { UPDATE_PLAIN, UPDATE_CONSERVATIVE };
+enum { LAYOUT_ROWS, LAYOUT_LINE };
+enum { COUNTER_32, COUNTER_64 };
+
+/* In records, or in milliseconds; of no length if counts do not fade. */
+struct half_life {
+    uint64_t length;
+    bool timed;
+};
+
+struct sketch_config {
+    const struct sketch_ops *ops;
+    uint32_t given;  /* HAS_KNOB of those the sentence named */
+    uint64_t memory; /* bits */
+    uint64_t keys;
+    uint64_t depth, width;
+    uint64_t decay; /* billionths */
+    uint64_t counter, update, layout;
+    double error, confidence;
+    struct half_life half_life;
+    uint64_t hash, seed;
+};
+
+/* How old what was counted is: see fade.h. */
+struct fade {
+    uint64_t clock;  /* records, or the latest time told */
+    uint64_t origin; /* the first time told */
+    uint64_t base;   /* the step at which a record weighs least */
+    uint64_t step;   /* of now */
+    uint64_t begun;  /* has a time been told? */
+};
+
+/* The keys that are kept: see summary.h. */
+struct summary {
+    uint64_t floor; /* no key that is not kept has come more often */
+    uint64_t too_long;
+    uint64_t arena_used, arena_live; /* units of 8 bytes */
+    uint64_t hole;                   /* unit + 1 of the key dropped last; 0: none */
+    uint32_t n;                      /* keys kept */
+    uint32_t gap;                    /* number + 1 of the entry dropped last; 0: none */
+    uint64_t low, cursor;            /* no count is less; none so low lies before this entry */
+};
+
+struct weir_sketch {
+    const struct sketch_ops *ops;
+    struct sketch_config config;
+    void *allocation;
+    size_t bytes; /* of the allocation */
+    uint8_t *data;
+    uint64_t size;   /* bytes of data */
+    uint64_t total;  /* added, in units: */
+    uint64_t weight; /* units that a record of now adds; 1 where counts do not fade */
+    struct fade fade;
+    uint64_t width; /* counters or buckets per row */
+
+    struct bucket *buckets;
+    uint64_t arrivals; /* of heavykeeper: chance depends on them */
+    uint64_t decay;    /* as a fraction of 2^64 */
+
+    struct summary summary;
+    struct entry *entries;
+    struct line *lines;
+    uint64_t *bounds, *unkept;
+    uint8_t *arena;
+    uint64_t keys, line_count, unkept_count;
+    uint64_t arena_size; /* units of 8 bytes */
+    uint32_t block;      /* entries in a block, as a power of two */
+};
+
+struct sketch_ops {
+    struct weir_about about;
+    uint32_t knobs;
+    uint32_t part;
+    uint64_t memory; /* bits, if none is asked for */
+    bool fixed;      /* every state takes as many bytes as are planned */
+    bool (*plan)(struct sketch_config *c, uint64_t *bytes, struct weir_error *error);
+    void (*lay)(weir_sketch *s); /* share out data */
+    void (*add)(weir_sketch *s, struct weir_bytes key, uint64_t amount);
+    void (*add_many)(weir_sketch *s, const struct weir_bytes *keys, const uint64_t *amounts,
+                     size_t n);
+    struct weir_estimate (*ask)(const weir_sketch *s, struct weir_bytes key);
+    void (*stats)(const weir_sketch *s, struct weir_sketch_stats *out);
+    enum weir_status (*merge)(weir_sketch *into, const weir_sketch *from);
+    const char *unmergeable; /* why, where there is no merge */
+    uint64_t (*state_size)(const weir_sketch *s);
+    enum weir_status (*put)(const weir_sketch *s, struct part_writer *out);
+    bool (*get)(weir_sketch *s, struct part_reader *in); /* false: it cannot be */
+
+    /* all units by 2^(steps / 256); for those with half-life= */
+    void (*scale)(weir_sketch *s, int64_t steps);
+
+    /* where it has a meaning, or NULL */
+    size_t (*top)(const weir_sketch *s, struct weir_heavy *out, size_t n);
+    void (*add_hashed)(weir_sketch *s, const struct weir_key *keys, const uint64_t *amounts,
+                       size_t n);
+    bool (*take)(weir_sketch *s, struct weir_bytes key, uint64_t amount);
+};
+
+extern const struct sketch_ops sketch_count_min, sketch_top, sketch_heavykeeper;
+
+/* From a configuration that is complete; NULL if memory is short. */
+weir_sketch *sketch_make(const struct sketch_config *c, uint64_t bytes);
+
+/* All that one has counted, into another of the same configuration. */
+void sketch_copy(weir_sketch *to, const weir_sketch *from);
+
+bool sketch_config_read(const char *sentence, struct sketch_config *c, struct weir_error *error);
+size_t sketch_config_write(const struct sketch_config *c, char *buffer, size_t size);
+
+static inline bool sketch_given(const struct sketch_config *c, enum sketch_knob knob)
+{
+    return c->given & HAS_KNOB(knob);
+}
+
+static inline struct hash128 sketch_hash(const weir_sketch *s, struct weir_bytes key)
+{
+    return s->config.hash ? hash_keyed(key.data, key.size, s->config.seed)
+                          : hash_fast(key.data, key.size, s->config.seed);
+}
+
+/* What the i-th of a batch adds, in units. */
+static inline uint64_t sketch_amount(const weir_sketch *s, const uint64_t *amounts, size_t i)
+{
+    uint64_t units;
+
+    if (!amounts)
+        return s->weight;
+    return __builtin_mul_overflow(amounts[i], s->weight, &units) ? UINT64_MAX : units;
+}
+
+/* Counts stop at the most they can be. */
+static inline uint64_t sketch_sum(uint64_t a, uint64_t b)
+{
+    return a + b < a ? UINT64_MAX : a + b;
+}
+
+#endif

@@ -1,0 +1,252 @@
+/* space_saving.c - which keys came most often? (Space-Saving: Metwally, Agrawal and
+ * El Abbadi 2005; filtered: Homem and Carvalho 2010)
+ *
+ * As many keys as there is room for are kept, each with a count. Of the others,
+ * cells by hash say the most that any of them can have come. A key that is not
+ * kept raises its cell; once that is above the least count kept, the key takes
+ * that one's place, with the cell as its count: its own past is unknown, but
+ * cannot have been more. The dropped key's count goes into the cell of its own.
+ * So
+ *
+ *   count - error <= true count <= count      for every key kept,
+ *   true count <= its cell <= floor           for every other,
+ *
+ * where the floor is the highest count that an unkept key can have: at most
+ * N / keys while the keys fit their share of memory. Keys that came more than
+ * N / keys times are all there. Without cells (plain Space-Saving) every arrival
+ * of a key that is not kept would drop another, and errors would be larger.
+ *
+ * Keys are kept whole. Long ones take the room of several: then fewer are kept,
+ * and the floor is higher; the bounds hold all the same. A key of more than a
+ * quarter of the arena is not kept at all, only added to too_long.
+ *
+ * Merging (Agarwal et al. 2012): counts, errors and cells add up; a key that only
+ * one side keeps may have come as often as its cell of the other says.
+ * Price: three lines for a key that is kept, some six for one that is not. */
+#include "sketch/summary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define KEYS_MAX (UINT64_C(1) << 28)
+#define UNKEPT_EACH 2 /* cells for keys that are not kept, per key that is */
+
+/* ---- counting ---- */
+
+/* Is the entry still in use, and that of this key? */
+static inline bool is_right(const weir_sketch *s, const struct entry *guess, struct weir_bytes key)
+{
+    return guess < s->entries + s->summary.n && is_key(s, guess, key);
+}
+
+/* e: its entry, or NULL. */
+static inline void count(weir_sketch *s, struct weir_bytes key, uint64_t hash, uint64_t amount,
+                         struct entry *e)
+{
+    struct summary *m = &s->summary;
+
+    s->total = sketch_sum(s->total, amount);
+    if (e) {
+        e->count = sketch_sum(e->count, amount);
+        return;
+    }
+    if (!arena_takes(s, key.size)) {
+        m->too_long = sketch_sum(m->too_long, amount);
+        return;
+    }
+    if (amount == 0)
+        return;
+    uint64_t *cell = unkept_of(s, tag_of(hash)), error = *cell, bound = sketch_sum(error, amount);
+    if (!summary_fits(s, key.size) && (bound <= m->low || bound <= summary_least(s))) {
+        *cell = bound;
+        raise_to(&m->floor, bound);
+        return;
+    }
+    summary_make_room(s, key.size);
+    summary_insert(s, key, hash, bound, error);
+}
+
+static void add(weir_sketch *s, struct weir_bytes key, uint64_t amount)
+{
+    uint64_t hash = sketch_hash(s, key).lo;
+
+    count(s, key, hash, amount, summary_find(s, key, hash));
+}
+
+/* A batch goes in by blocks: for all keys of a block first their lines are
+ * fetched, then the entries that those lead to, then the bytes of the entries'
+ * keys; then they are counted. */
+#define BLOCK 32
+
+static void add_block(weir_sketch *s, const struct weir_bytes *keys, const uint64_t *amounts,
+                      size_t n)
+{
+    uint64_t hash[BLOCK];
+    struct entry *guess[BLOCK];
+
+    for (size_t i = 0; i < n; i++) {
+        hash[i] = sketch_hash(s, keys[i]).lo;
+        __builtin_prefetch(&s->lines[home_of(s, tag_of(hash[i]))]);
+        __builtin_prefetch(unkept_of(s, tag_of(hash[i])), 1);
+    }
+    for (size_t i = 0; i < n; i++) {
+        guess[i] = summary_guess(s, tag_of(hash[i]));
+        __builtin_prefetch(guess[i], 1);
+    }
+    for (size_t i = 0; i < n; i++)
+        __builtin_prefetch(head_of(s, guess[i]));
+    for (size_t i = 0; i < n; i++)
+        count(s, keys[i], hash[i], sketch_amount(s, amounts, i),
+              is_right(s, guess[i], keys[i]) ? guess[i] : summary_find(s, keys[i], hash[i]));
+}
+
+static void add_many(weir_sketch *s, const struct weir_bytes *keys, const uint64_t *amounts,
+                     size_t n)
+{
+    for (size_t i = 0; i < n; i += BLOCK)
+        add_block(s, keys + i, amounts ? amounts + i : NULL, n - i < BLOCK ? n - i : BLOCK);
+}
+
+/* ---- asking ---- */
+
+static struct weir_estimate ask(const weir_sketch *s, struct weir_bytes key)
+{
+    uint64_t hash = sketch_hash(s, key).lo, most;
+    const struct entry *e = summary_find(s, key, hash);
+
+    if (e)
+        return (struct weir_estimate){e->count, head_of(s, e)->error};
+    most = *unkept_of(s, tag_of(hash));
+    return (struct weir_estimate){most, most};
+}
+
+static void stats(const weir_sketch *s, struct weir_sketch_stats *out)
+{
+    out->keys = s->summary.n;
+    out->error = s->summary.floor;
+    out->confidence = 1;
+    out->too_long = s->summary.too_long;
+}
+
+/* ---- planning ---- */
+
+static bool plan(struct sketch_config *c, uint64_t *bytes, struct weir_error *error)
+{
+    bool keys = sketch_given(c, SKETCH_KEYS), memory = sketch_given(c, SKETCH_MEMORY);
+    uint64_t beside = SUMMARY_EACH + UNKEPT_EACH * sizeof(uint64_t), each = beside + ARENA_EACH;
+
+    if (keys && !memory)
+        c->memory = 8 * (SUMMARY_BESIDE + c->keys * each);
+    uint64_t size = c->memory / 8 / UNIT * UNIT;
+    uint64_t room = size < SUMMARY_BESIDE ? 0 : size - SUMMARY_BESIDE;
+    if (!keys)
+        c->keys = room / each < KEYS_MAX ? room / each : KEYS_MAX;
+    if (c->keys == 0 || size > SUMMARY_MOST || room / (beside + ARENA_LEAST) < c->keys) {
+        error_say(error, WEIR_BAD_CONFIG,
+                  size > SUMMARY_MOST ? "top takes a memory of 32G at most"
+                                      : "top needs a memory of 128 bytes, and 81 for each of its "
+                                        "keys= (104 if keys= is left out)",
+                  NULL);
+        return false;
+    }
+    *bytes = size;
+    return true;
+}
+
+static void lay(weir_sketch *s)
+{
+    summary_lay(s, s->data, s->size, s->config.keys, UNKEPT_EACH * s->config.keys);
+}
+
+/* ---- merging ---- */
+
+/* All keys of both, those of `a` first; a key of both once. */
+static size_t join(const weir_sketch *a, const weir_sketch *b, struct weir_heavy *list)
+{
+    size_t n = summary_top(a, list, a->summary.n), mine = n;
+
+    for (size_t i = 0; i < mine; i++) {
+        struct weir_estimate other = ask(b, list[i].key);
+
+        list[i].count = sketch_sum(list[i].count, other.count);
+        list[i].error = sketch_sum(list[i].error, other.error);
+    }
+    n += summary_top(b, list + n, b->summary.n);
+    for (size_t i = mine; i < n; i++) {
+        if (summary_find(a, list[i].key, sketch_hash(a, list[i].key).lo)) {
+            list[i--] = list[--n];
+            continue;
+        }
+        struct weir_estimate other = ask(a, list[i].key);
+        list[i].count = sketch_sum(list[i].count, other.count);
+        list[i].error = sketch_sum(list[i].error, other.error);
+    }
+    return n;
+}
+
+/* Those that fit, highest first, into a sketch whose cells are those of both. */
+static void keep(weir_sketch *s, const struct weir_heavy *list, size_t n)
+{
+    bool fits = true;
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t hash = sketch_hash(s, list[i].key).lo;
+
+        fits = fits && summary_fits(s, list[i].key.size);
+        if (fits)
+            summary_insert(s, list[i].key, hash, list[i].count, list[i].error);
+        else
+            raise_to(unkept_of(s, tag_of(hash)), list[i].count);
+    }
+    for (uint64_t i = 0; i < s->unkept_count; i++)
+        raise_to(&s->summary.floor, s->unkept[i]);
+}
+
+static enum weir_status merge(weir_sketch *into, const weir_sketch *from)
+{
+    size_t most = (size_t)into->summary.n + from->summary.n;
+    struct weir_heavy *list = malloc((most + 1) * sizeof *list);
+    weir_sketch *sum = list ? sketch_make(&into->config, into->size) : NULL;
+
+    if (sum) {
+        size_t n = join(into, from, list);
+
+        summary_sort(list, n);
+        for (uint64_t i = 0; i < sum->unkept_count; i++)
+            sum->unkept[i] = sketch_sum(into->unkept[i], from->unkept[i]);
+        sum->summary.too_long = sketch_sum(into->summary.too_long, from->summary.too_long);
+        keep(sum, list, n);
+        sum->total = sketch_sum(into->total, from->total);
+        sum->fade = into->fade;
+        sum->weight = into->weight;
+        sketch_copy(into, sum);
+    }
+    free(list);
+    weir_sketch_close(sum);
+    return sum ? WEIR_OK : WEIR_NO_MEMORY;
+}
+
+static enum weir_status put(const weir_sketch *s, struct part_writer *out)
+{
+    summary_put(s, out);
+    return WEIR_OK;
+}
+
+const struct sketch_ops sketch_top = {
+    .about = {"top", "the keys that came most often (Space-Saving), each with its largest error"},
+    .knobs = HAS_COMMON | HAS_KNOB(SKETCH_KEYS) | HAS_KNOB(SKETCH_HALF_LIFE),
+    .part = WEIR_PART_TOP,
+    .memory = UINT64_C(1) << 23,
+    .plan = plan,
+    .lay = lay,
+    .add = add,
+    .add_many = add_many,
+    .top = summary_top,
+    .ask = ask,
+    .stats = stats,
+    .merge = merge,
+    .scale = summary_scale,
+    .state_size = summary_size,
+    .put = put,
+    .get = summary_get,
+};

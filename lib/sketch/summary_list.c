@@ -1,0 +1,171 @@
+/* summary_list.c - a summary as a list: the keys of the highest counts, and the
+ * bytes that are saved. */
+#include "sketch/half_life.h"
+#include "sketch/summary.h"
+
+/* Highest count first; equal ones by the lower error, then by their bytes. */
+static bool ahead_of(const struct weir_heavy *a, const struct weir_heavy *b)
+{
+    size_t size = a->key.size < b->key.size ? a->key.size : b->key.size;
+
+    if (a->count != b->count)
+        return a->count > b->count;
+    if (a->error != b->error)
+        return a->error < b->error;
+    int order = size ? memcmp(a->key.data, b->key.data, size) : 0;
+    return order ? order < 0 : a->key.size < b->key.size;
+}
+
+/* A heap of the best so far, the worst of them on top. */
+static void settle(struct weir_heavy *list, size_t i, size_t n)
+{
+    struct weir_heavy moved = list[i];
+
+    for (size_t child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && ahead_of(&list[child], &list[child + 1]))
+            child++;
+        if (!ahead_of(&moved, &list[child]))
+            break;
+        list[i] = list[child];
+    }
+    list[i] = moved;
+}
+
+static void make_heap(struct weir_heavy *list, size_t n)
+{
+    for (size_t i = n / 2; i-- > 0;)
+        settle(list, i, n);
+}
+
+/* From a heap to the order of ahead_of. */
+static void sort_heap(struct weir_heavy *list, size_t n)
+{
+    for (size_t end = n; end > 1; end--) {
+        struct weir_heavy worst = list[0];
+
+        list[0] = list[end - 1];
+        list[end - 1] = worst;
+        settle(list, 0, end - 1);
+    }
+}
+
+void summary_sort(struct weir_heavy *list, size_t n)
+{
+    make_heap(list, n);
+    sort_heap(list, n);
+}
+
+size_t summary_top(const weir_sketch *s, struct weir_heavy *out, size_t n)
+{
+    size_t found = s->summary.n < n ? s->summary.n : n;
+
+    for (uint32_t i = 0; found > 0 && i < s->summary.n; i++) {
+        const struct entry *e = &s->entries[i];
+        struct weir_heavy heavy = {key_of(s, e), e->count, head_of(s, e)->error};
+
+        if (i < found) {
+            out[i] = heavy;
+            if (i + 1 == found)
+                make_heap(out, found);
+        } else if (ahead_of(&heavy, &out[0])) {
+            out[0] = heavy;
+            settle(out, 0, found);
+        }
+    }
+    sort_heap(out, found);
+    return found;
+}
+
+/* Upper bounds up, lower ones down. */
+void summary_scale(weir_sketch *s, int64_t steps)
+{
+    struct summary *m = &s->summary;
+
+    for (uint32_t i = 0; i < m->n; i++) {
+        struct entry *e = &s->entries[i];
+        struct head *head = head_of(s, e);
+        uint64_t least = fade_scale(e->count - head->error, steps, false);
+
+        e->count = fade_scale(e->count, steps, true);
+        head->error = e->count - least;
+        s->bounds[i >> s->block] = 0; /* not known now */
+    }
+    for (uint64_t i = 0; i < s->unkept_count; i++)
+        s->unkept[i] = fade_scale(s->unkept[i], steps, true);
+    m->floor = fade_scale(m->floor, steps, true);
+    m->too_long = fade_scale(m->too_long, steps, true);
+    m->low = m->cursor = 0;
+}
+
+/* ---- saving ---- */
+
+#define SUMMARY_HEAD 20 /* floor, too long, n */
+#define ENTRY_HEAD 20   /* count, error, size */
+
+uint64_t summary_size(const weir_sketch *s)
+{
+    uint64_t size = SUMMARY_HEAD + s->unkept_count * sizeof *s->unkept;
+
+    for (uint32_t i = 0; i < s->summary.n; i++)
+        size += ENTRY_HEAD + key_of(s, &s->entries[i]).size;
+    return size;
+}
+
+void summary_put(const weir_sketch *s, struct part_writer *out)
+{
+    part_put64(out, s->summary.floor);
+    part_put64(out, s->summary.too_long);
+    part_put32(out, s->summary.n);
+    for (uint32_t i = 0; i < s->summary.n; i++) {
+        struct weir_bytes key = key_of(s, &s->entries[i]);
+
+        part_put64(out, s->entries[i].count);
+        part_put64(out, head_of(s, &s->entries[i])->error);
+        part_put32(out, (uint32_t)key.size);
+        part_put(out, key.data, key.size);
+    }
+    for (uint64_t i = 0; i < s->unkept_count; i++)
+        part_put64(out, s->unkept[i]);
+}
+
+/* One key; it must be able to be there, and not be there yet. */
+static bool get_key(weir_sketch *s, struct part_reader *in)
+{
+    const uint8_t *p = part_get(in, ENTRY_HEAD), *bytes;
+
+    if (!p || !(bytes = part_get(in, bits_load32(p + 16))))
+        return false;
+    struct weir_bytes key = {bytes, bits_load32(p + 16)};
+    uint64_t hash = sketch_hash(s, key).lo, count = bits_load64(p), error = bits_load64(p + 8);
+    if (!arena_takes(s, key.size) || !summary_fits(s, key.size) || count == 0 || error > count ||
+        summary_find(s, key, hash))
+        return false;
+    summary_insert(s, key, hash, count, error);
+    return true;
+}
+
+static bool get_unkept(weir_sketch *s, struct part_reader *in)
+{
+    const uint8_t *p = part_get(in, s->unkept_count * sizeof *s->unkept);
+
+    for (uint64_t i = 0; p && i < s->unkept_count; i++) {
+        s->unkept[i] = bits_load64(p + 8 * i);
+        if (s->unkept[i] > s->summary.floor)
+            return false;
+    }
+    return p != NULL;
+}
+
+bool summary_get(weir_sketch *s, struct part_reader *in)
+{
+    const uint8_t *p = part_get(in, SUMMARY_HEAD);
+
+    if (!p)
+        return false;
+    s->summary.floor = bits_load64(p);
+    s->summary.too_long = bits_load64(p + 8);
+    for (uint32_t n = bits_load32(p + 16); n > 0; n--)
+        if (!get_key(s, in))
+            return false;
+    return get_unkept(s, in) && s->summary.too_long <= s->total;
+}

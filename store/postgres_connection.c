@@ -1,0 +1,338 @@
+/* postgres_connection.c - see postgres.h. All waiting is poll() with the deadline of the
+ * attempt; a connection that fails is closed, and the next attempt makes a new one.
+ *
+ * libpq's own words reach the user through store_fail(), which takes passwords
+ * out; those on an address that it cannot read do not, since they quote it. */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "postgres.h"
+
+/* ---- waiting ---- */
+
+/* The message without its head, which every one of libpq's has. */
+enum outcome pg_fail(struct store *o, enum outcome outcome)
+{
+    struct postgres *p = o->own;
+    const char *text = p->connection ? PQerrorMessage(p->connection) : "memory is short";
+
+    return store_fail(o, outcome, "%s", *text ? text : "the connection was lost");
+}
+
+/* Classes of errors that pass: connections, resources, shutdown, the system. */
+enum outcome pg_fail_result(struct store *o, const PGresult *r)
+{
+    const char *state = r ? PQresultErrorField(r, PG_DIAG_SQLSTATE) : NULL;
+    const char *text = r ? PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY) : NULL;
+    bool passes = !state || strncmp(state, "08", 2) == 0 || strncmp(state, "53", 2) == 0 ||
+                  strncmp(state, "57", 2) == 0 || strncmp(state, "58", 2) == 0 ||
+                  strncmp(state, "40", 2) == 0 || strncmp(state, "25", 2) == 0;
+
+    if (!text)
+        return pg_fail(o, STORE_AGAIN);
+    return store_fail(o, passes ? STORE_AGAIN : STORE_REFUSED, "%s", text);
+}
+
+/* Until the next result is there; meanwhile send what is to be sent. */
+enum outcome pg_pump(struct store *o)
+{
+    PGconn *c = ((struct postgres *)o->own)->connection;
+
+    for (;;) {
+        int unsent = PQflush(c);
+
+        if (unsent < 0)
+            return pg_fail(o, STORE_AGAIN);
+        if (!PQisBusy(c))
+            return STORE_OK;
+        int events = store_wait(o, PQsocket(c), POLLIN | (unsent ? POLLOUT : 0));
+        if (!events)
+            return STORE_AGAIN;
+        if ((events & ~POLLOUT) && !PQconsumeInput(c))
+            return pg_fail(o, STORE_AGAIN);
+    }
+}
+
+/* The one result of what was sent; NULL after a failure. */
+static PGresult *one_result(struct store *o, bool sent, enum outcome *outcome)
+{
+    PGconn *c = ((struct postgres *)o->own)->connection;
+    PGresult *result = NULL, *next;
+
+    *outcome = sent ? pg_pump(o) : pg_fail(o, STORE_AGAIN);
+    while (*outcome == STORE_OK && (next = PQgetResult(c))) {
+        PQclear(result);
+        result = next;
+        *outcome = pg_pump(o);
+    }
+    if (*outcome == STORE_OK && PQresultStatus(result) != PGRES_TUPLES_OK &&
+        PQresultStatus(result) != PGRES_COMMAND_OK)
+        *outcome = pg_fail_result(o, result);
+    if (*outcome == STORE_OK)
+        return result;
+    PQclear(result);
+    return NULL;
+}
+
+PGresult *pg_query(struct store *o, const char *sql, enum outcome *outcome)
+{
+    PGconn *c = ((struct postgres *)o->own)->connection;
+
+    return one_result(o, PQsendQueryParams(c, sql, 0, NULL, NULL, NULL, NULL, 1), outcome);
+}
+
+static enum outcome command(struct store *o, const char *sql)
+{
+    enum outcome outcome;
+
+    PQclear(pg_query(o, sql, &outcome));
+    return outcome;
+}
+
+/* ---- the address ---- */
+
+bool pg_knows(const char *name)
+{
+    PQconninfoOption *all = PQconndefaults();
+    bool found = false;
+
+    for (PQconninfoOption *at = all; at && at->keyword && !found; at++)
+        found = strcmp(at->keyword, name) == 0 || strcmp(name, "ssl") == 0;
+    PQconninfoFree(all);
+    return found;
+}
+
+/* The URL less what is not libpq's. */
+static bool make_address(struct store *o, struct postgres *p)
+{
+    const struct url *u = &o->url;
+    size_t room = strlen(u->place) + 32;
+    PQconninfoOption *parsed;
+    int n;
+
+    for (int i = 0; i < u->parameters; i++)
+        room += strlen(u->parameter[i].name) + strlen(u->parameter[i].raw) + 2;
+    p->address = malloc(room);
+    if (!p->address)
+        return store_fail(o, STORE_REFUSED, "memory is short") == STORE_OK;
+    n = snprintf(p->address, room, "postgres:%s", u->place);
+    for (int i = 0, used = 0; i < u->parameters; i++)
+        if (pg_knows(u->parameter[i].name))
+            n += snprintf(p->address + n, room - (size_t)n, "%c%s=%s", used++ ? '&' : '?',
+                          u->parameter[i].name, u->parameter[i].raw);
+    parsed = PQconninfoParse(p->address, NULL); /* what it says may hold the password */
+    PQconninfoFree(parsed);
+    return parsed ||
+           store_fail(o, STORE_REFUSED, "this is no address of PostgreSQL; its form is %s",
+                      o->backend->form) == STORE_OK;
+}
+
+/* "schema.table"; a dot that belongs to a name is written %2E. */
+static bool split_table(struct store *o, struct postgres *p)
+{
+    const char *raw = url_raw(&o->url, "table");
+    const char *dot = raw ? strchr(raw, '.') : NULL;
+
+    p->column = url_value(&o->url, "column");
+    if (!raw || !*raw || !p->column || !*p->column)
+        return store_fail(o, STORE_REFUSED, "table and column are needed; its form is %s",
+                          o->backend->form) == STORE_OK;
+    if (dot)
+        p->schema = url_decode(raw, (size_t)(dot - raw));
+    p->table = url_decode(dot ? dot + 1 : raw, strlen(dot ? dot + 1 : raw));
+    return (p->table && (!dot || p->schema)) ||
+           store_fail(o, STORE_REFUSED, "memory is short") == STORE_OK;
+}
+
+bool pg_address(struct store *o)
+{
+    return make_address(o, o->own) && split_table(o, o->own);
+}
+
+/* ---- connecting ---- */
+
+/* "a"."b", with whatever the names hold made harmless. */
+static bool quote(PGconn *c, const char *first, const char *second, char out[SQL_MAX])
+{
+    char *a = first ? PQescapeIdentifier(c, first, strlen(first)) : NULL;
+    char *b = PQescapeIdentifier(c, second, strlen(second));
+    int n = b && (a || !first) ? snprintf(out, SQL_MAX, "%s%s%s", a ? a : "", a ? "." : "", b) : -1;
+
+    PQfreemem(a);
+    PQfreemem(b);
+    return n >= 0 && n < SQL_MAX;
+}
+
+/* What a server warns of is nothing to put between the records. */
+static void ignore(void *context, const char *message)
+{
+    (void)context, (void)message;
+}
+
+static enum outcome reach(struct store *o)
+{
+    struct postgres *p = o->own;
+    const char *names[] = {"fallback_application_name", "dbname", NULL};
+    const char *values[] = {"weir", p->address, NULL};
+    PostgresPollingStatusType status = PGRES_POLLING_WRITING;
+
+    p->connection = PQconnectStartParams(names, values, 1);
+    if (!p->connection || PQstatus(p->connection) == CONNECTION_BAD)
+        return pg_fail(o, STORE_AGAIN);
+    PQsetNoticeProcessor(p->connection, ignore, NULL);
+    while (status != PGRES_POLLING_OK && status != PGRES_POLLING_FAILED) {
+        if (!store_wait(o, PQsocket(p->connection),
+                        status == PGRES_POLLING_READING ? POLLIN : POLLOUT))
+            return STORE_AGAIN;
+        status = PQconnectPoll(p->connection);
+    }
+    if (status == PGRES_POLLING_OK)
+        return STORE_OK;
+    /* There is no code for it before PostgreSQL 17, only its words: those that
+     * come from a server that is there and says no. */
+    const char *text = PQerrorMessage(p->connection);
+    bool refused = strstr(text, "FATAL:") && !strstr(text, "starting up") &&
+                   !strstr(text, "shutting down") && !strstr(text, "recovery") &&
+                   !strstr(text, "too many");
+    return pg_fail(o,
+                   refused || strstr(text, "no password supplied") ? STORE_REFUSED : STORE_AGAIN);
+}
+
+/* What type the column has decides how it is compared. */
+static enum outcome learn_type(struct store *o)
+{
+    struct postgres *p = o->own;
+    char sql[3 * SQL_MAX], plain[SQL_MAX];
+    enum outcome outcome;
+    PGresult *result;
+    unsigned type;
+
+    if (!quote(p->connection, p->schema, p->table, p->from) ||
+        !quote(p->connection, NULL, p->column, plain))
+        return store_fail(o, STORE_REFUSED, "table or column is no name that PostgreSQL can have");
+    snprintf(sql, sizeof sql, "SELECT %s FROM %s LIMIT 0", plain, p->from);
+    result = pg_query(o, sql, &outcome);
+    if (!result)
+        return outcome;
+    type = PQftype(result, 0);
+    PQclear(result);
+    p->binary = type == BYTEA;
+    p->cast = type != BYTEA && type != TEXT && type != VARCHAR;
+    /* the text of an inet has a mask that nobody writes, /32 */
+    snprintf(p->key, sizeof p->key, "%s%.2000s%s", type == INET ? "abbrev(" : "", plain,
+             type == INET ? ")"
+             : p->cast    ? "::text"
+                          : "");
+    return STORE_OK;
+}
+
+/* Is there an index that begins with the column? Is each key there once? */
+static enum outcome learn_index(struct store *o)
+{
+    struct postgres *p = o->own;
+    char sql[4 * SQL_MAX];
+    char *table = PQescapeLiteral(p->connection, p->from, strlen(p->from));
+    char *column = PQescapeLiteral(p->connection, p->column, strlen(p->column));
+    enum outcome outcome = STORE_OK;
+    PGresult *result = NULL;
+
+    p->indexed = p->unique = false;
+    if (table && column && !p->cast) {
+        snprintf(sql, sizeof sql,
+                 "SELECT (indisunique AND indnatts = 1)::text FROM pg_index JOIN pg_attribute ON "
+                 "attrelid = indrelid AND attnum = indkey[0] WHERE indrelid = %s::regclass AND "
+                 "attname = %s AND indisvalid AND indpred IS NULL",
+                 table, column);
+        result = pg_query(o, sql, &outcome);
+    }
+    for (int row = 0; result && row < PQntuples(result); row++) {
+        p->indexed = true;
+        p->unique |= *PQgetvalue(result, row, 0) == 't';
+    }
+    PQclear(result);
+    PQfreemem(table);
+    PQfreemem(column);
+    return outcome;
+}
+
+/* Answers and lists depend on nothing but the rows; the server's own words and
+ * encoding as they are. */
+static enum outcome settle(struct store *o)
+{
+    struct postgres *p = o->own;
+    const char *encoding = PQparameterStatus(p->connection, "server_encoding");
+    char sql[3 * SQL_MAX];
+    enum outcome outcome;
+
+    p->utf8 = encoding && strcmp(encoding, "UTF8") == 0;
+    if (encoding &&
+        strspn(encoding, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") ==
+            strlen(encoding)) {
+        snprintf(sql, sizeof sql, "SET client_encoding TO '%s'", encoding);
+        if ((outcome = command(o, sql)) != STORE_OK)
+            return outcome;
+    }
+    outcome = command(o, "SET default_transaction_read_only TO on");
+    if (outcome == STORE_OK)
+        outcome = learn_type(o);
+    return outcome == STORE_OK ? learn_index(o) : outcome;
+}
+
+static enum outcome prepare(struct store *o)
+{
+    struct postgres *p = o->own;
+    char sql[4 * SQL_MAX];
+    Oid type = p->binary ? BYTEA_ARRAY : TEXT_ARRAY;
+    enum outcome outcome;
+
+    /* a collation under which different bytes are equal must not make them one */
+    snprintf(sql, sizeof sql, "SELECT %s %s%s FROM %s WHERE %s = ANY($1)",
+             p->unique ? "" : "DISTINCT", p->key, p->unique || p->binary ? "" : " COLLATE \"C\"",
+             p->from, p->key);
+    PQclear(one_result(o, PQsendPrepare(p->connection, "weir", sql, 1, &type), &outcome));
+    p->tuned = false;
+    return outcome;
+}
+
+/* Where the column has an index, one plan that uses it serves for all batches: to
+ * make one for each takes the server as long as the search. Without an index the
+ * server had better see each batch. A server that does not know a setting is let
+ * be. */
+enum outcome pg_tune(struct store *o)
+{
+    struct postgres *p = o->own;
+    enum outcome outcome =
+        p->indexed
+            ? command(o, "SELECT set_config(name, CASE name WHEN 'enable_seqscan' THEN 'off' "
+                         "ELSE 'force_generic_plan' END, false) FROM pg_settings WHERE name "
+                         "IN ('enable_seqscan', 'plan_cache_mode')")
+            : STORE_OK;
+
+    p->tuned = outcome == STORE_OK;
+    return outcome;
+}
+
+enum outcome pg_connect(struct store *o)
+{
+    struct postgres *p = o->own;
+    enum outcome outcome;
+
+    if (p->connection)
+        return STORE_OK;
+    outcome = reach(o);
+    if (outcome == STORE_OK && PQsetnonblocking(p->connection, 1) != 0)
+        outcome = pg_fail(o, STORE_AGAIN);
+    if (outcome == STORE_OK)
+        outcome = settle(o);
+    return outcome == STORE_OK ? prepare(o) : outcome;
+}
+
+void pg_disconnect(struct store *o)
+{
+    struct postgres *p = o->own;
+
+    PQfinish(p->connection);
+    p->connection = NULL;
+}

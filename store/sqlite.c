@@ -1,0 +1,276 @@
+/* sqlite.c - sqlite:FILE?table=T&column=C, a column of a table or view of SQLite.
+ *
+ * The file is opened for reading only. A batch is one read transaction, so that
+ * all of it is of one moment; each key is one search by a prepared statement,
+ * which in the same process costs less than any list of them would save.
+ *
+ * SQLite finds "007" in a column of numbers that holds 7, and "A" in one that
+ * ignores case and holds "a". Here keys are bytes: what it finds is compared
+ * again. A key may be there as text or as blob, which are never equal; since blobs
+ * come last in SQLite's order, the greatest and the least value tell at the price
+ * of two searches which of them a batch is to be searched for as. */
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "key_index.h"
+#include "backend.h"
+
+#define LOOK 20000 /* steps of SQLite's machine between two looks at the clock */
+
+struct sqlite {
+    char *path;
+    const char *table, *column;
+    sqlite3 *db;
+    sqlite3_stmt *find, *kinds, *count, *all;
+    bool has_others, has_blobs; /* what there is beside the other; by kinds */
+};
+
+/* ---- outcomes ---- */
+
+static enum outcome outcome_of(struct store *o, int code)
+{
+    struct sqlite *s = o->own;
+
+    switch (code & 0xff) {
+    case SQLITE_INTERRUPT: /* by tick(), which has told why */
+        return STORE_AGAIN;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return store_fail(o, STORE_AGAIN, "it is locked by a writer (no answer within %g s)",
+                          o->options.timeout);
+    case SQLITE_IOERR:
+    case SQLITE_PROTOCOL:
+    case SQLITE_SCHEMA:
+        return store_fail(o, STORE_AGAIN, "%s", sqlite3_errmsg(s->db));
+    default:
+        return store_fail(o, STORE_REFUSED, "%s",
+                          s->db ? sqlite3_errmsg(s->db) : "memory is short");
+    }
+}
+
+static int tick(void *context)
+{
+    return store_late(context);
+}
+
+/* ---- connecting ---- */
+
+static bool open_url(struct store *o)
+{
+    struct sqlite *s = o->own = calloc(1, sizeof *s);
+
+    if (!s || !(s->path = url_decode(o->url.place, strlen(o->url.place))) || !*s->path)
+        return store_fail(o, STORE_REFUSED,
+                          "its file has no name that could be read; its form is %s",
+                          o->backend->form) == STORE_OK;
+    s->table = url_value(&o->url, "table");
+    s->column = url_value(&o->url, "column");
+    return (s->table && s->column && *s->table && *s->column) ||
+           store_fail(o, STORE_REFUSED, "table and column are needed; its form is %s",
+                      o->backend->form) == STORE_OK;
+}
+
+/* Column and table go into the format in turn, twice. */
+static enum outcome prepare(struct store *o, const char *format, sqlite3_stmt **out)
+{
+    struct sqlite *s = o->own;
+    char *sql = sqlite3_mprintf(format, s->column, s->table, s->column, s->table);
+    int code = sql ? sqlite3_prepare_v3(s->db, sql, -1, SQLITE_PREPARE_PERSISTENT, out, NULL)
+                   : SQLITE_NOMEM;
+
+    sqlite3_free(sql);
+    return code == SQLITE_OK ? STORE_OK : outcome_of(o, code);
+}
+
+/* A name in double quotes that is no column would be taken for a text. */
+static enum outcome check_names(struct store *o)
+{
+    struct sqlite *s = o->own;
+    const char *sql = "SELECT 1 FROM pragma_table_xinfo(?1) WHERE name = ?2 COLLATE NOCASE";
+    sqlite3_stmt *look;
+    int code = sqlite3_prepare_v2(s->db, sql, -1, &look, NULL);
+
+    if (code != SQLITE_OK)
+        return outcome_of(o, code);
+    sqlite3_bind_text(look, 1, s->table, -1, SQLITE_STATIC);
+    sqlite3_bind_text(look, 2, s->column, -1, SQLITE_STATIC);
+    code = sqlite3_step(look);
+    enum outcome outcome =
+        code == SQLITE_ROW ? STORE_OK
+        : code == SQLITE_DONE
+            ? store_fail(o, STORE_REFUSED, "it has no table '%s' with a column '%s'", s->table,
+                         s->column)
+            : outcome_of(o, code);
+    sqlite3_finalize(look);
+    return outcome;
+}
+
+static enum outcome connect(struct store *o)
+{
+    struct sqlite *s = o->own;
+    enum outcome outcome;
+    int code;
+
+    if (s->db)
+        return STORE_OK;
+    code = sqlite3_open_v2(s->path, &s->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+    if (code != SQLITE_OK)
+        return store_fail(o, STORE_REFUSED, "cannot open %s: %s", s->path,
+                          s->db ? sqlite3_errmsg(s->db) : "memory is short");
+    sqlite3_busy_timeout(s->db, (int)(o->options.timeout * 1000));
+    sqlite3_progress_handler(s->db, LOOK, tick, o);
+    outcome = check_names(o);
+    if (outcome == STORE_OK)
+        outcome = prepare(o, "SELECT \"%w\" FROM \"%w\" WHERE \"%w\" = ?1", &s->find);
+    if (outcome == STORE_OK)
+        outcome = prepare(o,
+                          "SELECT typeof((SELECT min(\"%w\") FROM \"%w\")), "
+                          "typeof((SELECT max(\"%w\") FROM \"%w\"))",
+                          &s->kinds);
+    return outcome;
+}
+
+static void disconnect(struct store *o)
+{
+    struct sqlite *s = o->own;
+
+    sqlite3_finalize(s->find);
+    sqlite3_finalize(s->kinds);
+    sqlite3_finalize(s->count);
+    sqlite3_finalize(s->all);
+    sqlite3_close(s->db);
+    s->find = s->kinds = s->count = s->all = NULL;
+    s->db = NULL;
+}
+
+static void close_url(struct store *o)
+{
+    struct sqlite *s = o->own;
+
+    free(s->path);
+    free(s);
+}
+
+/* ---- answering ---- */
+
+/* The bytes of what a column holds: those of a blob, or of it as a text. */
+static struct weir_bytes column_bytes(sqlite3_stmt *row)
+{
+    const void *data = sqlite3_column_type(row, 0) == SQLITE_BLOB
+                           ? sqlite3_column_blob(row, 0)
+                           : (const void *)sqlite3_column_text(row, 0);
+
+    return (struct weir_bytes){data ? data : "", (size_t)sqlite3_column_bytes(row, 0)};
+}
+
+static int learn_kinds(struct sqlite *s)
+{
+    int code = sqlite3_step(s->kinds);
+
+    if (code == SQLITE_ROW) {
+        s->has_others = strcmp((const char *)sqlite3_column_text(s->kinds, 0), "blob") != 0;
+        s->has_blobs = strcmp((const char *)sqlite3_column_text(s->kinds, 1), "blob") == 0;
+    }
+    sqlite3_reset(s->kinds);
+    return code == SQLITE_ROW ? SQLITE_OK : code;
+}
+
+/* SQLITE_ROW if the key that is bound is there, SQLITE_DONE if not. */
+static int search(sqlite3_stmt *find, struct weir_bytes key)
+{
+    int code;
+
+    while ((code = sqlite3_step(find)) == SQLITE_ROW)
+        if (index_compare(column_bytes(find), key) == 0)
+            break;
+    sqlite3_reset(find);
+    return code;
+}
+
+static int find_key(struct sqlite *s, struct weir_bytes key, uint8_t *answer)
+{
+    const void *data = key.size ? key.data : "";
+    int code = SQLITE_DONE;
+
+    if (s->has_others) {
+        sqlite3_bind_text64(s->find, 1, data, key.size, SQLITE_STATIC, SQLITE_UTF8);
+        code = search(s->find, key);
+    }
+    if (code == SQLITE_DONE && s->has_blobs) {
+        sqlite3_bind_blob64(s->find, 1, data, key.size, SQLITE_STATIC);
+        code = search(s->find, key);
+    }
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+        return code;
+    *answer = code == SQLITE_ROW ? WEIR_MEMBER : WEIR_OTHER;
+    return SQLITE_OK;
+}
+
+static enum outcome answer(struct store *o, const struct weir_bytes *keys, size_t n,
+                           uint8_t *answers)
+{
+    struct sqlite *s = o->own;
+    enum outcome outcome = STORE_OK;
+    int code = sqlite3_exec(s->db, "BEGIN", NULL, NULL, NULL);
+
+    if (code == SQLITE_OK)
+        code = learn_kinds(s);
+    for (size_t i = 0; i < n && code == SQLITE_OK; i++)
+        code = find_key(s, keys[i], &answers[i]);
+    if (code != SQLITE_OK)
+        outcome = outcome_of(o, code); /* before another call changes the message */
+    sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
+    return outcome;
+}
+
+/* ---- size and list ---- */
+
+static enum outcome size(struct store *o, uint64_t *keys)
+{
+    struct sqlite *s = o->own;
+    enum outcome outcome =
+        s->count ? STORE_OK : prepare(o, "SELECT count(\"%w\") FROM \"%w\"", &s->count);
+    int code = outcome == STORE_OK ? sqlite3_step(s->count) : SQLITE_ERROR;
+
+    if (code == SQLITE_ROW)
+        *keys = (uint64_t)sqlite3_column_int64(s->count, 0);
+    else if (outcome == STORE_OK)
+        outcome = outcome_of(o, code);
+    sqlite3_reset(s->count);
+    return outcome;
+}
+
+static enum outcome list(struct store *o, store_taker take, void *context)
+{
+    struct sqlite *s = o->own;
+    enum outcome outcome = s->all ? STORE_OK : prepare(o, "SELECT \"%w\" FROM \"%w\"", &s->all);
+    int code = SQLITE_DONE;
+
+    while (outcome == STORE_OK && (code = sqlite3_step(s->all)) == SQLITE_ROW) {
+        if (sqlite3_column_type(s->all, 0) != SQLITE_NULL) {
+            struct weir_bytes key = column_bytes(s->all); /* until the next step */
+
+            take(context, &key, 1);
+        }
+        store_extend(o);
+    }
+    if (outcome == STORE_OK && code != SQLITE_DONE)
+        outcome = outcome_of(o, code);
+    sqlite3_reset(s->all);
+    return outcome;
+}
+
+static const char *const parameters[] = {"table", "column", NULL};
+
+const struct backend backend_sqlite = {.scheme = "sqlite",
+                                       .form = "sqlite:FILE?table=T&column=C",
+                                       .parameters = parameters,
+                                       .open = open_url,
+                                       .connect = connect,
+                                       .disconnect = disconnect,
+                                       .answer = answer,
+                                       .size = size,
+                                       .list = list,
+                                       .close = close_url};

@@ -1,0 +1,63 @@
+/* store.h - exact stores behind one small interface, opened by URL.
+ *
+ *   sqlite:FILE?table=T&column=C            a file of SQLite, read only
+ *   postgres://HOST/DATABASE?table=T&column=C
+ *   redis://HOST:PORT/KEY                   a set of Redis or Valkey
+ *   keys:FILE                               a file of keys, one per line
+ *
+ * Keys are bytes, and equal only byte for byte. Every store may be asked, and
+ * most can tell how many keys they hold and list them (list=no: not to be done).
+ *
+ * A call that fails is tried again with growing pauses, on a new connection
+ * where that helps. What cannot be answered is left WEIR_UNANSWERED: nothing is
+ * ever guessed. No text that comes out of here holds a password.
+ *
+ * Threads: one at a time. */
+#ifndef WEIR_STORE_STORE_H
+#define WEIR_STORE_STORE_H
+
+#include <weir/screen.h>
+
+struct store;
+
+struct store_options {
+    double timeout;    /* seconds for one call */
+    unsigned attempts; /* before it gives up; after that one per call until an answer comes */
+    bool nul;          /* keys: those in a file end with NUL, not with a line break */
+    size_t (*fold)(const char *text, size_t size, char *to); /* keys: made of them first, or NULL;
+                                                                up to twice as long, and 8 */
+    bool (*interrupted)(void); /* whether to give up at once; may be NULL */
+};
+
+/* NULL and one sentence if there is no such store, or it cannot be reached. A
+ * name that is no URL is that of a file of keys. */
+struct store *store_open(const char *url, const struct store_options *options, char *why,
+                         size_t size);
+void store_close(struct store *o);
+
+/* The URL as it may be shown: without user and password. */
+const char *store_name(const struct store *o);
+
+/* About how many keys it holds; false if it cannot tell. */
+bool store_size(struct store *o, uint64_t *keys);
+
+/* All keys, in batches; some may come twice, as when the store had to be asked
+ * again. False if it cannot be listed, or failed. */
+typedef void (*store_taker)(void *context, const struct weir_bytes *keys, size_t n);
+bool store_list(struct store *o, store_taker take, void *context);
+
+/* Answer n different keys: a store_handle, of which an oracle is the context. */
+void store_answer(void *store, const struct weir_bytes *keys, size_t n, uint8_t *answers);
+
+/* Why the latest call failed: a sentence that begins with the name. */
+const char *store_failure(const struct store *o);
+
+struct store_stats {
+    uint64_t calls;   /* batches asked for */
+    uint64_t keys;    /* in them */
+    uint64_t retries; /* that were needed */
+    double seconds;   /* spent waiting */
+};
+struct store_stats store_stats(const struct store *o);
+
+#endif

@@ -1,0 +1,236 @@
+/* sketch_laws.c - what holds for every sketch: a batch is one by one, saving in
+ * mid-stream is invisible, loading is total. */
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "support/sketches.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+
+static const char *const variants[] = {
+    "count-min memory=512 seed=3",
+    "count-min memory=1000 seed=3 depth=3 update=conservative hash=sip",
+    "count-min memory=512 seed=3 layout=line",
+    "count-min memory=512 seed=3 layout=line counter=64 depth=8 update=conservative",
+    "count-min memory=600 seed=3 counter=64 depth=5",
+    "count-min memory=512 seed=3 half-life=100",
+    "count-min memory=512 seed=3 half-life=1h layout=line update=conservative",
+    "heavykeeper keys=4 width=11 depth=3 seed=3",
+    "heavykeeper memory=900 keys=3 seed=3 hash=sip decay=0.5",
+    "top keys=5 seed=3",
+    "top keys=6 seed=3 half-life=90",
+    "top keys=5 seed=3 half-life=1d",
+    "top keys=20 memory=2500 seed=3 hash=sip",
+};
+
+#define VARIANTS (sizeof variants / sizeof *variants)
+
+static void for_each_variant(void (*law)(const char *sentence, const struct counted *c))
+{
+    struct counted c = counted_of(3000, 200, 0.8, 17);
+
+    for (size_t i = 0; i < VARIANTS; i++)
+        law(variants[i], &c);
+    counted_free(c);
+}
+
+static void batch_is_one_by_one(const char *sentence, const struct counted *c)
+{
+    weir_sketch *a = open_sketch(sentence), *b = open_sketch(sentence);
+
+    show_draws(a, c, 0, c->n);
+    for (size_t i = 0; i < c->n; i++)
+        weir_sketch_add(b, name_of(c, c->draws[i]), 1);
+    assert_same_sketch(a, b);
+    weir_sketch_clear(a);
+    weir_sketch_close(b);
+    b = open_sketch(sentence);
+    assert_same_sketch(a, b);
+    weir_sketch_close(a);
+    weir_sketch_close(b);
+}
+
+static void saving_is_invisible(const char *sentence, const struct counted *c)
+{
+    weir_sketch *a = open_sketch(sentence), *b, *twin;
+
+    weir_sketch_advance(a, 1000);
+    show_draws(a, c, 0, c->n / 2);
+    weir_sketch_advance(a, 5000000);
+    struct blob saved = sketch_blob(a);
+    size_t used = 0;
+    assert_int_equal(weir_sketch_load(&b, saved.data, saved.size, &used, NULL), WEIR_OK);
+    assert_int_equal(used, saved.size);
+    twin = weir_sketch_clone(a);
+    show_draws(a, c, c->n / 2, c->n);
+    show_draws(b, c, c->n / 2, c->n);
+    show_draws(twin, c, c->n / 2, c->n);
+    assert_same_sketch(a, b);
+    assert_same_sketch(a, twin);
+    blob_free(saved);
+    weir_sketch_close(a);
+    weir_sketch_close(b);
+    weir_sketch_close(twin);
+}
+
+/* ---- damage ---- */
+
+static void seal(struct blob b)
+{
+    bits_store64(b.data + b.size - 8, XXH3_64bits(b.data, b.size - 8));
+}
+
+/* Loaded or refused? If loaded, it can be used, saved and loaded again. */
+static bool is_usable(struct blob b)
+{
+    struct weir_error error = {0};
+    struct weir_heavy list[30];
+    weir_sketch *s, *again;
+
+    if (weir_sketch_load(&s, b.data, b.size, NULL, &error) != WEIR_OK) {
+        assert_null(s);
+        assert_true(error.status == WEIR_BAD_DATA && *error.text);
+        return false;
+    }
+    for (uint64_t i = 0; i < 60; i++)
+        weir_sketch_add(s, (struct weir_bytes){&i, sizeof i}, i % 7);
+    weir_sketch_top(s, list, 30);
+    weir_sketch_stats(s);
+    struct blob saved = sketch_blob(s);
+    assert_int_equal(weir_sketch_load(&again, saved.data, saved.size, NULL, NULL), WEIR_OK);
+    assert_same_sketch(s, again);
+    assert_int_not_equal(weir_sketch_merge(s, again, NULL), WEIR_MISMATCH);
+    blob_free(saved);
+    weir_sketch_close(s);
+    weir_sketch_close(again);
+    return true;
+}
+
+static struct blob used_blob(const char *sentence, const struct counted *c)
+{
+    weir_sketch *s = open_sketch(sentence);
+
+    show_draws(s, c, 0, c->n);
+    struct blob b = sketch_blob(s);
+    weir_sketch_close(s);
+    return b;
+}
+
+static void every_cut_is_refused(const char *sentence, const struct counted *c)
+{
+    struct blob b = used_blob(sentence, c);
+
+    for (size_t n = 0; n < b.size; n++) {
+        struct blob cut = {malloc(n + !n), n};
+
+        memcpy(cut.data, b.data, n);
+        assert_false(is_usable(cut));
+        blob_free(cut);
+    }
+    blob_free(b);
+}
+
+static void every_flip_is_found(const char *sentence, const struct counted *c)
+{
+    struct blob b = used_blob(sentence, c);
+
+    for (size_t i = 0; i < b.size * 8; i++) {
+        b.data[i / 8] ^= (uint8_t)(1 << i % 8);
+        assert_false(is_usable(b));
+        b.data[i / 8] ^= (uint8_t)(1 << i % 8);
+    }
+    blob_free(b);
+}
+
+static void every_sealed_flip_is_refused_or_usable(const char *sentence, const struct counted *c)
+{
+    struct blob b = used_blob(sentence, c);
+    size_t loaded = 0;
+
+    for (size_t i = 0; i < (b.size - 8) * 8; i += sized(10) == 10 ? 1 : 5) {
+        b.data[i / 8] ^= (uint8_t)(1 << i % 8);
+        seal(b);
+        loaded += is_usable(b);
+        b.data[i / 8] ^= (uint8_t)(1 << i % 8);
+    }
+    assert_true(loaded > 0 && loaded < (b.size - 8) * 8);
+    blob_free(b);
+}
+
+/* A body cut short under a length and checksum that are right. */
+static void every_sealed_cut_is_refused(const char *sentence, const struct counted *c)
+{
+    struct blob b = used_blob(sentence, c);
+
+    for (size_t n = 0; n < b.size - 24; n++) {
+        struct blob cut = {NULL, 0};
+
+        weir_part_write(b.data[6], b.data + 16, n, blob_sink, &cut);
+        assert_false(is_usable(cut));
+        blob_free(cut);
+    }
+    blob_free(b);
+}
+
+static void a_sketch_is_no_filter_and_a_filter_no_sketch(void **state)
+{
+    weir *w = open_filter("bloom memory=64 seed=1");
+    weir_sketch *s = open_sketch("top keys=5 seed=3");
+    struct blob filter = blob_of(w), sketch = sketch_blob(s);
+
+    (void)state;
+    assert_not_loaded(sketch, "this part is not a filter");
+    assert_false(is_usable(filter));
+    blob_free(filter);
+    blob_free(sketch);
+    weir_close(w);
+    weir_sketch_close(s);
+}
+
+#define LAW_TEST(name)                                                                             \
+    static void law_##name(void **state)                                                           \
+    {                                                                                              \
+        (void)state;                                                                               \
+        for_each_variant(name);                                                                    \
+    }
+
+LAW_TEST(batch_is_one_by_one)
+LAW_TEST(saving_is_invisible)
+LAW_TEST(every_cut_is_refused)
+LAW_TEST(every_flip_is_found)
+LAW_TEST(every_sealed_flip_is_refused_or_usable)
+LAW_TEST(every_sealed_cut_is_refused)
+
+static void a_config_is_cut_to_its_buffer(void **state)
+{
+    weir_sketch *s = open_sketch("count-min memory=512 seed=3");
+    char whole[256], cut[8] = "-------";
+    size_t length = weir_sketch_config(s, whole, sizeof whole);
+
+    (void)state;
+    assert_int_equal(length, strlen(whole));
+    assert_int_equal(weir_sketch_config(s, cut, 6), length);
+    assert_string_equal(cut, "count");
+    assert_int_equal(cut[6], '-');
+    assert_int_equal(weir_sketch_config(s, NULL, 0), length);
+    weir_sketch_close(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(law_batch_is_one_by_one),
+        cmocka_unit_test(law_saving_is_invisible),
+        cmocka_unit_test(law_every_cut_is_refused),
+        cmocka_unit_test(law_every_flip_is_found),
+        cmocka_unit_test(law_every_sealed_flip_is_refused_or_usable),
+        cmocka_unit_test(law_every_sealed_cut_is_refused),
+        cmocka_unit_test(a_sketch_is_no_filter_and_a_filter_no_sketch),
+        cmocka_unit_test(a_config_is_cut_to_its_buffer),
+    };
+
+    return cmocka_run_group_tests_name("sketch-laws", tests, NULL, NULL);
+}

@@ -1,0 +1,93 @@
+/* golden.c - see golden.h. */
+#include "support/golden.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+
+#define STREAM 300
+
+weir *golden_filter(const char *name)
+{
+    weir *w = open_filtered("%s memory=200 seed=2012", name);
+    struct weir_key *keys = stream_of(w, STREAM, 3);
+
+    for (size_t i = 0; i < STREAM; i++)
+        weir_observe(w, keys[i]);
+    free(keys);
+    return w;
+}
+
+void golden_note(const weir *w, char note[GOLDEN_NOTE])
+{
+    struct weir_stats stats = weir_stats(w);
+    int n = (int)weir_config(w, note, GOLDEN_NOTE);
+
+    n += snprintf(note + n, (size_t)(GOLDEN_NOTE - n),
+                  "\nmemory %d shown %d seen %d fresh %d fill %.4f error %.4f\n", (int)stats.memory,
+                  (int)stats.shown, (int)stats.seen, (int)stats.fresh, stats.fill, stats.error);
+    for (uint64_t i = 0; i < 100; i++) /* of the stream's last, if they were new, and others */
+        note[n++] = (char)('0' + weir_ask(w, numbered(w, UINT64_C(3) << 32 | (i + STREAM - 50))));
+    strcpy(note + n, "\n");
+}
+
+/* ---- sketches ---- */
+
+static const struct golden_sketch sketches[] = {
+    {"count-min", "count-min memory=256 seed=2012"},
+    {"count-min-line", "count-min memory=256 seed=2012 layout=line update=conservative hash=sip"},
+    {"count-min-fading", "count-min memory=256 seed=2012 half-life=20"},
+    {"top", "top keys=8 seed=2012"},
+    {"top-fading", "top keys=8 seed=2012 half-life=50s"},
+    {"heavykeeper", "heavykeeper keys=6 width=9 seed=2012"},
+};
+
+const struct golden_sketch *golden_sketch(size_t i)
+{
+    return i < sizeof sketches / sizeof *sketches ? &sketches[i] : NULL;
+}
+
+/* Some come often: the smaller of two numbers, both below twenty. */
+static struct weir_bytes golden_key(uint64_t i, char buffer[24])
+{
+    uint64_t a = bits_fold(i + 1, RNG_STEP) % 20, b = bits_fold(i + 1, RNG_TWIST) % 20;
+
+    return (struct weir_bytes){buffer,
+                               (size_t)snprintf(buffer, 24, "key number %d", (int)(a < b ? a : b))};
+}
+
+weir_sketch *golden_counted(const struct golden_sketch *g)
+{
+    weir_sketch *s = open_sketch(g->sentence);
+    char buffer[24];
+
+    for (uint64_t i = 0; i < STREAM; i++) {
+        weir_sketch_advance(s, 1000000 + 2000 * i);
+        weir_sketch_add(s, golden_key(i, buffer), 1 + i % 3);
+    }
+    return s;
+}
+
+void golden_sketch_note(const weir_sketch *s, char note[GOLDEN_NOTE])
+{
+    struct weir_sketch_stats stats = weir_sketch_stats(s);
+    struct weir_heavy list[3];
+    size_t found = weir_sketch_top(s, list, 3);
+    int n = (int)weir_sketch_config(s, note, GOLDEN_NOTE);
+    char buffer[24];
+
+    n += snprintf(note + n, (size_t)(GOLDEN_NOTE - n), "\ntotal %d keys %d error %d\n",
+                  (int)stats.total, (int)stats.keys, (int)stats.error);
+    for (size_t i = 0; i < found; i++)
+        n += snprintf(note + n, (size_t)(GOLDEN_NOTE - n), "%.*s: %d, %d\n", (int)list[i].key.size,
+                      (const char *)list[i].key.data, (int)list[i].count, (int)list[i].error);
+    for (int i = 0; i < 25; i++) {
+        int size = snprintf(buffer, sizeof buffer, "key number %d", i);
+
+        n += snprintf(note + n, (size_t)(GOLDEN_NOTE - n), "%d ",
+                      (int)weir_sketch_ask(s, (struct weir_bytes){buffer, (size_t)size}).count);
+    }
+    strcpy(note + n, "\n");
+}

@@ -1,0 +1,94 @@
+/* variants.c - see variants.h. */
+#include "support/variants.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SEED " seed=11"
+
+/* A knob that is varied by itself, or "" for none; the rest of the sentence;
+ * the memory it asks for. */
+static const struct {
+    const char *knob, *rest;
+    size_t memory;
+} kinds[] = {
+    {"", "memory=4K", 4096},
+    {"", "memory=64", 64},
+    {"", "memory=1237bit", 155},
+    {"", "memory=40001bit hash=sip", 5001},
+    {"k", "memory=64 k=1", 64},
+    {"k", "memory=2K k=7", 2048},
+    {"k", "memory=4999bit k=32", 625},
+    {"fpr", "memory=4K fpr=0.2", 4096},
+    {"fpr", "memory=16K fpr=5%", 16384},
+    {"capacity", "capacity=500 memory=1K", 1024},
+    {"capacity", "capacity=500 fpr=0.01", 0},
+    {"cell", "memory=1K cell=1", 1024},
+    {"cell", "memory=777bit cell=2", 98},
+    {"cell", "memory=3K cell=5", 3072},
+    {"cell", "memory=64 cell=8", 64},
+    {"decay", "memory=512 decay=1", 512},
+    {"decay", "memory=64 decay=70", 64},
+    {"p-star", "memory=200 p-star=0", 200},
+    {"p-star", "memory=200 p-star=1", 200},
+    {"p-star", "memory=64 p-star=20%", 64},
+    {"window", "memory=1K window=1", 1024},
+    {"window", "memory=1K window=100", 1024},
+    {"window", "window=333", 0},
+    {"span", "memory=1K span=1m", 1024},
+    {"slices", "memory=1K slices=1", 1024},
+    {"slices", "memory=500 slices=96", 500},
+    {"width", "memory=1K width=8", 1024},
+    {"width", "memory=2K width=32", 2048},
+    {"slots", "memory=1K slots=3", 1024},
+    {"importance", "memory=1K importance=1-50", 1024},
+    {"importance", "memory=1K importance=log", 1024},
+    {"importance", "memory=1001bit importance=percentile", 126},
+    {"importance", "memory=64 importance=capped", 64},
+};
+
+static bool has_knob(size_t filter, const char *name)
+{
+    const struct weir_knob *knob;
+
+    for (size_t j = 0; (knob = weir_about_knob(filter, j)); j++)
+        if (strcmp(knob->name, name) == 0)
+            return true;
+    return *name == '\0';
+}
+
+static struct variant running;
+
+int tell_variant(void **state)
+{
+    (void)state;
+    if (*running.sentence)
+        print_error("it was: %s\n", running.sentence);
+    *running.sentence = '\0';
+    return 0;
+}
+
+static void run_filter(size_t i, void (*law)(const struct variant *v))
+{
+    for (size_t j = 0; j < sizeof kinds / sizeof *kinds; j++) {
+        if (!has_knob(i, kinds[j].knob))
+            continue;
+        running = (struct variant){.name = weir_about(i)->name, .memory = kinds[j].memory};
+        snprintf(running.sentence, sizeof running.sentence, "%s %s" SEED, running.name,
+                 kinds[j].rest);
+        law(&running);
+        *running.sentence = '\0';
+    }
+}
+
+void for_each_variant_of(const char *filter, void (*law)(const struct variant *v))
+{
+    for (size_t i = 0; weir_about(i); i++)
+        if (!filter || strcmp(filter, weir_about(i)->name) == 0)
+            run_filter(i, law);
+}
+
+void for_each_variant(void (*law)(const struct variant *v))
+{
+    for_each_variant_of(NULL, law);
+}

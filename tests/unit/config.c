@@ -1,0 +1,305 @@
+/* config.c - sentences, good and bad, and what is said about the bad ones. */
+#include "support/support.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "filter/handle.h"
+#include "support/variants.h"
+
+static void assert_completed(const char *sentence, const char *completed)
+{
+    weir *w = open_filter(sentence);
+    char config[SENTENCE];
+
+    assert_int_equal(weir_config(w, config, sizeof config), strlen(completed));
+    assert_string_equal(config, completed);
+    weir_close(w);
+}
+
+/* ---- good ones ---- */
+
+static void everything_may_be_left_out(void **state)
+{
+    weir *w = open_filter(NULL), *v = open_filter(" \t\n");
+    char config[SENTENCE], other[SENTENCE];
+
+    (void)state;
+    assert_completed("seed=7",
+                     "weir memory=67108864 width=16 slots=31 importance=none hash=xxh3 seed=7");
+    weir_config(w, config, sizeof config);
+    weir_config(v, other, sizeof other);
+    assert_memory_equal(
+        config, "weir memory=67108864 width=16 slots=31 importance=none hash=xxh3 seed=", 70);
+    assert_string_not_equal(config, other); /* two random seeds */
+    weir_close(w);
+    weir_close(v);
+}
+
+static void every_filter_has_its_defaults(void **state)
+{
+    static const char *const filters[][2] = {
+        {"weir", "width=16 slots=31 importance=none"},
+        {"bloom", "k=4"},
+        {"counting", "k=4 cell=4"},
+        {"sbf", "k=3 cell=1 decay=11"},
+        {"ibf-2c", "k=5 cell=3 decay=10 importance=percentile"},
+        {"ibf-mc", "k=5 cell=3 decay=10 importance=percentile"},
+        {"ibf-h", "k=5 cell=3 decay=10 importance=percentile"},
+        {"rsbf", "k=2 p-star=0.03"},
+        {"rsbf-tables", "k=2 p-star=0.03"},
+        {"bsbf", "k=2"},
+        {"bsbfsd", "k=2"},
+        {"rlbsbf", "k=2"},
+        {"two-buffer", "k=8 window=23749"},
+        {"apbf", "k=10 window=25632 slices=24"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
+        char sentence[SENTENCE], completed[SENTENCE];
+
+        snprintf(sentence, sizeof sentence, "%s memory=64K seed=1", filters[i][0]);
+        snprintf(completed, sizeof completed, "%s memory=65536 %s hash=xxh3 seed=1", filters[i][0],
+                 filters[i][1]);
+        assert_completed(sentence, completed);
+    }
+}
+
+static void knobs_come_in_any_order_and_unit(void **state)
+{
+    (void)state;
+    assert_completed("  seed=1   width=12\tmemory=1KiB\n",
+                     "weir memory=1024 width=12 slots=42 importance=none hash=xxh3 seed=1");
+    assert_completed("bloom hash=sip seed=1 capacity=0.1k memory=1000bit",
+                     "bloom memory=125 capacity=100 k=7 hash=sip seed=1");
+    assert_completed("bloom memory=1001bit seed=1", "bloom memory=1001bit k=4 hash=xxh3 seed=1");
+    assert_completed("rsbf memory=64 p-star=2.5% seed=18446744073709551615",
+                     "rsbf memory=64 k=2 p-star=0.025 hash=xxh3 seed=18446744073709551615");
+    assert_completed(
+        "ibf-mc memory=64 importance=1k-1M seed=0 decay=2",
+        "ibf-mc memory=64 k=5 cell=3 decay=2 importance=1000-1000000 hash=xxh3 seed=0");
+    assert_completed(
+        "ibf-h memory=64 importance=0-4294967295 seed=0",
+        "ibf-h memory=64 k=5 cell=3 decay=10 importance=0-4294967295 hash=xxh3 seed=0");
+    assert_completed("sbf memory=64 decay=65535 k=2 seed=1", /* never more than half the cells */
+                     "sbf memory=64 k=2 cell=1 decay=256 hash=xxh3 seed=1");
+}
+
+static void a_config_is_cut_to_its_buffer(void **state)
+{
+    weir *w = open_filter("bloom memory=64 seed=1");
+    char config[8] = "-------";
+
+    (void)state;
+    assert_int_equal(weir_config(w, config, 6), strlen("bloom memory=64 k=4 hash=xxh3 seed=1"));
+    assert_string_equal(config, "bloom");
+    assert_int_equal(config[6], '-');
+    assert_int_equal(weir_config(w, NULL, 0), 36);
+    weir_close(w);
+}
+
+/* The completed sentence opens an equal filter: same sentence, same empty state,
+ * the same state after a stream. */
+static void law_a_completed_sentence_opens_an_equal_filter(const struct variant *v)
+{
+    weir *w = open_filter(v->sentence), *again;
+    char config[SENTENCE];
+
+    weir_config(w, config, sizeof config);
+    again = open_filter(config);
+    for (uint64_t i = 0; i < 300; i++)
+        assert_int_equal(weir_observe(w, numbered(w, i % 200)),
+                         weir_observe(again, numbered(again, i % 200)));
+    assert_same_state(w, again);
+    weir_close(w);
+    weir_close(again);
+}
+
+LAW(a_completed_sentence_opens_an_equal_filter)
+
+/* Without opening: the extremes would need terabytes. */
+static void assert_planned_again(const char *sentence)
+{
+    struct config config, again;
+    struct shape shape = {0}, same = {0};
+    char first[CONFIG_SIZE], second[CONFIG_SIZE];
+    struct weir_error error;
+
+    if (!config_read(sentence, &config, &error) || !config.ops->plan(&config, &shape, &error))
+        return;
+    config_write(&config, first, sizeof first);
+    if (!config_read(first, &again, &error) || !again.ops->plan(&again, &same, &error))
+        fail_msg("'%s' becomes '%s', which is refused: %s", sentence, first, error.text);
+    config_write(&again, second, sizeof second);
+    assert_string_equal(first, second);
+    assert_memory_equal(&shape, &same, sizeof shape);
+    assert_true(shape.cells > 0 && shape.planes > 0 && shape.lines > 0);
+}
+
+static void extremes_can_be_planned_again(void **state)
+{
+    static const char *const knobs[][5] = {
+        {"", "memory=64", "memory=16T", "memory=513bit", "memory=1M"},
+        {"", "fpr=1e-300", "fpr=0.9999999999999999", "fpr=1e-9", "fpr=0.3"},
+        {"", "k=1", "k=32", "k=13", "k=2"},
+        {"", "capacity=1", "capacity=1T", "cell=8", "cell=1"},
+        {"", "window=1", "window=1T", "slices=96", "slices=7"},
+        {"", "decay=1", "decay=65535", "width=9 slots=2", "importance=log"},
+    };
+
+    (void)state;
+    for (size_t f = 0; weir_about(f); f++)
+        for (int i = 0; i < 15625; i++) {
+            char sentence[SENTENCE];
+            int n = i;
+
+            snprintf(sentence, sizeof sentence, "%s", weir_about(f)->name);
+            for (size_t j = 0; j < 6; j++, n /= 5)
+                if (*knobs[j][n % 5]) {
+                    strcat(sentence, " ");
+                    strcat(sentence, knobs[j][n % 5]);
+                }
+            assert_planned_again(sentence);
+        }
+}
+
+/* ---- bad ones ---- */
+
+#define NAMES                                                                                      \
+    "weir, bloom, counting, sbf, ibf-2c, ibf-mc, ibf-h, rsbf, rsbf-tables, bsbf, bsbfsd, rlbsbf, " \
+    "two-buffer, apbf"
+
+static void unknown_names_get_the_list(void **state)
+{
+    (void)state;
+    assert_refused("blom", "there is no filter 'blom'; there are " NAMES);
+    assert_refused("Bloom memory=1K", "there is no filter 'Bloom'; there are " NAMES);
+    assert_refused("bl\001\xffm", "there is no filter 'bl??m'; there are " NAMES);
+    assert_refused("a-name-that-is-much-longer-than-any-name-of-a-filter",
+                   "there is no filter 'a-name-that-is-much-longer-than-any-name-of-...'; there "
+                   "are " NAMES);
+}
+
+static void unknown_knobs_get_the_list(void **state)
+{
+    (void)state;
+    assert_refused("bloom decay=3", "bloom has no parameter 'decay'; it takes memory, capacity, "
+                                    "fpr, k, hash, seed");
+    assert_refused("bloom Memory=1K", "bloom has no parameter 'Memory'; it takes memory, capacity, "
+                                      "fpr, k, hash, seed");
+    assert_refused("bsbfsd fpr=0.1",
+                   "bsbfsd has no parameter 'fpr'; it takes memory, k, hash, seed");
+    assert_refused("=5",
+                   "weir has no parameter ''; it takes memory, fpr, window, span, width, slots, "
+                   "importance, hash, seed");
+    assert_refused("apbf cell=2", "apbf has no parameter 'cell'; it takes memory, fpr, k, window, "
+                                  "slices, hash, seed");
+    assert_refused("ibf-h p-star=1", "ibf-h has no parameter 'p-star'; it takes memory, fpr, k, "
+                                     "cell, decay, importance, hash, seed");
+}
+
+static void words_must_be_parameters(void **state)
+{
+    (void)state;
+    assert_refused("bloom memory",
+                   "'memory' is not of the form parameter=value, such as memory=64M");
+    assert_refused("memory=1K bloom",
+                   "'bloom' is not of the form parameter=value, such as memory=64M");
+    assert_refused("bloom k=2 k=2", "k is given twice");
+    assert_refused("bloom memory=1K memory=2K", "memory is given twice");
+}
+
+/* Every knob, with every value that is just beyond what it takes. */
+static void values_beyond_a_knob_are_refused_with_what_it_takes(void **state)
+{
+    static const char *const bad[][3] = {
+        {"bloom", "memory", "63|511bit|17T|0||64m|64MB|-64|1.0000001K"},
+        {"bloom", "capacity", "0|1000000000001|2T|1.5||ten"},
+        {"bloom", "fpr", "0|1|100%|2|1e-301||nan|0.1.1|-0.1"},
+        {"bloom", "k", "0|33|2.5||two|0x2"},
+        {"counting", "cell", "0|9|1k"},
+        {"sbf", "decay", "0|65536|1M"},
+        {"rsbf", "p-star", "1.1|101%|-1||x"},
+        {"apbf", "window", "0|1000000000001|2T"},
+        {"apbf", "slices", "0|97"},
+        {"ibf-mc", "importance", "50-1|5-5|1-5G|1-4294967296|linear|1|-|1-|-5|1-2-3|Log||1--5"},
+        {"bloom", "hash", "md5||SIP|xxh|sipp"},
+        {"bloom", "seed", "18446744073709551616|-1|0x1||1.5"},
+    };
+    static const char *const takes[] = {
+        "a size from 64 (bytes) to 16T: 64M, 1G, 1000bit",
+        "a count from 1 to 1T: 100k, 10M",
+        "a rate above 0 and below 1: 0.01, 1%, 1e-4",
+        "a whole number from 1 to 32",
+        "a whole number from 1 to 8",
+        "a whole number from 1 to 65535",
+        "a rate from 0 to 1: 0.03, 3%",
+        "a count from 1 to 1T: 100k, 10M",
+        "a whole number from 1 to 96",
+        "a range such as 1-50, or log, percentile, capped or none",
+        "xxh3, or sip where strangers choose the keys",
+        "a whole number below 2^64",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        for (const char *value = bad[i][2]; value; value = strchr(value, '|')) {
+            char sentence[SENTENCE], expected[SENTENCE];
+
+            value += *value == '|' && value != bad[i][2];
+            int n = (int)strcspn(value, "|");
+            snprintf(sentence, sizeof sentence, "%s %s=%.*s", bad[i][0], bad[i][1], n, value);
+            snprintf(expected, sizeof expected, "%s=%.*s does not fit: it takes %s", bad[i][1], n,
+                     value, takes[i]);
+            assert_refused(sentence, expected);
+        }
+}
+
+static void ceilings_that_cannot_be_kept_are_refused(void **state)
+{
+    (void)state;
+    assert_refused("bloom capacity=1M memory=1K fpr=0.01",
+                   "fpr=0.01 cannot be kept: bloom reaches 1 with these parameters; give it more "
+                   "memory or less capacity");
+    assert_refused("counting capacity=1k memory=2K fpr=0.01",
+                   "fpr=0.01 cannot be kept: counting reaches 0.141 with these parameters; give it "
+                   "more memory or less capacity");
+    assert_refused("bloom memory=64 fpr=1e-300",
+                   "fpr=1e-300 cannot be kept: bloom reaches 1.09e-39 with these parameters; give "
+                   "it more memory or less capacity");
+    assert_refused("sbf k=1 fpr=1e-6",
+                   "fpr=0.000001 cannot be kept: sbf reaches 0.0000153 with these parameters; "
+                   "leave k and decay out, or allow more");
+    assert_refused("ibf-mc decay=1 fpr=50%",
+                   "fpr=0.5 cannot be kept: ibf-mc reaches 1 with these parameters; leave decay "
+                   "out, or allow more");
+    assert_refused("bsbf k=2 fpr=0.3", "fpr=0.3 cannot be kept: bsbf reaches 0.382 with these "
+                                       "parameters; leave k out or allow more");
+    assert_refused("rlbsbf k=2 fpr=0.5", "fpr=0.5 cannot be kept: rlbsbf reaches 0.57 with these "
+                                         "parameters; leave k out or allow more");
+    assert_refused("two-buffer memory=64 window=1 k=1 fpr=1e-6",
+                   "fpr=0.000001 cannot be kept: two-buffer reaches 0.0078 with these parameters; "
+                   "give it more memory or a smaller window");
+    assert_refused("apbf k=1 fpr=1%", "fpr=0.01 cannot be kept: apbf reaches 0.75 with these "
+                                      "parameters; leave k and slices out, or allow more");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(everything_may_be_left_out),
+        cmocka_unit_test(every_filter_has_its_defaults),
+        cmocka_unit_test(knobs_come_in_any_order_and_unit),
+        cmocka_unit_test(a_config_is_cut_to_its_buffer),
+        law_test(a_completed_sentence_opens_an_equal_filter),
+        cmocka_unit_test(extremes_can_be_planned_again),
+        cmocka_unit_test(unknown_names_get_the_list),
+        cmocka_unit_test(unknown_knobs_get_the_list),
+        cmocka_unit_test(words_must_be_parameters),
+        cmocka_unit_test(values_beyond_a_knob_are_refused_with_what_it_takes),
+        cmocka_unit_test(ceilings_that_cannot_be_kept_are_refused),
+    };
+
+    return cmocka_run_group_tests_name("config", tests, NULL, NULL);
+}

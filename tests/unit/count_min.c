@@ -1,0 +1,294 @@
+/* count_min.c - Count-Min against exact counts: never too low, too high by more
+ * than (e/w)N no more often than promised; merge, take, saturation. */
+#include "support/sketches.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    double alpha;
+} laws[] = {{"uniform", 0}, {"zipf 0.8", 0.8}, {"zipf 1.0", 1.0}, {"zipf 1.5", 1.5}};
+
+#define LAWS (sizeof laws / sizeof *laws)
+
+/* Mean error over all keys, after a look at the promises. */
+static double check_bound(const char *sentence, const struct counted *c)
+{
+    weir_sketch *s = open_sketch(sentence);
+    size_t beyond = 0;
+    double sum = 0;
+
+    show_draws(s, c, 0, c->n);
+    struct weir_sketch_stats stats = weir_sketch_stats(s);
+    assert_int_equal(stats.total, c->n);
+    for (size_t i = 0; i < c->universe; i++) {
+        struct weir_estimate e = weir_sketch_ask(s, name_of(c, i));
+
+        assert_true(e.count >= c->exact[i]);
+        beyond += e.count - c->exact[i] > stats.error;
+        sum += (double)(e.count - c->exact[i]);
+    }
+    assert_true((double)beyond <= (1 - stats.confidence) * (double)c->universe);
+    weir_sketch_close(s);
+    return sum / (double)c->universe;
+}
+
+static void counts_are_never_too_low_and_too_high_as_seldom_as_promised(void **state)
+{
+    static const char *const forms[] = {"",
+                                        "update=conservative",
+                                        "counter=64",
+                                        "layout=line",
+                                        "layout=line update=conservative counter=64",
+                                        "depth=1"};
+
+    (void)state;
+    for (size_t i = 0; i < LAWS; i++) {
+        struct counted c = counted_of(sized(200000), 20000, laws[i].alpha, 5 + i);
+
+        for (size_t j = 0; j < sizeof forms / sizeof *forms; j++) {
+            char sentence[128];
+
+            snprintf(sentence, sizeof sentence, "count-min memory=32K seed=3 %s", forms[j]);
+            check_bound(sentence, &c);
+        }
+        counted_free(c);
+    }
+}
+
+/* One row of w counters: the others add (N - own) / w on average. A sketch whose
+ * hash is uneven, or which uses half of its counters, misses this by far. */
+static void the_error_of_one_row_is_what_the_others_bring(void **state)
+{
+    struct counted c = counted_of(100000, 20000, 0, 11);
+    double mean = check_bound("count-min memory=8K depth=1 seed=3", &c);
+
+    (void)state;
+    assert_true(fabs(mean - 100000.0 / 2048) < 1.0);
+    mean = check_bound("count-min memory=8K depth=1 layout=line seed=3", &c);
+    assert_true(fabs(mean - 100000.0 / 2048) < 1.0);
+    counted_free(c);
+}
+
+static void conservative_updates_err_less(void **state)
+{
+    struct counted c = counted_of(sized(200000), 20000, 1.0, 12);
+    double plain = check_bound("count-min memory=32K seed=3", &c);
+    double careful = check_bound("count-min memory=32K seed=3 update=conservative", &c);
+
+    (void)state;
+    assert_true(careful < 0.75 * plain);
+    counted_free(c);
+}
+
+static void a_merged_plain_sketch_is_that_of_all_keys(void **state)
+{
+    static const char *const forms[] = {"count-min memory=8K seed=3",
+                                        "count-min memory=8K seed=3 "
+                                        "layout=line counter=64 depth=8"};
+    struct counted c = counted_of(20000, 3000, 1.0, 13);
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        weir_sketch *a = open_sketch(forms[i]), *b = open_sketch(forms[i]);
+        weir_sketch *all = open_sketch(forms[i]);
+
+        show_draws(a, &c, 0, 9000);
+        show_draws(b, &c, 9000, c.n);
+        show_draws(all, &c, 0, c.n);
+        assert_int_equal(weir_sketch_merge(a, b, NULL), WEIR_OK);
+        assert_same_sketch(a, all);
+        weir_sketch_close(a);
+        weir_sketch_close(b);
+        weir_sketch_close(all);
+    }
+    counted_free(c);
+}
+
+static void a_merged_conservative_sketch_is_never_too_low(void **state)
+{
+    const char *sentence = "count-min memory=4K seed=3 update=conservative";
+    weir_sketch *a = open_sketch(sentence), *b = open_sketch(sentence);
+    struct counted c = counted_of(20000, 3000, 1.0, 14);
+
+    (void)state;
+    show_draws(a, &c, 0, 9000);
+    show_draws(b, &c, 9000, c.n);
+    assert_int_equal(weir_sketch_merge(a, b, NULL), WEIR_OK);
+    for (size_t i = 0; i < c.universe; i++)
+        assert_true(weir_sketch_ask(a, name_of(&c, i)).count >= c.exact[i]);
+    weir_sketch_close(a);
+    weir_sketch_close(b);
+    counted_free(c);
+}
+
+static void what_differs_is_not_merged(void **state)
+{
+    weir_sketch *a = open_sketch("count-min memory=4K seed=3");
+    weir_sketch *b = open_sketch("count-min memory=4K seed=4");
+    struct weir_error error;
+
+    (void)state;
+    assert_int_equal(weir_sketch_merge(a, b, &error), WEIR_MISMATCH);
+    assert_non_null(strstr(error.text, "seed=3"));
+    assert_non_null(strstr(error.text, "seed=4"));
+    weir_sketch_close(a);
+    weir_sketch_close(b);
+}
+
+static void what_is_taken_back_was_never_there(void **state)
+{
+    weir_sketch *a = open_sketch("count-min memory=4K seed=3"), *b = weir_sketch_clone(a);
+    struct counted c = counted_of(5000, 300, 1.0, 15);
+
+    (void)state;
+    show_draws(a, &c, 0, 4000);
+    show_draws(b, &c, 0, 5000);
+    for (size_t i = 4000; i < 5000; i++)
+        assert_int_equal(weir_sketch_take(b, name_of(&c, c.draws[i]), 1, NULL), WEIR_OK);
+    assert_same_sketch(a, b);
+    weir_sketch_close(a);
+    weir_sketch_close(b);
+    counted_free(c);
+}
+
+static void what_cannot_be_taken_back_is_refused(void **state)
+{
+    static const char *const forms[] = {"count-min memory=4K update=conservative", "top memory=4K"};
+    struct weir_error error;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        weir_sketch *s = open_sketch(forms[i]);
+
+        weir_sketch_add(s, (struct weir_bytes){"a", 1}, 5);
+        assert_int_equal(weir_sketch_take(s, (struct weir_bytes){"a", 1}, 1, &error),
+                         WEIR_UNSUPPORTED);
+        assert_int_equal(weir_sketch_ask(s, (struct weir_bytes){"a", 1}).count, 5);
+        weir_sketch_close(s);
+    }
+}
+
+static void counters_stop_at_their_top_and_stay_there(void **state)
+{
+    static const struct {
+        const char *sentence;
+        uint64_t top;
+    } forms[] = {{"count-min memory=64 depth=1 seed=1", UINT32_MAX},
+                 {"count-min memory=64 depth=1 seed=1 update=conservative", UINT32_MAX},
+                 {"count-min memory=64 depth=2 seed=1 counter=64 layout=line", UINT64_MAX},
+                 {"top memory=4K seed=1", UINT64_MAX}};
+    struct weir_bytes key = {"a", 1};
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        weir_sketch *s = open_sketch(forms[i].sentence), *twin;
+
+        weir_sketch_add(s, key, forms[i].top - 1);
+        assert_int_equal(weir_sketch_ask(s, key).count, forms[i].top - 1);
+        weir_sketch_add(s, key, 1);
+        assert_int_equal(weir_sketch_ask(s, key).count, forms[i].top);
+        weir_sketch_add(s, key, 1);
+        weir_sketch_add(s, key, UINT64_MAX);
+        assert_int_equal(weir_sketch_ask(s, key).count, forms[i].top);
+        twin = weir_sketch_clone(s);
+        assert_int_equal(weir_sketch_merge(s, twin, NULL), WEIR_OK);
+        assert_int_equal(weir_sketch_ask(s, key).count, forms[i].top);
+        if (weir_sketch_take(s, key, 5, NULL) == WEIR_OK)
+            assert_int_equal(weir_sketch_ask(s, key).count, forms[i].top);
+        weir_sketch_close(s);
+        weir_sketch_close(twin);
+    }
+}
+
+static void hashed_keys_are_counted_as_their_bytes_are(void **state)
+{
+    weir_sketch *a = open_sketch("count-min memory=4K seed=3 hash=sip"), *b = weir_sketch_clone(a);
+    weir_sketch *t = open_sketch("top memory=4K");
+    struct weir_error error;
+
+    (void)state;
+    for (uint64_t i = 0; i < 100; i++) {
+        struct weir_key key = weir_sketch_hash(b, &i, sizeof i);
+        uint64_t amount = i + 1;
+
+        weir_sketch_add(a, (struct weir_bytes){&i, sizeof i}, amount);
+        assert_int_equal(weir_sketch_add_hashed(b, &key, &amount, 1, NULL), WEIR_OK);
+        assert_int_equal(weir_sketch_add_hashed(t, &key, NULL, 1, &error), WEIR_UNSUPPORTED);
+    }
+    assert_same_sketch(a, b);
+    weir_sketch_close(a);
+    weir_sketch_close(b);
+    weir_sketch_close(t);
+}
+
+static void refused(const char *sentence, const char *expected)
+{
+    struct weir_error error = {0};
+    weir_sketch *s = (weir_sketch *)&error;
+
+    assert_int_equal(weir_sketch_open(&s, sentence, &error), WEIR_BAD_CONFIG);
+    assert_null(s);
+    assert_string_equal(error.text, expected);
+}
+
+static void a_sentence_that_cannot_be_is_refused_plainly(void **state)
+{
+    (void)state;
+    refused("heavy-keeper",
+            "there is no sketch 'heavy-keeper'; there are count-min, top, heavykeeper");
+    refused(NULL, "there is no sketch ''; there are count-min, top, heavykeeper");
+    refused("top depth=1",
+            "top has no parameter 'depth'; it takes memory, keys, half-life, hash, seed");
+    refused("top half-life=0",
+            "half-life=0 does not fit: it takes a count of records or a time: 10M, 1h, 7d");
+    refused("count-min counter=32 half-life=10M",
+            "half-life= takes counter=64: counts that fade are fractions");
+    refused("count-min memory=1M error=1%", "count-min takes memory= or error=, not both");
+    refused("count-min depth=4 confidence=99%", "count-min takes depth= or confidence=, not both");
+    refused("count-min counter=16", "counter=16 does not fit: it takes 32 or 64");
+    refused("count-min layout=line depth=3",
+            "layout=line takes a depth of 1, 2, 4 or 8: a line is shared evenly");
+    refused(
+        "top keys=1000 memory=1K",
+        "top needs a memory of 128 bytes, and 81 for each of its keys= (104 if keys= is left out)");
+}
+
+static void error_and_confidence_become_width_and_depth(void **state)
+{
+    weir_sketch *s = open_sketch("count-min error=0.1% confidence=99% seed=1");
+    char config[200];
+
+    (void)state;
+    weir_sketch_config(s, config, sizeof config);
+    /* w = ceil(e / 0.001) = 2719, d = ceil(ln 100) = 5, up to a whole line */
+    assert_string_equal(config, "count-min memory=54400 depth=5 counter=32 update=plain "
+                                "layout=rows hash=xxh3 seed=1");
+    weir_sketch_add(s, (struct weir_bytes){"a", 1}, 1000000);
+    assert_true(weir_sketch_stats(s).error <= 1000 && weir_sketch_stats(s).error >= 990);
+    assert_true(fabs(weir_sketch_stats(s).confidence - (1 - exp(-5))) < 1e-9);
+    weir_sketch_close(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts_are_never_too_low_and_too_high_as_seldom_as_promised),
+        cmocka_unit_test(the_error_of_one_row_is_what_the_others_bring),
+        cmocka_unit_test(conservative_updates_err_less),
+        cmocka_unit_test(a_merged_plain_sketch_is_that_of_all_keys),
+        cmocka_unit_test(a_merged_conservative_sketch_is_never_too_low),
+        cmocka_unit_test(what_differs_is_not_merged),
+        cmocka_unit_test(what_is_taken_back_was_never_there),
+        cmocka_unit_test(what_cannot_be_taken_back_is_refused),
+        cmocka_unit_test(counters_stop_at_their_top_and_stay_there),
+        cmocka_unit_test(hashed_keys_are_counted_as_their_bytes_are),
+        cmocka_unit_test(a_sentence_that_cannot_be_is_refused_plainly),
+        cmocka_unit_test(error_and_confidence_become_width_and_depth),
+    };
+
+    return cmocka_run_group_tests_name("count-min", tests, NULL, NULL);
+}

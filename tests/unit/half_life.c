@@ -1,0 +1,316 @@
+/* half_life.c - counts with half-life= against exact ones, in which a record counts
+ * 2^-(age / half-life). Steps of 1/256 half-life leave 0.28 %, units less than a
+ * ten-thousandth; halving all counts once per half-life would be 41 % off. */
+#include "support/sketches.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sketch/half_life.h"
+
+#define STEP 0.0028 /* 2^(1/256) - 1, and a little */
+
+static const double alphas[] = {0, 0.8, 1.0, 1.5};
+
+/* What each key of the draws from..to counts just after the last of them. */
+static double *exact_of(const struct counted *c, size_t from, size_t to, double half_life)
+{
+    double *exact = calloc(c->universe, sizeof *exact);
+
+    for (size_t i = from; i < to; i++)
+        exact[c->draws[i]] += exp2(-(double)(to - 1 - i) / half_life);
+    return exact;
+}
+
+static double sum_of(const double *exact, size_t n)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += exact[i];
+    return sum;
+}
+
+static void is_near(uint64_t told, double exact)
+{
+    if ((double)told < exact * (1 - STEP) - 0.001 || (double)told > exact * (1 + STEP) + 1.001)
+        fail_msg("%llu is told where %.3f is right", (unsigned long long)told, exact);
+}
+
+/* ---- in records ---- */
+
+static void where_all_keys_fit_counts_are_those_of_exponential_decay(void **state)
+{
+    static const char *const forms[] = {"top keys=200 seed=3 half-life=%d",
+                                        "count-min memory=1M seed=3 half-life=%d"};
+    static const int lives[] = {7, 100, 1000, 30000};
+    struct counted c = counted_of(20000, 150, 1.0, 5);
+
+    (void)state;
+    for (size_t i = 0; i < 8; i++) {
+        char sentence[100];
+
+        snprintf(sentence, sizeof sentence, forms[i % 2], lives[i / 2]);
+        weir_sketch *s = open_sketch(sentence);
+        double *exact = exact_of(&c, 0, c.n, lives[i / 2]);
+        show_draws(s, &c, 0, c.n);
+        for (size_t key = 0; key < c.universe; key++)
+            is_near(weir_sketch_ask(s, name_of(&c, key)).count, exact[key]);
+        is_near(weir_sketch_stats(s).total, sum_of(exact, c.universe));
+        free(exact);
+        weir_sketch_close(s);
+    }
+    counted_free(c);
+}
+
+static void check_bounds(const weir_sketch *s, const struct counted *c, const double *exact)
+{
+    for (size_t i = 0; i < c->universe; i++) {
+        struct weir_estimate e = weir_sketch_ask(s, name_of(c, i));
+
+        assert_true((double)e.count >= exact[i] * (1 - STEP) - 0.001);
+        assert_true((double)(e.count - e.error) <= exact[i] * (1 + STEP) + 0.001);
+    }
+}
+
+static void bounds_of_top_hold_and_its_floor_is_that_of_what_is_left(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        struct counted c = counted_of(60000, 5000, alphas[i], 5 + i);
+        weir_sketch *s = open_sketch("top keys=300 seed=7 half-life=5000");
+        double *exact = exact_of(&c, 0, c.n, 5000);
+
+        show_draws(s, &c, 0, c.n);
+        check_bounds(s, &c, exact);
+        assert_true((double)weir_sketch_stats(s).error <= sum_of(exact, c.universe) / 300 + 1);
+        free(exact);
+        weir_sketch_close(s);
+        counted_free(c);
+    }
+}
+
+static void count_min_is_never_too_low_and_too_high_as_seldom_as_promised(void **state)
+{
+    static const char *const forms[] = {"", "update=conservative", "layout=line"};
+
+    (void)state;
+    for (size_t i = 0; i < 12; i++) {
+        struct counted c = counted_of(60000, 5000, alphas[i % 4], 5 + i);
+        double *exact = exact_of(&c, 0, c.n, 5000);
+        char sentence[100];
+        size_t beyond = 0;
+
+        snprintf(sentence, sizeof sentence, "count-min memory=16K seed=3 half-life=5000 %s",
+                 forms[i / 4]);
+        weir_sketch *s = open_sketch(sentence);
+        show_draws(s, &c, 0, c.n);
+        struct weir_sketch_stats stats = weir_sketch_stats(s);
+        for (size_t key = 0; key < c.universe; key++) {
+            double told = (double)weir_sketch_ask(s, name_of(&c, key)).count;
+
+            assert_true(told >= exact[key] * (1 - STEP) - 0.001);
+            beyond += told - exact[key] > (double)stats.error + 1;
+        }
+        assert_true((double)beyond <= (1 - stats.confidence) * (double)c.universe);
+        free(exact);
+        weir_sketch_close(s);
+        counted_free(c);
+    }
+}
+
+static void yesterdays_heavy_hitter_makes_room_for_todays(void **state)
+{
+    weir_sketch *s = open_sketch("top keys=10 seed=1 half-life=1000");
+    struct weir_heavy first;
+
+    (void)state;
+    for (int i = 0; i < 100000; i++)
+        weir_sketch_add(s, (struct weir_bytes){"old", 3}, 1);
+    for (int i = 0; i < 900; i++) /* of those 1443 were left, and half of that soon */
+        weir_sketch_add(s, (struct weir_bytes){"new", 3}, 1);
+    assert_int_equal(weir_sketch_top(s, &first, 1), 1);
+    assert_memory_equal(first.key.data, "old", 3);
+    for (int i = 0; i < 500; i++)
+        weir_sketch_add(s, (struct weir_bytes){"new", 3}, 1);
+    assert_int_equal(weir_sketch_top(s, &first, 1), 1);
+    assert_memory_equal(first.key.data, "new", 3);
+    for (int i = 0; i < 40000; i++)
+        weir_sketch_add(s, (struct weir_bytes){"new", 3}, 1);
+    assert_true(weir_sketch_ask(s, (struct weir_bytes){"old", 3}).count <= 1);
+    is_near(weir_sketch_ask(s, (struct weir_bytes){"new", 3}).count, 1 / (1 - exp2(-0.001)));
+    weir_sketch_close(s);
+}
+
+static void amounts_fade_as_records_do_and_stop_at_the_most(void **state)
+{
+    weir_sketch *s = open_sketch("top keys=10 seed=1 half-life=100");
+    struct weir_bytes a = {"a", 1}, b = {"b", 1};
+
+    (void)state;
+    weir_sketch_add(s, a, 1000000);
+    for (int i = 0; i < 300; i++)
+        weir_sketch_add(s, b, 0);
+    is_near(weir_sketch_ask(s, a).count, 125000);
+    weir_sketch_add(s, a, UINT64_MAX);
+    assert_true(weir_sketch_ask(s, a).count >= UINT64_C(1) << 36);
+    weir_sketch_close(s);
+}
+
+/* ---- in time ---- */
+
+#define HOUR UINT64_C(3600000)
+
+static void time_passes_only_when_told(void **state)
+{
+    static const char *const forms[] = {"top keys=10 seed=1 half-life=1h",
+                                        "count-min memory=4K seed=1 half-life=60m"};
+    struct weir_bytes a = {"a", 1}, b = {"b", 1};
+    const uint64_t noon = UINT64_C(1700000000000);
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        weir_sketch *s = open_sketch(forms[i]);
+
+        weir_sketch_add(s, a, 4096);
+        weir_sketch_advance(s, noon);
+        assert_int_equal(weir_sketch_ask(s, a).count, 4096);
+        weir_sketch_advance(s, noon + HOUR);
+        weir_sketch_advance(s, noon); /* back: no */
+        assert_int_equal(weir_sketch_ask(s, a).count, 2048);
+        weir_sketch_add(s, b, 100);
+        is_near(weir_sketch_ask(s, b).count, 100);
+        for (uint64_t minute = 1; minute <= 120; minute++)
+            weir_sketch_advance(s, noon + HOUR + minute * HOUR / 60);
+        is_near(weir_sketch_ask(s, a).count, 512);
+        is_near(weir_sketch_ask(s, b).count, 25);
+        weir_sketch_advance(s, noon + 12 * HOUR); /* 2^-12: all is scaled */
+        is_near(weir_sketch_ask(s, a).count, 1);
+        weir_sketch_advance(s, noon + 100000 * HOUR);
+        assert_true(weir_sketch_ask(s, a).count <= 1);
+        weir_sketch_advance(s, UINT64_MAX);
+        weir_sketch_add(s, a, 7);
+        assert_true(weir_sketch_ask(s, a).count - 7 <= 1);
+        weir_sketch_close(s);
+    }
+}
+
+/* ---- merging ---- */
+
+/* In records: the last record of either is of now. */
+static void merged_counts_add_up_as_of_the_last_record_of_each(void **state)
+{
+    static const char *const forms[] = {"top keys=200 seed=3 half-life=900",
+                                        "count-min memory=1M seed=3 half-life=900"};
+    struct counted c = counted_of(20000, 150, 1.0, 8);
+    double *first = exact_of(&c, 0, 13500, 900), *second = exact_of(&c, 13500, c.n, 900);
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        weir_sketch *a = open_sketch(forms[i / 2]), *b = open_sketch(forms[i / 2]);
+        weir_sketch *into = i % 2 ? b : a, *from = i % 2 ? a : b;
+
+        show_draws(a, &c, 0, 13500);
+        show_draws(b, &c, 13500, c.n);
+        assert_int_equal(weir_sketch_merge(into, from, NULL), WEIR_OK);
+        for (size_t key = 0; key < c.universe; key++)
+            is_near(weir_sketch_ask(into, name_of(&c, key)).count, first[key] + second[key]);
+        weir_sketch_close(a);
+        weir_sketch_close(b);
+    }
+    free(first);
+    free(second);
+    counted_free(c);
+}
+
+/* In time: the one that was told the earlier time ages to the later one. */
+static void merged_counts_add_up_at_the_later_time(void **state)
+{
+    static const char *const forms[] = {"top keys=10 seed=1 half-life=1h",
+                                        "count-min memory=4K seed=1 half-life=1h"};
+    struct weir_bytes a = {"a", 1}, b = {"b", 1};
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        weir_sketch *early = open_sketch(forms[i / 2]), *late = open_sketch(forms[i / 2]);
+        weir_sketch *into = i % 2 ? early : late, *from = i % 2 ? late : early;
+
+        weir_sketch_advance(early, 5 * HOUR);
+        weir_sketch_add(early, a, 6400);
+        weir_sketch_advance(late, 1 * HOUR); /* they began at different times */
+        weir_sketch_advance(late, 11 * HOUR);
+        weir_sketch_add(late, b, 1000);
+        assert_int_equal(weir_sketch_merge(into, from, NULL), WEIR_OK);
+        is_near(weir_sketch_ask(into, a).count, 100);
+        is_near(weir_sketch_ask(into, b).count, 1000);
+        weir_sketch_advance(into, 12 * HOUR);
+        is_near(weir_sketch_ask(into, b).count, 500);
+        weir_sketch_close(early);
+        weir_sketch_close(late);
+    }
+}
+
+static void bounds_hold_after_merges(void **state)
+{
+    struct counted c = counted_of(60000, 5000, 0.8, 9);
+    weir_sketch *a = open_sketch("top keys=300 seed=7 half-life=5000");
+    weir_sketch *b = open_sketch("top keys=300 seed=7 half-life=5000");
+    double *first = exact_of(&c, 0, 20000, 5000), *second = exact_of(&c, 20000, c.n, 5000);
+
+    (void)state;
+    show_draws(a, &c, 0, 20000);
+    show_draws(b, &c, 20000, c.n);
+    assert_int_equal(weir_sketch_merge(a, b, NULL), WEIR_OK);
+    for (size_t i = 0; i < c.universe; i++)
+        first[i] += second[i];
+    check_bounds(a, &c, first);
+    free(first);
+    free(second);
+    weir_sketch_close(a);
+    weir_sketch_close(b);
+    counted_free(c);
+}
+
+/* ---- arithmetic ---- */
+
+static void units_are_scaled_by_powers_of_two(void **state)
+{
+    (void)state;
+    assert_int_equal(fade_scale(1000, 0, false), 1000);
+    assert_int_equal(fade_scale(1000, 256, false), 2000);
+    assert_int_equal(fade_scale(1000, -256, true), 500);
+    assert_int_equal(fade_scale(1001, -256, false), 500);
+    assert_int_equal(fade_scale(1001, -256, true), 501);
+    assert_int_equal(fade_scale(1000000, 128, false), 1414213);
+    assert_int_equal(fade_scale(1000000, -128, true), 707107);
+    assert_int_equal(fade_scale(UINT64_MAX, 1, false), UINT64_MAX);
+    assert_int_equal(fade_scale(UINT64_MAX, -63 * 256, false), 1);
+    assert_int_equal(fade_scale(UINT64_MAX, INT64_MIN / 2, true), 1);
+    assert_int_equal(fade_scale(UINT64_MAX, INT64_MIN / 2, false), 0);
+    assert_int_equal(fade_scale(1, INT64_MAX / 2, false), UINT64_MAX);
+    for (int i = -3000; i <= 3000; i++) {
+        double exact = 1e9 * exp2(i / 256.0);
+
+        assert_true(fabs((double)fade_scale(1000000000, i, false) - exact) <= 1 + exact * 1e-15);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(where_all_keys_fit_counts_are_those_of_exponential_decay),
+        cmocka_unit_test(bounds_of_top_hold_and_its_floor_is_that_of_what_is_left),
+        cmocka_unit_test(count_min_is_never_too_low_and_too_high_as_seldom_as_promised),
+        cmocka_unit_test(yesterdays_heavy_hitter_makes_room_for_todays),
+        cmocka_unit_test(amounts_fade_as_records_do_and_stop_at_the_most),
+        cmocka_unit_test(time_passes_only_when_told),
+        cmocka_unit_test(merged_counts_add_up_as_of_the_last_record_of_each),
+        cmocka_unit_test(merged_counts_add_up_at_the_later_time),
+        cmocka_unit_test(bounds_hold_after_merges),
+        cmocka_unit_test(units_are_scaled_by_powers_of_two),
+    };
+
+    return cmocka_run_group_tests_name("fade", tests, NULL, NULL);
+}

@@ -1,0 +1,165 @@
+/* importance.c - from how much a key matters to a class. */
+#include "support/support.h"
+
+#include "sentence/importance.h"
+
+#include <string.h>
+
+static struct importance mode(const char *text)
+{
+    struct importance imp;
+
+    assert_true(importance_read((struct span){text, strlen(text)}, &imp));
+    return imp;
+}
+
+static uint32_t class_in(const char *text, const struct sample *s, uint32_t value, uint32_t top)
+{
+    struct importance imp = mode(text);
+
+    return importance_class(&imp, s, value, top);
+}
+
+static void a_range_is_cut_into_equal_classes(void **state)
+{
+    uint32_t counts[8] = {0};
+
+    (void)state;
+    assert_int_equal(class_in("1-50", NULL, 0, 7), 1);
+    assert_int_equal(class_in("1-50", NULL, 1, 7), 1);
+    assert_int_equal(class_in("1-50", NULL, 50, 7), 7);
+    assert_int_equal(class_in("1-50", NULL, UINT32_MAX, 7), 7);
+    assert_int_equal(class_in("0-4294967295", NULL, UINT32_MAX, 255), 255);
+    assert_int_equal(class_in("0-4294967295", NULL, UINT32_MAX / 2, 2), 1);
+    assert_int_equal(class_in("0-4294967295", NULL, UINT32_MAX / 2 + 1, 2), 2);
+    for (uint32_t i = 1; i <= 49; i++)
+        counts[class_in("1-49", NULL, i, 7)]++;
+    for (uint32_t c = 1; c <= 7; c++)
+        assert_int_equal(counts[c], 7);
+}
+
+static void classes_never_fall_as_importance_rises(void **state)
+{
+    static const char *const modes[] = {"1-50", "log", "percentile", "capped"};
+    struct sample s = {.n = 0};
+
+    (void)state;
+    for (uint64_t i = 0; i < 1000; i++)
+        sample_take(&s, (uint32_t)(i * i), i, 1);
+    for (size_t m = 0; m < 4; m++)
+        for (uint32_t top = 1; top <= 255; top += 2) {
+            uint32_t before = 1;
+
+            for (uint64_t value = 0; value <= UINT32_MAX; value = value * 3 / 2 + 1) {
+                uint32_t now = class_in(modes[m], &s, (uint32_t)value, top);
+
+                assert_true(now >= before && now <= top);
+                before = now;
+            }
+            if (top <= 33 || m != 1) /* there are 33 lengths in bits */
+                assert_int_equal(class_in(modes[m], &s, UINT32_MAX, top), top);
+        }
+}
+
+static void log_goes_by_the_number_of_bits(void **state)
+{
+    (void)state;
+    assert_int_equal(class_in("log", NULL, 0, 33), 1);
+    assert_int_equal(class_in("log", NULL, 1, 33), 2);
+    assert_int_equal(class_in("log", NULL, 2, 33), 3);
+    assert_int_equal(class_in("log", NULL, 3, 33), 3);
+    assert_int_equal(class_in("log", NULL, 1u << 31, 33), 33);
+    assert_int_equal(class_in("log", NULL, 255, 3), 1);
+}
+
+static void an_empty_sample_gives_the_middle_or_the_top(void **state)
+{
+    struct sample s = {.n = 0};
+
+    (void)state;
+    assert_int_equal(class_in("percentile", &s, 5, 7), 4);
+    assert_int_equal(class_in("capped", &s, 5, 7), 7);
+}
+
+/* 200 values, 0 to 1990 in tens. */
+static void percentiles_and_caps_go_by_the_sample(void **state)
+{
+    struct sample s = {.n = 0};
+
+    (void)state;
+    for (uint32_t i = 0; i < 200; i++)
+        sample_take(&s, i * 7 % 200 * 10, i, 1);
+    assert_int_equal(s.n, 200);
+    assert_true(sample_valid(&s));
+    assert_int_equal(class_in("percentile", &s, 995, 10), 6);
+    assert_int_equal(class_in("percentile", &s, 985, 10), 5);
+    assert_int_equal(class_in("percentile", &s, 5, 10), 1);
+    assert_int_equal(class_in("percentile", &s, 1985, 10), 10);
+    assert_int_equal(class_in("capped", &s, 1800, 10), 10); /* the 90th percentile */
+    assert_int_equal(class_in("capped", &s, 1799, 10), 10);
+    assert_int_equal(class_in("capped", &s, 1619, 10), 9);
+    assert_int_equal(class_in("capped", &s, 179, 10), 1);
+}
+
+/* All alike: none is above the others. */
+static void equal_values_are_in_the_middle(void **state)
+{
+    struct sample s = {.n = 0};
+
+    (void)state;
+    for (uint64_t i = 0; i < 1000; i++)
+        sample_take(&s, 42, i, 1);
+    assert_int_equal(class_in("percentile", &s, 42, 7), 4);
+    assert_int_equal(class_in("percentile", &s, 41, 7), 1);
+    assert_int_equal(class_in("percentile", &s, 43, 7), 7);
+}
+
+/* After the level has risen, the sample follows: of 256 values one is replaced
+ * every 16 arrivals, so 40,000 arrivals leave e^-9.8 of the old ones. */
+static void the_sample_follows_the_stream(void **state)
+{
+    struct sample s = {.n = 0};
+
+    (void)state;
+    for (uint64_t i = 0; i < 5000; i++)
+        sample_take(&s, (uint32_t)(i % 100), i, 1);
+    assert_int_equal(class_in("capped", &s, 95, 7), 7);
+    for (uint64_t i = 5000; i < 45000; i++)
+        sample_take(&s, 1000000 + (uint32_t)(i % 100), i, 1);
+    assert_int_equal(s.n, SAMPLE_SIZE);
+    assert_true(sample_valid(&s));
+    assert_true(s.value[2] >= 1000000); /* one or two may have stayed */
+    assert_int_equal(class_in("capped", &s, 95, 7), 1);
+}
+
+static void modes_are_written_as_they_are_read(void **state)
+{
+    static const char *const texts[] = {"1-50", "0-4294967295", "log", "percentile", "capped"};
+
+    (void)state;
+    for (size_t i = 0; i < 5; i++) {
+        struct importance imp = mode(texts[i]);
+        char buffer[40];
+        struct text t = text_in(buffer, sizeof buffer);
+
+        importance_write(&t, &imp);
+        assert_string_equal(buffer, texts[i]);
+        assert_int_equal(importance_samples(&imp), i >= 3);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_range_is_cut_into_equal_classes),
+        cmocka_unit_test(classes_never_fall_as_importance_rises),
+        cmocka_unit_test(log_goes_by_the_number_of_bits),
+        cmocka_unit_test(an_empty_sample_gives_the_middle_or_the_top),
+        cmocka_unit_test(percentiles_and_caps_go_by_the_sample),
+        cmocka_unit_test(equal_values_are_in_the_middle),
+        cmocka_unit_test(the_sample_follows_the_stream),
+        cmocka_unit_test(modes_are_written_as_they_are_read),
+    };
+
+    return cmocka_run_group_tests_name("importance", tests, NULL, NULL);
+}

@@ -1,0 +1,377 @@
+/* oom.c - every allocation fails once, and so does the system's randomness.
+ *
+ * The linker puts the functions below in the place of the real ones (--wrap),
+ * which works under sanitizers too. A budget says how many allocations go well;
+ * what is live is counted, so that a leak is seen without a sanitizer. */
+#include "support/variants.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <weir/plan.h>
+#include <weir/screen.h>
+#include <weir/sketch.h>
+
+static size_t budget = SIZE_MAX;
+static size_t asked, live;
+static bool entropy_fails;
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__real_aligned_alloc(size_t align, size_t size);
+int __real_posix_memalign(void **out, size_t align, size_t size);
+void __real_free(void *block);
+int __real_getentropy(void *buffer, size_t size);
+
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void *__wrap_aligned_alloc(size_t align, size_t size);
+int __wrap_posix_memalign(void **out, size_t align, size_t size);
+void __wrap_free(void *block);
+int __wrap_getentropy(void *buffer, size_t size);
+
+static bool granted(void)
+{
+    return asked++ < budget;
+}
+
+static void *counted(void *block)
+{
+    live += block != NULL;
+    return block;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return granted() ? counted(__real_malloc(size)) : NULL;
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return granted() ? counted(__real_calloc(n, size)) : NULL;
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    void *block = granted() ? __real_realloc(old, size) : NULL;
+
+    live += block && !old;
+    return block;
+}
+
+void *__wrap_aligned_alloc(size_t align, size_t size)
+{
+    return granted() ? counted(__real_aligned_alloc(align, size)) : NULL;
+}
+
+int __wrap_posix_memalign(void **out, size_t align, size_t size)
+{
+    int status = granted() ? __real_posix_memalign(out, align, size) : 12;
+
+    live += status == 0;
+    return status;
+}
+
+void __wrap_free(void *block)
+{
+    live -= block != NULL;
+    __real_free(block);
+}
+
+int __wrap_getentropy(void *buffer, size_t size)
+{
+    return entropy_fails ? -1 : __real_getentropy(buffer, size);
+}
+
+/* ---- */
+
+#define BUDGET_MOST 50
+
+/* What one try ended in: the status, or that it went well. */
+typedef enum weir_status (*attempt)(const struct variant *v, struct weir_error *error);
+
+/* Let the first n allocations go well, for n = 0, 1, ... until all do. */
+static void fail_at_every_allocation(const struct variant *v, attempt try)
+{
+    size_t before = live, n = 0;
+    enum weir_status status;
+
+    do {
+        struct weir_error error = {0};
+
+        asked = 0;
+        budget = n;
+        status = try(v, &error);
+        budget = SIZE_MAX;
+        assert_int_equal(live, before);
+        assert_int_equal(status, asked <= n ? WEIR_OK : WEIR_NO_MEMORY);
+        assert_true(status == WEIR_OK || error.status == WEIR_NO_MEMORY);
+    } while (status != WEIR_OK && ++n < BUDGET_MOST);
+    assert_true(n > 0 && n < BUDGET_MOST); /* there was one to fail */
+}
+
+static enum weir_status try_open(const struct variant *v, struct weir_error *error)
+{
+    weir *w;
+    enum weir_status status = weir_open(&w, v->sentence, error);
+
+    assert_true((w != NULL) == (status == WEIR_OK));
+    assert_true(!error->text[0] == (status == WEIR_OK));
+    weir_close(w);
+    return status;
+}
+
+/* A filter made while there was memory, for those that need one. */
+static const weir *given;
+static struct blob given_saved;
+
+static enum weir_status try_clone(const struct variant *v, struct weir_error *error)
+{
+    weir *w = weir_clone(given);
+
+    (void)v;
+    error->status = w ? WEIR_OK : WEIR_NO_MEMORY;
+    weir_close(w);
+    return error->status;
+}
+
+static enum weir_status try_load(const struct variant *v, struct weir_error *error)
+{
+    weir *w;
+    enum weir_status status = weir_load(&w, given_saved.data, given_saved.size, NULL, error);
+
+    (void)v;
+    assert_true((w != NULL) == (status == WEIR_OK));
+    weir_close(w);
+    return status;
+}
+
+static void law_every_failed_allocation_is_told(const struct variant *v)
+{
+    weir *w = open_filter(v->sentence);
+
+    weir_observe(w, numbered(w, 1));
+    given = w;
+    given_saved = blob_of(w);
+    fail_at_every_allocation(v, try_open);
+    fail_at_every_allocation(v, try_clone);
+    fail_at_every_allocation(v, try_load);
+    blob_free(given_saved);
+    weir_close(w);
+}
+
+/* Everything but open, clone and load: with no memory to be had at all. */
+static void law_nothing_else_allocates(const struct variant *v)
+{
+    weir *w = open_filter(v->sentence), *other = weir_clone(w);
+    struct blob b = blob_of(w);
+    struct weir_key *keys = stream_of(w, 2000, 9);
+    uint8_t verdicts[1000];
+    char config[SENTENCE];
+
+    asked = 0;
+    budget = 0;
+    for (size_t i = 0; i < 1000; i++)
+        weir_observe(w, keys[i]);
+    weir_observe_many(w, keys + 1000, 1000, verdicts);
+    weir_ask_many(w, keys, 1000, verdicts);
+    weir_ask(w, keys[0]);
+    weir_forget(w, keys[0], NULL, NULL);
+    weir_merge(w, other, NULL);
+    weir_stats(w);
+    weir_config(w, config, sizeof config);
+    weir_save(w, b.data, b.size);
+    weir_clear(w);
+    size_t in_all = asked;
+    budget = SIZE_MAX;
+    assert_int_equal(in_all, 0);
+    free(keys);
+    blob_free(b);
+    weir_close(other);
+    weir_close(w);
+}
+
+static enum weir_status try_predict(const struct variant *v, struct weir_error *error)
+{
+    struct weir_stream stream;
+    struct weir_prediction p;
+
+    assert_int_equal(weir_stream_read(&stream, "zipf:n=1M,importance=1-50", NULL), WEIR_OK);
+    return weir_predict(&p, v->sentence, &stream, error);
+}
+
+static void a_prediction_without_memory_is_told(void **state)
+{
+    (void)state;
+    fail_at_every_allocation(&(struct variant){.sentence = "sbf"}, try_predict);
+    fail_at_every_allocation(&(struct variant){.sentence = "ibf-h importance=1-50"}, try_predict);
+}
+
+static void a_refusal_costs_no_memory(void **state)
+{
+    size_t before = live;
+    weir *w;
+
+    (void)state;
+    asked = 0;
+    assert_int_equal(weir_open(&w, "bloom memory=1", NULL), WEIR_BAD_CONFIG);
+    assert_int_equal(weir_open(&w, "bloom capacity=1M memory=64 fpr=1%", NULL), WEIR_BAD_CONFIG);
+    assert_int_equal(weir_load(&w, "WEIR", 4, NULL, NULL), WEIR_BAD_DATA);
+    assert_int_equal(asked, 0);
+    assert_int_equal(live, before);
+    weir_close(NULL);
+}
+
+static void the_sentence_says_how_much_was_asked_for(void **state)
+{
+    struct weir_error error;
+    weir *w;
+
+    (void)state;
+    asked = 0;
+    budget = 0;
+    enum weir_status status = weir_open(&w, "bloom memory=64M", &error);
+    enum weir_status untold = weir_open(&w, "bloom memory=64M", NULL);
+    budget = SIZE_MAX;
+    assert_int_equal(status, WEIR_NO_MEMORY);
+    assert_int_equal(untold, WEIR_NO_MEMORY);
+    assert_string_equal(error.text,
+                        "memory=67108864: the system does not give that much; ask for less");
+}
+
+static void without_randomness_a_seed_must_be_given(void **state)
+{
+    struct weir_error error;
+    weir *w, *seeded;
+
+    (void)state;
+    entropy_fails = true;
+    enum weir_status status = weir_open(&w, "bloom memory=64", &error);
+    enum weir_status with_seed = weir_open(&seeded, "bloom memory=64 seed=1", NULL);
+    entropy_fails = false;
+    assert_int_equal(status, WEIR_NO_MEMORY);
+    assert_null(w);
+    assert_string_equal(error.text, "the system gives no random seed; give seed=");
+    assert_int_equal(with_seed, WEIR_OK);
+    weir_close(seeded);
+}
+
+/* ---- sketches: opened, cloned, saved, loaded, merged ---- */
+
+static uint8_t room[4096]; /* what is saved; a sink that allocates would be counted */
+
+static bool into_room(void *context, const void *data, size_t size)
+{
+    struct blob *b = context;
+
+    assert_true(b->size + size <= sizeof room);
+    memcpy(b->data + b->size, data, size);
+    b->size += size;
+    return true;
+}
+
+static enum weir_status try_sketch(const struct variant *v, struct weir_error *error)
+{
+    weir_sketch *s, *twin = NULL, *again = NULL;
+    struct weir_bytes key = {"key", 3};
+    struct blob b = {room, 0};
+    enum weir_status status = weir_sketch_open(&s, v->sentence, error);
+
+    if (status == WEIR_OK) {
+        weir_sketch_add(s, key, 2);
+        twin = weir_sketch_clone(s);
+        status = twin ? weir_sketch_merge(s, twin, error) : WEIR_NO_MEMORY;
+    }
+    assert_true(status == WEIR_OK || !twin || weir_sketch_ask(s, key).count == 2);
+    if (status == WEIR_OK)
+        status = weir_sketch_write(s, into_room, &b);
+    if (status == WEIR_OK) {
+        status = weir_sketch_load(&again, b.data, b.size, NULL, error);
+        assert_true((again != NULL) == (status == WEIR_OK));
+    }
+    error->status = status;
+    weir_sketch_close(again);
+    weir_sketch_close(twin);
+    weir_sketch_close(s);
+    return status;
+}
+
+static void every_failed_allocation_of_a_sketch_is_told(void **state)
+{
+    static const struct variant sketches[] = {{.sentence = "count-min memory=64 seed=1"},
+                                              {.sentence = "top keys=3 seed=1"},
+                                              {.sentence = "top keys=3 seed=1 half-life=9"}};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        fail_at_every_allocation(&sketches[i], try_sketch);
+}
+
+/* ---- screens: opened, saved, loaded; checking allocates nothing ---- */
+
+static void say_member(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
+{
+    (void)context, (void)keys;
+    memset(answers, WEIR_MEMBER, n);
+}
+
+static enum weir_status try_screen(const struct variant *v, struct weir_error *error)
+{
+    weir_screen *s, *again = NULL;
+    struct weir_bytes key = {"key", 3};
+    struct blob b = {room, 0};
+    enum weir_status status = weir_screen_open(&s, v->sentence, error);
+    uint8_t answer;
+
+    assert_true((s != NULL) == (status == WEIR_OK));
+    if (status == WEIR_OK) {
+        size_t before = asked;
+
+        weir_screen_learn_set(s, &key, 1);
+        weir_screen_check(s, &key, 1, say_member, NULL, &answer);
+        assert_int_equal(answer, WEIR_MEMBER);
+        weir_screen_stats(s);
+        status = weir_screen_write(s, into_room, &b);
+        assert_int_equal(asked, before);
+        status = weir_screen_load(&again, b.data, b.size, NULL, error);
+        assert_true((again != NULL) == (status == WEIR_OK));
+    }
+    weir_screen_close(again);
+    weir_screen_close(s);
+    return status;
+}
+
+static void every_failed_allocation_of_a_screen_is_told(void **state)
+{
+    static const struct variant screens[] = {
+        {.sentence = "weir memory=64 seed=1"},
+        {.sentence = "dabf memory=64 window=9 seed=1"},
+        {.sentence = "strict memory=64 seed=1"},
+        {.sentence = "none seed=1"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++)
+        fail_at_every_allocation(&screens[i], try_screen);
+}
+
+LAW(every_failed_allocation_is_told)
+LAW(nothing_else_allocates)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        law_test(every_failed_allocation_is_told),
+        law_test(nothing_else_allocates),
+        cmocka_unit_test(every_failed_allocation_of_a_sketch_is_told),
+        cmocka_unit_test(a_prediction_without_memory_is_told),
+        cmocka_unit_test(every_failed_allocation_of_a_screen_is_told),
+        cmocka_unit_test(a_refusal_costs_no_memory),
+        cmocka_unit_test(the_sentence_says_how_much_was_asked_for),
+        cmocka_unit_test(without_randomness_a_seed_must_be_given),
+    };
+
+    return cmocka_run_group_tests_name("oom", tests, NULL, NULL);
+}

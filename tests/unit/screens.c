@@ -1,0 +1,333 @@
+/* screens.c - sentences, the screens that hold the set, and dabf beside exact
+ * sets; verdicts.c has the screen of our own. */
+#include "support/screened.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DRAWS 20000
+
+static void assert_screen_refused(const char *sentence, const char *expected)
+{
+    struct weir_error error = {0};
+    weir_screen *w;
+
+    assert_int_equal(weir_screen_open(&w, sentence, &error), WEIR_BAD_CONFIG);
+    assert_null(w);
+    assert_string_equal(error.text, expected);
+}
+
+static void assert_completed(const char *sentence, const char *expected)
+{
+    char config[SENTENCE];
+    weir_screen *w;
+
+    assert_int_equal(weir_screen_open(&w, sentence, NULL), WEIR_OK);
+    weir_screen_config(w, config, sizeof config);
+    assert_string_equal(config, expected);
+    weir_screen_close(w);
+}
+
+/* ---- sentences ---- */
+
+static void sentences_are_completed(void **state)
+{
+    (void)state;
+    assert_completed("seed=1", "weir memory=1048576 width=20 slots=24 hash=xxh3 seed=1");
+    assert_completed("weir memory=1000bit fpr=0.1% seed=1",
+                     "weir memory=125 width=15 slots=31 hash=xxh3 seed=1");
+    assert_completed("weir memory=64 width=8 window=10k seed=1",
+                     "weir memory=64 window=10000 width=8 slots=56 hash=xxh3 seed=1");
+    assert_completed(
+        "dabf memory=1000bit set=100 seed=1",
+        "dabf memory=125 set=100 capacity=1000 theta=1/9 k=1 k-set=6 hash=xxh3 seed=1");
+    assert_completed("dabf memory=3003bit theta=50% k=2 k-set=3 set=9 capacity=7 window=5 seed=1",
+                     "dabf memory=3003bit set=9 capacity=7 theta=500000000/1000000000 k=2 k-set=3 "
+                     "window=5 hash=xxh3 seed=1");
+    assert_completed("1bf memory=1000bit set=100 seed=1",
+                     "1bf memory=125 set=100 k=6 hash=xxh3 seed=1");
+    assert_completed("strict set=10M seed=1 hash=sip",
+                     "strict memory=1048576 set=10000000 k=1 hash=sip seed=1");
+    assert_completed("strict memory=1000bit verdicts=64 window=9 set=10 seed=1",
+                     "strict memory=125 set=10 k=32 window=9 verdicts=64 hash=xxh3 seed=1");
+    assert_completed("none seed=1", "none hash=xxh3 seed=1");
+}
+
+static void sentences_are_refused(void **state)
+{
+    (void)state;
+    assert_screen_refused("bloom",
+                          "there is no screen 'bloom'; there are weir, dabf, 1bf, strict, none");
+    assert_screen_refused("none memory=64", "none has no parameter 'memory'; it takes hash, seed");
+    assert_screen_refused("weir width=17", "width= does not fit: it takes 8 to 16, 20, 24 or 32");
+    assert_screen_refused("weir width=8 fpr=0.01%",
+                          "fpr= cannot be kept with this width; allow more, or leave width out: 32 "
+                          "bits reach 2.4e-10");
+    assert_screen_refused("dabf theta=0",
+                          "theta=0 does not fit: it takes a ratio such as 1/9, or a rate up to 1: "
+                          "0.5, 50%");
+    assert_screen_refused("dabf theta=1/0",
+                          "theta=1/0 does not fit: it takes a ratio such as 1/9, or a rate up to "
+                          "1: 0.5, 50%");
+    assert_screen_refused("dabf memory=64bit theta=1/99",
+                          "theta= leaves one of the two filters without a bit; ask for more "
+                          "memory, or a ratio nearer to 1");
+    assert_screen_refused("strict memory=128 verdicts=65",
+                          "verdicts= leaves nothing of memory= for the set; it is a part of it");
+    assert_screen_refused("strict window=9", "window= is for verdicts: give verdicts= too");
+    assert_screen_refused("1bf verdicts=64",
+                          "1bf has no parameter 'verdicts'; it takes memory, set, k, hash, seed");
+    assert_screen_refused("dabf k=0", "k=0 does not fit: it takes a whole number from 1 to 32");
+}
+
+static void every_screen_tells_of_itself(void **state)
+{
+    size_t i = 0;
+
+    (void)state;
+    for (; weir_screen_about(i); i++) {
+        weir_screen *w;
+
+        assert_int_equal(weir_screen_open(&w, weir_screen_about(i)->name, NULL), WEIR_OK);
+        assert_true(strlen(weir_screen_about(i)->idea) > 10);
+        assert_non_null(weir_screen_about_knob(i, 1));
+        weir_screen_close(w);
+    }
+    assert_int_equal(i, 5);
+    assert_null(weir_screen_about_knob(i, 0));
+}
+
+static void assert_chosen(uint64_t memory, bool listed, uint64_t set, const char *sentence,
+                          const char *reason)
+{
+    struct weir_screen_choice c = weir_screen_choose(memory, listed, set);
+
+    assert_string_equal(c.sentence, sentence);
+    assert_string_equal(c.reason, reason);
+    if (memory < 1 << 20) {
+        weir_screen *w;
+
+        assert_int_equal(weir_screen_open(&w, c.sentence, NULL), WEIR_OK);
+        weir_screen_close(w);
+    }
+}
+
+static void a_set_that_is_listed_and_fits_is_held(void **state)
+{
+    (void)state;
+    assert_chosen(65536, true, 31620, "strict set=31620 memory=65536",
+                  "the store lists its 31620 keys, and 16 bits for each let through only 0.000349 "
+                  "of the others");
+    assert_chosen(65536, false, 31620, "weir memory=65536", "the store cannot be listed");
+    assert_chosen(31620, true, 31620, "strict set=31620 memory=31620",
+                  "the store lists its 31620 keys, and 8 bits for each let through only 0.0217 of "
+                  "the others");
+    assert_chosen(31619, true, 31620, "weir memory=31619",
+                  "the store's 31620 keys do not fit the memory, which has less than 8 bits for "
+                  "each");
+    assert_chosen(64, true, 0, "strict set=1 memory=64", "the store lists its keys, and has none");
+    assert_chosen(UINT64_C(1) << 44, true, UINT64_C(1) << 42,
+                  "strict set=1000000000000 memory=17592186044416",
+                  "the store lists its 4398046511104 keys, and 32 bits for each let through only "
+                  "4.23e-7 of the others");
+}
+
+/* ---- those without error ---- */
+
+static void assert_always_right(const char *sentence)
+{
+    struct counted c = counted_of(DRAWS, 3000, 0.8, 5);
+    struct store s = store_of(&c);
+    weir_screen *w = open_screen(sentence, &s);
+    uint8_t *answers = calloc(DRAWS, 1);
+
+    assert_int_equal(screen_draws(w, &s, 0, DRAWS, 300, answers), 0);
+    for (size_t i = 0; i < DRAWS; i++)
+        assert_int_equal(answers[i], store_has(&s, c.draws[i]));
+    free(answers);
+    weir_screen_close(w);
+    store_free(&s);
+    counted_free(c);
+}
+
+static void strict_and_none_never_err(void **state)
+{
+    (void)state;
+    assert_always_right("none seed=1");
+    assert_always_right("strict memory=100 set=600 seed=1"); /* far too little: it asks more */
+    assert_always_right("strict memory=1K set=600 seed=1");
+}
+
+/* 600 members in 1024 bytes: strict asks for them and for the filter's error,
+ * 0.0014 of the others; 1bf says member of just those, and asks for nothing. */
+static void strict_asks_for_what_1bf_calls_members(void **state)
+{
+    struct counted c = counted_of(DRAWS, 3000, 0.8, 5);
+    struct store s = store_of(&c);
+    weir_screen *one = open_screen("1bf memory=1K set=600 seed=1", &s);
+    weir_screen *strict = open_screen("strict memory=1K set=600 seed=1", &s);
+    uint8_t *answers = calloc(DRAWS, 1);
+    uint64_t members = 0;
+
+    (void)state;
+    assert_false(weir_screen_wants_set(one));
+    screen_draws(one, &s, 0, DRAWS, 300, answers);
+    assert_int_equal(s.calls, 0);
+    for (size_t i = 0; i < DRAWS; i++) {
+        members += store_has(&s, c.draws[i]);
+        assert_true(answers[i] == WEIR_MEMBER || !store_has(&s, c.draws[i]));
+    }
+    screen_draws(strict, &s, 0, DRAWS, 300, answers);
+    struct weir_screen_stats of_one = weir_screen_stats(one), of_strict = weir_screen_stats(strict);
+    assert_int_equal(of_strict.asked, of_one.members);
+    assert_int_equal(of_strict.members, members);
+    assert_true(of_one.members >= members && of_one.members < members + DRAWS / 100);
+    assert_true(of_one.error > 0.0005 && of_one.error < 0.003);
+    assert_true(of_strict.error == 0);
+    free(answers);
+    weir_screen_close(one);
+    weir_screen_close(strict);
+    store_free(&s);
+    counted_free(c);
+}
+
+/* Those 600 in 64 lines more: each member is confirmed once, and so is each other
+ * that the filter lets through. */
+static void kept_verdicts_are_confirmed_once(void **state)
+{
+    struct counted c = counted_of(DRAWS, 3000, 0.8, 5);
+    struct store s = store_of(&c);
+    weir_screen *w = open_screen("strict memory=5K verdicts=4K set=600 seed=1", &s);
+    uint8_t *answers = calloc(DRAWS, 1);
+    uint64_t different = 0;
+
+    (void)state;
+    screen_draws(w, &s, 0, DRAWS, 300, answers);
+    for (size_t i = 0; i < DRAWS; i++)
+        assert_int_equal(answers[i], store_has(&s, c.draws[i]));
+    for (uint64_t key = 0; key < c.universe; key++)
+        different += c.exact[key] > 0 && store_has(&s, key);
+    struct weir_screen_stats t = weir_screen_stats(w);
+    assert_true(different > 500 && t.asked >= different && t.asked <= different + 30);
+    assert_true(t.error > 0 && t.error < 1e-8);
+    free(answers);
+    weir_screen_close(w);
+    store_free(&s);
+    counted_free(c);
+}
+
+/* A filter that is full lets everything through: what is left are the verdicts. */
+static void with_a_full_filter_strict_is_weir(void **state)
+{
+    struct counted c = counted_of(DRAWS, 3000, 1.1, 5);
+    struct store of_strict = store_of(&c), of_weir = store_of(&c);
+    weir_screen *a = open_screen("strict memory=136 verdicts=128 k=1 seed=1", &of_strict);
+    weir_screen *b = open_screen("weir memory=128 width=32 seed=1", &of_weir);
+    uint8_t *answers = calloc(DRAWS, 1);
+
+    (void)state;
+    assert_true(weir_screen_stats(a).fill == 1);
+    for (size_t i = 0; i < DRAWS; i++) {
+        screen_draws(a, &of_strict, i, i + 1, 1, answers);
+        screen_draws(b, &of_weir, i, i + 1, 1, answers);
+        assert_int_equal(of_strict.asked, of_weir.asked);
+    }
+    assert_true(of_weir.asked < DRAWS * 3 / 4);
+    free(answers);
+    weir_screen_close(a);
+    weir_screen_close(b);
+    store_free(&of_strict);
+    store_free(&of_weir);
+    counted_free(c);
+}
+
+static void a_batch_without_need_of_the_store_does_not_call_it(void **state)
+{
+    struct counted c = counted_of(1000, 20, 0.8, 5);
+    struct store s = store_of(&c);
+    weir_screen *w = open_screen("weir memory=4K seed=1", &s);
+    uint8_t *answers = calloc(1000, 1);
+
+    (void)state;
+    screen_draws(w, &s, 0, 1000, 1000, answers);
+    assert_int_equal(s.calls, 1);
+    assert_int_equal(s.asked, 20);
+    screen_draws(w, &s, 0, 1000, 100, answers);
+    assert_int_equal(s.calls, 1);
+    free(answers);
+    weir_screen_close(w);
+    store_free(&s);
+    counted_free(c);
+}
+
+/* ---- dabf beside exact sets ---- */
+
+#define KEYS 400
+
+/* Two pairs of sets: which keys each has been told of. */
+struct pairs {
+    bool has[2][KEYS];
+};
+
+static bool model_asks(struct pairs *p, uint64_t record, uint64_t window, uint64_t key)
+{
+    uint64_t w = record / window, older = w == 0 ? 0 : (w - 1) % 2;
+    bool asks = !p->has[older][key] || (w > 0 && !p->has[!older][key]);
+
+    p->has[older][key] = true;
+    if (w > 0)
+        p->has[!older][key] = true;
+    if (w > 0 && record % window == window - 1)
+        memset(p->has[older], 0, sizeof p->has[older]);
+    return asks;
+}
+
+/* With so much memory that nothing is taken for known by mistake. */
+static void the_window_of_dabf_is_two_pairs_flushed_in_turn(void **state)
+{
+    static const uint64_t windows[] = {1, 10, 333, 5000, 1000000};
+    struct counted c = counted_of(DRAWS, KEYS, 0.6, 4);
+    uint8_t *answers = calloc(DRAWS, 1);
+
+    (void)state;
+    for (size_t i = 0; i < 5; i++) {
+        struct store s = store_of(&c);
+        struct pairs p = {0};
+        char sentence[SENTENCE];
+
+        snprintf(sentence, sizeof sentence,
+                 "dabf memory=64K theta=1/1 capacity=400 set=80 window=%u seed=1",
+                 (unsigned)windows[i]);
+        weir_screen *w = open_screen(sentence, &s);
+        for (uint64_t at = 0; at < DRAWS; at++) {
+            uint64_t before = s.asked;
+
+            screen_draws(w, &s, at, at + 1, 1, answers);
+            assert_int_equal(s.asked - before, model_asks(&p, at, windows[i], c.draws[at]));
+            assert_int_equal(answers[at], store_has(&s, c.draws[at]));
+        }
+        weir_screen_close(w);
+        store_free(&s);
+    }
+    free(answers);
+    counted_free(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sentences_are_completed),
+        cmocka_unit_test(sentences_are_refused),
+        cmocka_unit_test(every_screen_tells_of_itself),
+        cmocka_unit_test(a_set_that_is_listed_and_fits_is_held),
+        cmocka_unit_test(strict_and_none_never_err),
+        cmocka_unit_test(strict_asks_for_what_1bf_calls_members),
+        cmocka_unit_test(kept_verdicts_are_confirmed_once),
+        cmocka_unit_test(with_a_full_filter_strict_is_weir),
+        cmocka_unit_test(a_batch_without_need_of_the_store_does_not_call_it),
+        cmocka_unit_test(the_window_of_dabf_is_two_pairs_flushed_in_turn),
+    };
+
+    return cmocka_run_group_tests_name("screens", tests, NULL, NULL);
+}

@@ -1,0 +1,194 @@
+/* space_saving.c - Space-Saving against exact counts: no bound is ever violated, no heavy
+ * key is missed, also after merges; keys of any bytes and length. */
+#include "support/sketches.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+
+static const double alphas[] = {0, 0.8, 1.0, 1.5};
+
+/* Every key within its bounds; all above the floor are kept. */
+static void check(const weir_sketch *s, const struct counted *c)
+{
+    struct weir_sketch_stats stats = weir_sketch_stats(s);
+    struct weir_heavy *list = calloc(stats.keys + 1, sizeof *list);
+
+    assert_int_equal(weir_sketch_top(s, list, stats.keys + 1), stats.keys);
+    for (size_t i = 0; i < c->universe; i++) {
+        struct weir_estimate e = weir_sketch_ask(s, name_of(c, i));
+
+        assert_true(c->exact[i] <= e.count);
+        assert_true(c->exact[i] >= e.count - e.error);
+        if (c->exact[i] > stats.error)
+            assert_true(e.error < e.count);
+    }
+    for (size_t i = 0; i < stats.keys; i++) {
+        assert_true(list[i].error <= list[i].count &&
+                    (i == 0 || list[i - 1].count >= list[i].count));
+        assert_int_equal(weir_sketch_ask(s, list[i].key).count, list[i].count);
+    }
+    free(list);
+}
+
+static void bounds_hold_and_no_heavy_key_is_missed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        struct counted c = counted_of(sized(200000), 20000, alphas[i], 5 + i);
+        weir_sketch *s = open_sketch("top keys=300 seed=7");
+
+        show_draws(s, &c, 0, c.n);
+        check(s, &c);
+        /* what Metwally et al. prove: the floor is at most N / keys */
+        assert_true(weir_sketch_stats(s).error <= c.n / 300);
+        assert_int_equal(weir_sketch_stats(s).keys, 300);
+        weir_sketch_close(s);
+        counted_free(c);
+    }
+}
+
+static void the_first_of_the_list_are_the_true_first(void **state)
+{
+    struct counted c = counted_of(sized(500000), 50000, 1.0, 21);
+    weir_sketch *s = open_sketch("top keys=1000 seed=7");
+    struct weir_heavy list[20];
+
+    (void)state;
+    show_draws(s, &c, 0, c.n);
+    assert_int_equal(weir_sketch_top(s, list, 20), 20);
+    size_t right = 0;
+    for (size_t i = 0; i < 20; i++) /* the key of rank i + 1 has the number i */
+        for (size_t j = 0; j < 20; j++)
+            right += memcmp(list[i].key.data, &c.names[j], 8) == 0;
+    assert_true(right >= 19);
+    weir_sketch_close(s);
+    counted_free(c);
+}
+
+static void bounds_hold_after_merges(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        struct counted c = counted_of(60000, 8000, alphas[i], 31 + i);
+        weir_sketch *parts[4];
+
+        for (size_t j = 0; j < 4; j++) {
+            parts[j] = open_sketch("top keys=200 seed=7");
+            show_draws(parts[j], &c, j * c.n / 4, (j + 1) * c.n / 4);
+        }
+        assert_int_equal(weir_sketch_merge(parts[0], parts[1], NULL), WEIR_OK);
+        assert_int_equal(weir_sketch_merge(parts[2], parts[3], NULL), WEIR_OK);
+        assert_int_equal(weir_sketch_merge(parts[0], parts[2], NULL), WEIR_OK);
+        assert_int_equal(weir_sketch_stats(parts[0]).total, c.n);
+        check(parts[0], &c);
+        assert_true(weir_sketch_stats(parts[0]).error <= 4 * c.n / 200);
+        show_draws(parts[0], &c, 0, c.n); /* and it can be used on */
+        for (size_t j = 0; j < c.universe; j++)
+            c.exact[j] *= 2;
+        check(parts[0], &c);
+        for (size_t j = 0; j < 4; j++)
+            weir_sketch_close(parts[j]);
+        counted_free(c);
+    }
+}
+
+static void bounds_hold_with_weights(void **state)
+{
+    struct counted c = counted_of(30000, 5000, 0.8, 41);
+    weir_sketch *s = open_sketch("top keys=150 seed=7");
+    uint64_t total = 0;
+
+    (void)state;
+    memset(c.exact, 0, c.universe * sizeof *c.exact);
+    for (size_t i = 0; i < c.n; i++) {
+        uint64_t amount = 1 + bits_fold(i, RNG_STEP) % 1500;
+
+        weir_sketch_add(s, name_of(&c, c.draws[i]), amount);
+        c.exact[c.draws[i]] += amount;
+        total += amount;
+    }
+    assert_int_equal(weir_sketch_stats(s).total, total);
+    check(s, &c);
+    assert_true(weir_sketch_stats(s).error <= total / 150);
+    weir_sketch_close(s);
+    counted_free(c);
+}
+
+/* Keys of 0 to 200 bytes, all values: fewer fit, the bounds hold. A plain array
+ * is the model. */
+static void keys_of_any_bytes_and_length_are_kept_whole(void **state)
+{
+    enum { KEYS = 200 };
+    static uint8_t names[KEYS][KEYS];
+    uint64_t exact[KEYS] = {0};
+    weir_sketch *s = open_sketch("top keys=100 memory=10K seed=7");
+    struct rng r = rng_at(9, 9);
+
+    (void)state;
+    for (size_t i = 0; i < KEYS; i++)
+        for (size_t j = 0; j < i; j++)
+            names[i][j] = (uint8_t)(j == 0 ? i : rng_next(&r));
+    for (size_t i = 0; i < 50000; i++) {
+        size_t key = (size_t)(rng_below(&r, KEYS) * rng_below(&r, KEYS) / KEYS);
+
+        exact[key]++;
+        weir_sketch_add(s, (struct weir_bytes){names[key], key}, 1);
+    }
+    assert_true(weir_sketch_stats(s).keys < 100 && weir_sketch_stats(s).keys > 10);
+    assert_int_equal(weir_sketch_stats(s).too_long, 0);
+    for (size_t i = 0; i < KEYS; i++) {
+        struct weir_estimate e = weir_sketch_ask(s, (struct weir_bytes){names[i], i});
+
+        assert_true(exact[i] <= e.count && exact[i] >= e.count - e.error);
+    }
+    weir_sketch_close(s);
+}
+
+static void a_key_too_long_for_the_arena_is_told_of(void **state)
+{
+    static char longest[4096];
+    weir_sketch *s = open_sketch("top keys=10 memory=2K seed=7");
+
+    (void)state;
+    weir_sketch_add(s, (struct weir_bytes){"a", 1}, 3);
+    weir_sketch_add(s, (struct weir_bytes){longest, sizeof longest}, 5);
+    assert_int_equal(weir_sketch_stats(s).too_long, 5);
+    assert_int_equal(weir_sketch_stats(s).total, 8);
+    assert_int_equal(weir_sketch_ask(s, (struct weir_bytes){"a", 1}).count, 3);
+    assert_int_equal(weir_sketch_stats(s).keys, 1);
+    weir_sketch_close(s);
+}
+
+static void a_sketch_that_is_not_full_counts_exactly(void **state)
+{
+    struct counted c = counted_of(5000, 99, 1.0, 51);
+    weir_sketch *s = open_sketch("top keys=100 seed=7");
+
+    (void)state;
+    show_draws(s, &c, 0, c.n);
+    for (size_t i = 0; i < c.universe; i++) {
+        struct weir_estimate e = weir_sketch_ask(s, name_of(&c, i));
+
+        assert_int_equal(e.count, c.exact[i]);
+        assert_int_equal(e.error, 0);
+    }
+    weir_sketch_close(s);
+    counted_free(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bounds_hold_and_no_heavy_key_is_missed),
+        cmocka_unit_test(the_first_of_the_list_are_the_true_first),
+        cmocka_unit_test(bounds_hold_after_merges),
+        cmocka_unit_test(bounds_hold_with_weights),
+        cmocka_unit_test(keys_of_any_bytes_and_length_are_kept_whole),
+        cmocka_unit_test(a_key_too_long_for_the_arena_is_told_of),
+        cmocka_unit_test(a_sketch_that_is_not_full_counts_exactly),
+    };
+
+    return cmocka_run_group_tests_name("top", tests, NULL, NULL);
+}

@@ -1,0 +1,86 @@
+/* messages.c - messages, and guessing what was meant. */
+#include "cli/messages.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define WORD_MAX 32
+
+static void say(const char *format, va_list args)
+{
+    char line[4096] = "weir: ";
+    size_t head = strlen(line), room = sizeof line - head - 1;
+    int n = vsnprintf(line + head, room, format, args);
+
+    head += n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
+    for (size_t i = 0; i < head; i++) /* names and records may hold anything */
+        if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
+            line[i] = '?';
+    line[head++] = '\n';
+    fwrite(line, 1, head, stderr); /* in one piece: others may write there too */
+}
+
+int fail(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+    return EXIT_ERROR;
+}
+
+void note(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+}
+
+static size_t least(size_t a, size_t b, size_t c)
+{
+    size_t ab = a < b ? a : b;
+
+    return ab < c ? ab : c;
+}
+
+/* Edits (insert, remove, replace) from one word to another, one row at a time. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t row[WORD_MAX + 1], n = strlen(b);
+
+    for (size_t j = 0; j <= n; j++)
+        row[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t diagonal = row[0];
+
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            size_t above = row[j];
+
+            row[j] = least(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+            diagonal = above;
+        }
+    }
+    return row[n];
+}
+
+const char *nearest(const char *word, const char *const *words)
+{
+    const char *best = NULL;
+    size_t least_edits = strlen(word) > 5 ? 4 : 3;
+
+    for (; *words; words++) {
+        if (strlen(*words) > WORD_MAX)
+            continue;
+        size_t edits = distance(word, *words);
+        if (edits < least_edits && edits < strlen(*words)) {
+            least_edits = edits;
+            best = *words;
+        }
+    }
+    return best;
+}

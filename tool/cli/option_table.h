@@ -1,0 +1,23 @@
+/* option_table.h - every option: how it is spelt, who takes it, what help says of
+ * it, and where its value goes. */
+#ifndef WEIR_CLI_OPTION_TABLE_H
+#define WEIR_CLI_OPTION_TABLE_H
+
+#include "cli/options.h"
+
+struct option_row {
+    const char *name;
+    char letter;
+    const char *takes; /* NULL: a switch */
+    unsigned who;      /* TAKES_... of commands.h */
+    const char *help;
+    bool (*read)(struct options *o, const char *value); /* NULL: a text or switch at: */
+    size_t at;
+    const char *fits; /* what takes does not tell, where a value does not fit */
+};
+
+#define OPTION_ROWS 57
+
+extern const struct option_row option_rows[];
+
+#endif

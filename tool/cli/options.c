@@ -1,0 +1,204 @@
+/* options.c - see options.h. The options themselves are in option_table.c. */
+#include "cli/options.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/commands.h"
+#include "cli/option_table.h"
+#include "cli/messages.h"
+
+#define THREADS_MOST 16 /* unless told */
+#define HELP 1000
+
+/* ---- reading the command line ---- */
+
+static bool takes(const struct command *c, const struct option_row *row)
+{
+    return (c->takes & row->who) != 0;
+}
+
+static void make_tables(const struct command *c, struct option *longs, char *shorts)
+{
+    *shorts++ = ':';
+    for (int i = 0; i < OPTION_ROWS; i++) {
+        if (!takes(c, &option_rows[i]))
+            continue;
+        *longs++ =
+            (struct option){option_rows[i].name, option_rows[i].takes ? 1 : 0, NULL, HELP + 1 + i};
+        if (option_rows[i].letter)
+            *shorts++ = option_rows[i].letter;
+        if (option_rows[i].letter && option_rows[i].takes)
+            *shorts++ = ':';
+    }
+    *longs++ = (struct option){"help", 0, NULL, HELP};
+    *shorts++ = 'h';
+    *shorts = '\0';
+    *longs = (struct option){0};
+}
+
+static const struct option_row *row_of(int code)
+{
+    if (code > HELP)
+        return &option_rows[code - HELP - 1];
+    for (int i = 0; i < OPTION_ROWS; i++)
+        if (option_rows[i].letter == code)
+            return &option_rows[i];
+    return NULL;
+}
+
+static int set_option(struct options *o, const struct option_row *row, const char *value)
+{
+    char *base = (char *)o;
+
+    if (row->read)
+        return row->read(o, value) ? 0
+               : value             ? fail("--%s %s does not fit: it takes %s", row->name, value,
+                              row->fits ? row->fits : row->takes)
+                       : fail("--%s does not go with another format of records", row->name);
+    if (row->takes)
+        *(const char **)(void *)(base + row->at) = value;
+    else
+        *(bool *)(base + row->at) = true;
+    return 0;
+}
+
+static int refuse(const struct command *c, const char *word)
+{
+    const char *names[OPTION_ROWS + 1];
+    const char *near, *bare = word + strspn(word, "-");
+    int n = 0;
+
+    for (int i = 0; i < OPTION_ROWS; i++) {
+        if (takes(c, &option_rows[i]))
+            names[n++] = option_rows[i].name;
+        else if (word[1] == '-' && strcmp(bare, option_rows[i].name) == 0)
+            return fail("'weir %s' has no use for --%s; 'weir help %s' lists its options", c->name,
+                        bare, c->name);
+    }
+    names[n] = NULL;
+    near = word[1] == '-' ? nearest(bare, names) : NULL;
+    if (near)
+        return fail("'weir %s' has no option %s; did you mean --%s?", c->name, word, near);
+    return fail("'weir %s' has no option %s; 'weir help %s' lists them", c->name, word, c->name);
+}
+
+static int refuse_code(const struct command *c, int code, char **argv)
+{
+    char letter[3] = {'-', (char)optopt, '\0'};
+    bool by_letter = optopt > 0 && optopt < HELP;
+    const char *word = by_letter ? letter : argv[optind - 1];
+
+    if (code == ':')
+        return fail("%s needs a value: %s", word, row_of(optopt)->takes);
+    if (optopt > HELP)
+        return fail("%s takes no value", word);
+    return refuse(c, word);
+}
+
+/* ---- what goes together ---- */
+
+static bool is_pointer(const char *field)
+{
+    return field && *field == '/';
+}
+
+static bool is_name(const char *fields)
+{
+    return fields && strspn(fields, "0123456789,") != strlen(fields);
+}
+
+/* A key that can only mean one thing says what the records are. */
+static void infer(struct options *o)
+{
+    if (o->format == FORMAT_LINES && (is_pointer(o->key) || is_pointer(options_measure(o))))
+        o->format = FORMAT_JSONL;
+    if (o->format != FORMAT_JSONL && (is_name(o->key) || is_name(options_measure(o))))
+        o->header = true;
+}
+
+static int check(const struct options *o)
+{
+    if (o->resume && !o->state)
+        return fail("--resume needs --state FILE, which says where to go on");
+    if (o->checkpoint && !o->state)
+        return fail("--checkpoint needs --state FILE, where it is saved");
+    if (o->nul && o->format == FORMAT_CSV)
+        return fail("-z does not go with --csv: CSV records end with line breaks");
+    if (o->header && o->format == FORMAT_JSONL)
+        return fail("--header does not go with --jsonl: JSON lines have no header");
+    return 0;
+}
+
+/* A report measures many filters and tells no times but theirs: it takes all
+ * processors unless told. */
+static uint32_t default_threads(const struct options *o)
+{
+    long online = o->report ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
+
+    return online < 1 ? 1 : online > THREADS_MOST ? THREADS_MOST : (uint32_t)online;
+}
+
+int options_read(struct options *o, int argc, char **argv, bool *done)
+{
+    const struct command *c = command_find(o->command);
+    struct option longs[OPTION_ROWS + 2];
+    char shorts[2 * OPTION_ROWS + 4];
+    int code, status = 0;
+
+    make_tables(c, longs, shorts);
+    opterr = 0;
+    while (status == 0 && (code = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+        if (code == 'h' || code == HELP) {
+            *done = true;
+            options_print(o->command);
+            return 0;
+        }
+        status = code == '?' || code == ':' ? refuse_code(c, code, argv)
+                                            : set_option(o, row_of(code), optarg);
+    }
+    o->operand = argv + optind;
+    o->operands = argc - optind;
+    o->threads = o->threads ? o->threads : default_threads(o);
+    infer(o);
+    return status ? status : check(o);
+}
+
+void options_describe_records(const struct options *o, char *buffer, unsigned long size)
+{
+    static const char *const names[] = {"lines", "--csv", "--tsv", "--jsonl", "lines"};
+    char delimiter[8] = "";
+
+    if (o->format == FORMAT_DELIMITED || (o->format == FORMAT_CSV && o->delimiter != ','))
+        snprintf(delimiter, sizeof delimiter, " -d %c", o->delimiter);
+    snprintf(buffer, size, "%s%s%s%s%s%s%s%s%s%s%s", names[o->format], o->nul ? " -z" : "",
+             delimiter, o->header ? " --header" : "", o->key ? " -k " : "", o->key ? o->key : "",
+             o->importance ? " -i " : "", o->importance ? o->importance : "",
+             o->ignore_case ? " --ignore-case" : "", o->oracle ? " --oracle " : "",
+             o->oracle ? o->oracle : "");
+}
+
+void options_print(const char *command)
+{
+    const struct command *c = command_find(command);
+
+    printf("usage: weir %s%s%s\n\n%s.\n", c->name, *c->operands ? " " : "", c->operands, c->does);
+    if (c->more)
+        printf("\n%s", c->more);
+    if (c->takes)
+        printf("\noptions:\n");
+    for (int i = 0; i < OPTION_ROWS; i++) {
+        char left[64];
+
+        if (!takes(c, &option_rows[i]))
+            continue;
+        snprintf(left, sizeof left, "%s%c%s--%s%s%s", option_rows[i].letter ? "-" : " ",
+                 option_rows[i].letter ? option_rows[i].letter : ' ',
+                 option_rows[i].letter ? ", " : "  ", option_rows[i].name,
+                 option_rows[i].takes ? " " : "", option_rows[i].takes ? option_rows[i].takes : "");
+        printf("  %-32s %s\n", left, option_rows[i].help);
+    }
+    printf("\n'man weir-%s' tells more.\n", c->name);
+}

@@ -1,0 +1,104 @@
+/* progress.c - see progress.h. */
+#include "cli/progress.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/units.h"
+
+#define EVERY 0.1 /* seconds between two drawings */
+#define BAR 20
+
+double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+uint64_t time_of_day(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+void progress_open(struct progress *p, const struct options *o, uint64_t total)
+{
+    *p = (struct progress){.started = now(), .total = total};
+    p->bar = !o->quiet && isatty(2);
+    p->store = o->oracle != NULL;
+    p->drawn = p->started;
+}
+
+bool progress_due(const struct progress *p)
+{
+    return p->bar && now() - p->drawn >= EVERY;
+}
+
+static unsigned columns(void)
+{
+    struct winsize size;
+
+    return ioctl(2, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+/* "[#####     ]  25%  0:03 left" where the size is known, else the time. */
+static void draw_share(const struct progress *p, uint64_t bytes, double seconds, char *out,
+                       size_t size)
+{
+    double done = (double)(p->start + bytes);
+
+    if (p->total == 0 || done <= 0) {
+        snprintf(out, size, "%s", show_time(seconds).text);
+        return;
+    }
+    double share = done < (double)p->total ? done / (double)p->total : 1;
+    double left = bytes ? seconds * ((double)p->total - done) / (double)bytes : 0;
+    int full = (int)(share * BAR);
+    snprintf(out, size, "[%.*s%*s] %3.0f%% %s left", full, "####################", BAR - full, "",
+             share * 100, show_time(left > 0 ? left : 0).text);
+}
+
+void progress_draw(struct progress *p, const struct tally *t, double fill)
+{
+    double at = now(), seconds = at - p->started;
+    char share[96], line[512];
+    int n;
+
+    p->drawn = at;
+    draw_share(p, t->bytes, seconds, share, sizeof share);
+    n = snprintf(line, sizeof line, "%s  %s records  %s/s  %s/s  %.1f%% %s", share,
+                 show_count((double)t->records).text,
+                 show_count((double)t->records / (seconds + 1e-9)).text,
+                 show_bytes((double)t->bytes / (seconds + 1e-9)).text,
+                 t->records ? 100.0 * (double)t->seen / (double)t->records : 0,
+                 p->store ? "members" : "seen");
+    if (fill >= 0)
+        n += snprintf(line + n, sizeof line - (size_t)n, "  %s %.1f%% full",
+                      p->store ? "screen" : "filter", fill * 100);
+    if (n >= (int)columns())
+        n = (int)columns() - 1;
+    fprintf(stderr, "\r%.*s\033[K", n, line);
+    p->width = (unsigned)n;
+}
+
+void progress_clear(struct progress *p)
+{
+    if (p->bar && p->width)
+        fputs("\r\033[K", stderr);
+    p->width = 0;
+}
+
+enum stats_style stats_style(const struct options *o)
+{
+    if (o->stats != STATS_DEFAULT)
+        return o->stats;
+    return isatty(2) && !o->quiet ? STATS_TEXT : STATS_NONE;
+}

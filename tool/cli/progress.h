@@ -1,0 +1,43 @@
+/* progress.h - what a run tells of itself on standard error: a bar while it
+ * works, a report at the end. */
+#ifndef WEIR_CLI_PROGRESS_H
+#define WEIR_CLI_PROGRESS_H
+
+#include <stdint.h>
+
+#include "cli/options.h"
+
+/* What went by so far. */
+struct tally {
+    uint64_t records; /* judged: seen, new and unanswered together */
+    uint64_t seen;
+    uint64_t unanswered; /* a store could not tell */
+    uint64_t skipped;    /* malformed */
+    uint64_t passed;
+    uint64_t bytes; /* read */
+    double seconds;
+};
+
+struct progress {
+    bool bar;
+    bool store; /* what is seen are members, and a screen fills */
+    double started, drawn;
+    uint64_t start, total; /* bytes already behind at the start, and of all; 0: not known */
+    unsigned width;        /* of what stands on the line now */
+};
+
+double now(void);           /* seconds of a clock that never jumps */
+uint64_t time_of_day(void); /* milliseconds since 1970 */
+
+void progress_open(struct progress *p, const struct options *o, uint64_t total);
+
+/* Is it time to draw again? */
+bool progress_due(const struct progress *p);
+/* A fill below 0 is left out. */
+void progress_draw(struct progress *p, const struct tally *t, double fill);
+void progress_clear(struct progress *p);
+
+/* What --stats asks for, or the terminal. */
+enum stats_style stats_style(const struct options *o);
+
+#endif

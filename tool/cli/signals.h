@@ -1,0 +1,18 @@
+/* signals.h - the wish to stop. SIGINT and SIGTERM are noted, once; a second
+ * one kills. */
+#ifndef WEIR_CLI_SIGNALS_H
+#define WEIR_CLI_SIGNALS_H
+
+#include <stdbool.h>
+
+bool signals_watch(void);
+int signals_caught(void); /* the signal, or 0 */
+
+/* Wait until fd can be read, a signal came, or the time is over. */
+enum waited { WAIT_READY, WAIT_SIGNAL, WAIT_TIMEOUT };
+enum waited signals_wait(int fd, int milliseconds);
+
+/* End as that signal would have ended the process. */
+void signals_obey(int signal);
+
+#endif

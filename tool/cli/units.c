@@ -1,0 +1,150 @@
+/* units.c - see units.h. */
+#include "cli/units.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool digits(const char **at, uint64_t *out)
+{
+    const char *start = *at;
+
+    *out = 0;
+    for (; **at >= '0' && **at <= '9'; ++*at)
+        if (__builtin_mul_overflow(*out, 10, out) ||
+            __builtin_add_overflow(*out, (uint64_t)(**at - '0'), out))
+            return false;
+    return *at > start;
+}
+
+bool read_whole(const char *word, uint64_t *out)
+{
+    return digits(&word, out) && !*word;
+}
+
+bool read_number(const char *word, uint32_t *out, uint32_t most)
+{
+    uint64_t n;
+
+    if (!read_whole(word, &n) || n < 1 || n > most)
+        return false;
+    *out = (uint32_t)n;
+    return true;
+}
+
+static bool scaled(const char **at, const char *letters, uint64_t unit, uint64_t *out)
+{
+    const char *letter;
+
+    if (!digits(at, out))
+        return false;
+    if (!**at || !(letter = strchr(letters, **at)))
+        return true;
+    ++*at;
+    for (const char *l = letters; l <= letter; l++)
+        if (__builtin_mul_overflow(*out, unit, out))
+            return false;
+    return true;
+}
+
+bool read_size(const char *word, uint64_t *bytes)
+{
+    return scaled(&word, "KMGT", 1024, bytes) &&
+           (!*word || strcmp(word, "B") == 0 || strcmp(word, "iB") == 0);
+}
+
+bool read_count(const char *word, uint64_t *out)
+{
+    return scaled(&word, "kMGT", 1000, out) && !*word;
+}
+
+bool read_real(const char *word, double *out)
+{
+    char *end;
+
+    if (!(*word >= '0' && *word <= '9') && *word != '.')
+        return false;
+    *out = strtod(word, &end);
+    return end > word && !*end && *out < 1e300;
+}
+
+bool read_seconds(const char *word, double *seconds)
+{
+    static const struct unit {
+        const char *name;
+        double seconds;
+    } units[] = {{"s", 1}, {"ms", 1e-3}, {"m", 60}, {"h", 3600}};
+    size_t n = strspn(word, "0123456789.");
+    char number[24];
+
+    if (n >= sizeof number)
+        return false;
+    memcpy(number, word, n);
+    number[n] = '\0';
+    if (!read_real(number, seconds))
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(word + n, units[i].name) == 0) {
+            *seconds *= units[i].seconds;
+            return true;
+        }
+    return false;
+}
+
+bool read_rate(const char *word, double *out)
+{
+    size_t n = strlen(word);
+    char number[32];
+    bool percent = n && word[n - 1] == '%';
+
+    if (n >= sizeof number)
+        return false;
+    memcpy(number, word, n - percent);
+    number[n - percent] = '\0';
+    if (!read_real(number, out))
+        return false;
+    *out /= percent ? 100 : 1;
+    return *out <= 1;
+}
+
+static struct shown show(double n, double unit, const char *const *names)
+{
+    struct shown s;
+
+    while (n >= unit * 0.9995 && names[1]) {
+        n /= unit;
+        names++;
+    }
+    snprintf(s.text, sizeof s.text,
+             n < 10 && **names    ? "%.2f%s"
+             : n < 100 && **names ? "%.1f%s"
+                                  : "%.0f%s",
+             n, *names);
+    return s;
+}
+
+struct shown show_count(double n)
+{
+    static const char *const names[] = {"", "k", "M", "G", "T", NULL};
+
+    return show(n, 1000, names);
+}
+
+struct shown show_bytes(double n)
+{
+    static const char *const names[] = {" B", " KiB", " MiB", " GiB", " TiB", NULL};
+
+    return show(n, 1024, names);
+}
+
+struct shown show_time(double seconds)
+{
+    struct shown s;
+    unsigned long t = seconds < 359999 ? (unsigned long)(seconds + 0.5) : 359999;
+
+    if (t >= 3600)
+        snprintf(s.text, sizeof s.text, "%lu:%02lu:%02lu", t / 3600, t / 60 % 60, t % 60);
+    else
+        snprintf(s.text, sizeof s.text, "%lu:%02lu", t / 60, t % 60);
+    return s;
+}

@@ -1,0 +1,27 @@
+/* units.h - numbers as people write them. Sizes are powers of 1024, counts of
+ * 1000, rates fractions or percentages; each reader takes the whole word or
+ * fails. */
+#ifndef WEIR_CLI_UNITS_H
+#define WEIR_CLI_UNITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+bool read_whole(const char *word, uint64_t *out);
+bool read_number(const char *word, uint32_t *out, uint32_t most); /* from 1 on */
+bool read_size(const char *word, uint64_t *bytes);                /* 64K, 1M, 2GiB */
+bool read_count(const char *word, uint64_t *out);                 /* 500, 10k, 1M */
+bool read_seconds(const char *word, double *seconds);             /* 30s, 5m, 1h, 10ms */
+bool read_rate(const char *word, double *out);                    /* 0.3, 30%; 0..1 */
+bool read_real(const char *word, double *out);                    /* 1.1; not negative */
+
+struct shown {
+    char text[24];
+};
+
+struct shown show_count(double n);      /* 12.3M */
+struct shown show_bytes(double n);      /* 64.0 MiB */
+struct shown show_time(double seconds); /* 1:02:03 */
+
+#endif

@@ -1,0 +1,45 @@
+/* ask.c - weir ask: what does a filter say of these keys? */
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/commands.h"
+#include "cmd/sets.h"
+#include "cli/messages.h"
+#include "state/files.h"
+
+/* A key on the command line is the likeliest mistake. */
+static bool files_there(const struct options *o)
+{
+    for (int i = 1; i < o->operands; i++)
+        if (strcmp(o->operand[i], "-") != 0 && access(o->operand[i], F_OK) != 0)
+            return fail("there is no file '%s'; keys are read from files or standard input: "
+                        "echo '%s' | weir ask %s",
+                        o->operand[i], o->operand[i], o->operand[0]) == 0;
+    return true;
+}
+
+int cmd_ask(const struct options *o)
+{
+    static struct stored stored;
+    struct options told = *o;
+    const char *path = keyset_file(o);
+    struct tally tally = {0};
+    int status = EXIT_ERROR;
+
+    if (!o->count_only)
+        told.emit = EMIT_ALL; /* each record with its answer */
+    if (path && files_there(o) && file_load(&stored, path)) {
+        struct job job = {.options = &told,
+                          .files = o->operand + 1,
+                          .count = o->operands - 1,
+                          .judge = judge_filter(&stored.shards, judge_by_asking),
+                          .passes = WEIR_SEEN, /* are counted */
+                          .mute = o->quiet};
+
+        status = flow_run(&job, &tally);
+        if (status == EXIT_FINE && o->quiet && (tally.records == 0 || tally.seen < tally.records))
+            status = EXIT_ANSWER_NO;
+    }
+    shards_close(&stored.shards);
+    return status;
+}

@@ -1,0 +1,133 @@
+/* count.c - weir count: how often did these keys come? A sketch keeps no keys;
+ * so the keys to tell of are those of --query, or the files are read a second
+ * time, and a Bloom filter of as much memory sees to it that each key is told
+ * once. */
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "cmd/commands.h"
+#include "verdict/by_sketch.h"
+#include "cli/messages.h"
+
+#define AT_ONCE 512
+
+struct asking {
+    const weir_sketch *sketch;
+    char end;   /* of a line */
+    weir *told; /* keys that were told already; NULL: all are */
+};
+
+static void tell(const struct asking *a, struct weir_bytes key)
+{
+    fwrite(key.data, 1, key.size, stdout);
+    printf("\t%llu%c", (unsigned long long)weir_sketch_ask(a->sketch, key).count, a->end);
+}
+
+static void answer(void *context, struct batch *b)
+{
+    const struct asking *a = context;
+
+    for (uint32_t i = 0; i < b->n; i++)
+        if (!b->bads || !b->bad[i])
+            tell(a, b->key[i]);
+}
+
+/* ---- all keys, each once ---- */
+
+static void tell_new(void *context, const struct weir_bytes *keys, size_t n)
+{
+    const struct asking *a = context;
+    struct weir_key hashed[AT_ONCE];
+    uint8_t seen[AT_ONCE];
+
+    for (size_t some; n > 0; keys += some, n -= some) {
+        some = n < AT_ONCE ? n : AT_ONCE;
+        weir_hash_many(a->told, keys, some, hashed);
+        weir_observe_many(a->told, hashed, some, seen);
+        for (size_t i = 0; i < some; i++)
+            if (!seen[i])
+                tell(a, keys[i]);
+    }
+}
+
+static bool can_be_read_twice(const struct options *o)
+{
+    struct stat file;
+    int i = 0;
+
+    while (i < o->operands && stat(o->operand[i], &file) == 0 && S_ISREG(file.st_mode))
+        i++;
+    return o->operands > 0 && i == o->operands;
+}
+
+static int tell_all(const struct options *o, weir_sketch *s)
+{
+    struct asking a = {.sketch = s, .end = o->nul ? '\0' : '\n'};
+    struct weir_error error;
+    char sentence[100];
+    int status;
+
+    snprintf(sentence, sizeof sentence, "bloom memory=%llu%s%s",
+             (unsigned long long)weir_sketch_stats(s).memory + 64, o->seed ? " seed=" : "",
+             o->seed ? o->seed : "");
+    if (weir_open(&a.told, sentence, &error) != WEIR_OK)
+        return fail("%s", error.text);
+    status = counting_visit(o, tell_new, &a);
+    double missing = weir_stats(a.told).error;
+    if (!o->quiet && missing > 1e-6)
+        note("up to %.2g %% of the keys may be missing from the list; more memory (-m) finds them",
+             missing * 100);
+    weir_close(a.told);
+    return status;
+}
+
+/* ---- the keys of a file ---- */
+
+/* The file of keys: one per line, whatever the records are. */
+static int answer_all(const struct options *o, weir_sketch *s)
+{
+    struct asking a = {.sketch = s, .end = o->nul ? '\0' : '\n'};
+    struct options plain = {.command = o->command,
+                            .nul = o->nul,
+                            .ignore_case = o->ignore_case,
+                            .max_record = o->max_record,
+                            .quiet = o->quiet};
+    char *file = (char *)(uintptr_t)o->query;
+
+    return intake_run(&(struct intake){
+        .options = &plain, .files = &file, .count = 1, .take = answer, .context = &a});
+}
+
+static void tell_bound(const weir_sketch *s)
+{
+    struct weir_sketch_stats stats = weir_sketch_stats(s);
+
+    note("%llu counted in all; a count is never too low, and too high by at most %llu with a "
+         "chance of %.4g %%",
+         (unsigned long long)stats.total, (unsigned long long)stats.error, stats.confidence * 100);
+}
+
+int cmd_count(const struct options *o)
+{
+    static const char *const kinds[] = {"count-min", NULL};
+    weir_sketch *s;
+    int status, asked = EXIT_FINE;
+
+    if (!o->query && !o->state && !can_be_read_twice(o))
+        return fail("'weir count' keeps no keys: it reads files twice to list them all, which "
+                    "goes with regular files only; for a stream give --query FILE, the keys to "
+                    "tell the counts of, or --state FILE to count now and ask later; 'weir top' "
+                    "finds the frequent ones");
+    s = counting_open(o, kinds);
+    if (!s)
+        return EXIT_ERROR;
+    status = counting_run(o, s, NULL, NULL);
+    if (o->query)
+        asked = answer_all(o, s);
+    else if (!o->state && status == EXIT_FINE)
+        asked = tell_all(o, s);
+    if (!o->quiet && status == EXIT_FINE && asked == EXIT_FINE)
+        tell_bound(s);
+    weir_sketch_close(s);
+    return status ? status : asked;
+}

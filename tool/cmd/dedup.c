@@ -1,0 +1,94 @@
+/* dedup.c - weir dedup: pass each record the first time its key is seen. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "state/lock.h"
+#include "cmd/commands.h"
+#include "pipe/pipe.h"
+#include "cli/messages.h"
+#include "state/files.h"
+
+static bool asks_for_filter(const struct options *o)
+{
+    return o->algorithm || o->memory || o->fpr || o->seed || o->sets;
+}
+
+/* Would these options make the filter that the state holds? */
+static bool same_filter(const struct options *o, const struct stored *s)
+{
+    char sentence[SENTENCE_MAX];
+    struct value seed = config_value(s->shards.config, "seed");
+    struct weir_error error;
+    struct shards asked;
+
+    if (!asks_for_filter(o))
+        return true; /* the state knows */
+    if (!shards_sentence(o, NULL, seed.text, sentence))
+        return fail("the options of the filter are too long") == 0;
+    if (shards_open(&asked, sentence, 1, &error) != WEIR_OK)
+        return fail("%s", error.text) == 0;
+    bool same = strcmp(asked.config, s->shards.config) == 0;
+    if (!same)
+        fail("%s was saved by another filter, '%s', where now '%s' is asked for; leave the options "
+             "out to go on with it, or remove the file to start anew",
+             o->state, s->shards.config, asked.config);
+    shards_close(&asked);
+    return same;
+}
+
+static bool same_shards(const struct options *o, const struct stored *s)
+{
+    return !o->shards || o->shards == s->shards.count ||
+           fail("%s was saved with --shards %u; give the same, or remove the file to start anew",
+                o->state, s->shards.count) == 0;
+}
+
+static bool load(const struct options *o, struct stored *s)
+{
+    if (!state_looks_right(o->state) || !file_load(s, o->state))
+        return false;
+    if (!s->has_state)
+        return fail("%s is a filter file, not a state file; 'weir filter --invert' passes what it "
+                    "has not seen, another --state FILE starts anew",
+                    o->state) == 0;
+    return same_filter(o, s) && state_same_records(o, &s->state) && same_shards(o, s);
+}
+
+static bool open_new(const struct options *o, struct shards *shards)
+{
+    char sentence[SENTENCE_MAX];
+    struct weir_error error;
+
+    if (!shards_sentence(o, NULL, NULL, sentence))
+        return fail("the options of the filter are too long") == 0;
+    if (shards_open(shards, sentence, o->shards ? o->shards : o->threads, &error) != WEIR_OK)
+        return fail("%s", error.text) == 0;
+    return true;
+}
+
+int cmd_dedup(const struct options *o)
+{
+    static struct stored stored;
+    bool there;
+    int status = EXIT_ERROR;
+
+    if (o->state && !lock_file(o->state))
+        return EXIT_ERROR;
+    there = o->state && access(o->state, F_OK) == 0;
+    if (there ? load(o, &stored) : open_new(o, &stored.shards)) {
+        struct job job = {.options = o,
+                          .files = o->operand,
+                          .count = o->operands,
+                          .judge = judge_filter(&stored.shards, weir_observe_many),
+                          .passes = o->emit == EMIT_DUPLICATES ? WEIR_SEEN : WEIR_NEW,
+                          .save = o->state,
+                          .stateful = o->state != NULL,
+                          .resume = there && o->resume ? &stored.state : NULL};
+
+        status = flow_run(&job, NULL);
+    }
+    shards_close(&stored.shards);
+    return status;
+}

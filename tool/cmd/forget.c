@@ -1,0 +1,8 @@
+/* forget.c - weir forget: take keys out of a filter file. */
+#include "cmd/commands.h"
+#include "cmd/sets.h"
+
+int cmd_forget(const struct options *o)
+{
+    return keyset_change(o, judge_by_forgetting);
+}

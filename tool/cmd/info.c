@@ -1,0 +1,140 @@
+/* info.c - weir info: what is in a filter or state file. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cmd/commands.h"
+#include "cli/messages.h"
+#include "state/files.h"
+#include "cli/units.h"
+
+static void print_state(const struct state *s)
+{
+    printf("records     %s\n", s->records);
+    if (s->position.known)
+        printf("input       %s, next record at byte %llu, line %llu\n", s->input,
+               (unsigned long long)s->position.offset, (unsigned long long)s->position.line);
+}
+
+static void print_text(const struct stored *s, const struct weir_stats *f)
+{
+    printf("filter      %s\n", s->shards.config);
+    printf("shards      %u\n", s->shards.count);
+    printf("memory      %s\n", show_bytes((double)f->memory).text);
+    printf("shown       %llu keys: %llu new, %llu seen\n", (unsigned long long)f->shown,
+           (unsigned long long)f->fresh, (unsigned long long)f->seen);
+    printf("fill        %.2f %%\n", f->fill * 100);
+    printf("error       %.3g (chance that a new key is taken for seen)\n", f->error);
+    if (s->has_state)
+        print_state(&s->state);
+}
+
+static int print_json_text(json_t *all)
+{
+    char *text = all ? json_dumps(all, JSON_REAL_PRECISION(6)) : NULL;
+
+    if (text)
+        puts(text);
+    free(text);
+    json_decref(all);
+    return text ? EXIT_FINE : fail("memory is short");
+}
+
+static int print_json(const struct stored *s, const struct weir_stats *f)
+{
+    json_t *all = json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:f,s:f}", "config", s->shards.config,
+                            "shards", (json_int_t)s->shards.count, "memory", (json_int_t)f->memory,
+                            "shown", (json_int_t)f->shown, "new", (json_int_t)f->fresh, "seen",
+                            (json_int_t)f->seen, "fill", f->fill, "error", f->error);
+
+    if (all && s->has_state)
+        json_object_set_new(all, "records", json_string(s->state.records));
+    if (all && s->has_state && s->state.position.known) {
+        json_object_set_new(all, "input", json_string(s->state.input));
+        json_object_set_new(all, "offset", json_integer((json_int_t)s->state.position.offset));
+        json_object_set_new(all, "line", json_integer((json_int_t)s->state.position.line));
+    }
+    return print_json_text(all);
+}
+
+static int print_sketch(const struct options *o)
+{
+    weir_sketch *s = file_load_sketch(o->operand[0]);
+    struct weir_sketch_stats stats;
+    char config[CONFIG_MAX];
+
+    if (!s)
+        return EXIT_ERROR;
+    stats = weir_sketch_stats(s);
+    weir_sketch_config(s, config, sizeof config);
+    weir_sketch_close(s);
+    if (o->json)
+        return print_json_text(json_pack(
+            "{s:s,s:I,s:I,s:I,s:o,s:f,s:I}", "config", config, "memory", (json_int_t)stats.memory,
+            "total", (json_int_t)stats.total, "keys", (json_int_t)stats.keys, "error",
+            stats.error == WEIR_NO_BOUND ? json_null() : json_integer((json_int_t)stats.error),
+            "confidence", stats.confidence, "too_long", (json_int_t)stats.too_long));
+    printf("sketch      %s\n", config);
+    printf("memory      %s\n", show_bytes((double)stats.memory).text);
+    printf("counted     %llu\n", (unsigned long long)stats.total);
+    if (stats.keys)
+        printf("keys        %llu kept\n", (unsigned long long)stats.keys);
+    if (stats.error == WEIR_NO_BOUND)
+        printf("error       without a bound\n");
+    else
+        printf("error       %llu at most, with a chance of %.4g %%\n",
+               (unsigned long long)stats.error, stats.confidence * 100);
+    return EXIT_FINE;
+}
+
+static int print_screen(const struct options *o)
+{
+    static struct stored_screen stored;
+    struct weir_screen_stats f;
+    char config[CONFIG_MAX];
+
+    if (!file_load_screen(&stored, o->operand[0]))
+        return EXIT_ERROR;
+    f = weir_screen_stats(stored.screen);
+    weir_screen_config(stored.screen, config, sizeof config);
+    weir_screen_close(stored.screen);
+    if (o->json)
+        return print_json_text(json_pack(
+            "{s:s,s:I,s:I,s:I,s:I,s:I,s:f,s:f,s:s}", "config", config, "memory",
+            (json_int_t)f.memory, "checked", (json_int_t)f.checked, "asked", (json_int_t)f.asked,
+            "saved", (json_int_t)f.saved, "members", (json_int_t)f.members, "fill", f.fill, "error",
+            f.error, "records", stored.state.records));
+    printf("screen      %s\n", config);
+    printf("memory      %s\n", show_bytes((double)f.memory).text);
+    printf("checked     %llu keys: %llu by the store, %llu saved; %llu members\n",
+           (unsigned long long)f.checked, (unsigned long long)f.asked, (unsigned long long)f.saved,
+           (unsigned long long)f.members);
+    printf("fill        %.2f %%\n", f.fill * 100);
+    printf("error       %.3g (chance that a key never told of is taken for known)\n", f.error);
+    if (stored.has_state)
+        print_state(&stored.state);
+    return EXIT_FINE;
+}
+
+int cmd_info(const struct options *o)
+{
+    static struct stored stored;
+    struct weir_stats stats;
+    int status = EXIT_FINE;
+
+    if (o->operands != 1)
+        return fail("'weir info' needs one filter or state file");
+    if (file_has_sketch(o->operand[0]))
+        return print_sketch(o);
+    if (file_has_screen(o->operand[0]))
+        return print_screen(o);
+    if (!file_load(&stored, o->operand[0]))
+        return EXIT_ERROR;
+    stats = shards_stats(&stored.shards);
+    if (o->json)
+        status = print_json(&stored, &stats);
+    else
+        print_text(&stored, &stats);
+    shards_close(&stored.shards);
+    return status;
+}

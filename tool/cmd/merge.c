@@ -1,0 +1,60 @@
+/* merge.c - weir merge: one filter file from several. */
+#include "cmd/commands.h"
+#include "cli/messages.h"
+#include "state/files.h"
+
+static bool merge_file(struct shards *into, const char *path, const char *first)
+{
+    static struct stored other;
+    struct weir_error error;
+    bool ok = file_load(&other, path);
+
+    if (ok && other.shards.count != into->count)
+        ok = fail("%s was made with --shards %u, %s with %u; only filters of one configuration and "
+                  "seed can be merged",
+                  first, into->count, path, other.shards.count) == 0;
+    for (uint32_t i = 0; ok && i < into->count; i++)
+        if (weir_merge(into->w[i], other.shards.w[i], &error) != WEIR_OK)
+            ok = fail("%s and %s: %s", first, path, error.text) == 0;
+    shards_close(&other.shards);
+    return ok;
+}
+
+/* The same for files of sketches. */
+static int merge_sketches(const struct options *o)
+{
+    weir_sketch *into = file_load_sketch(o->operand[0]);
+    struct weir_error error;
+    bool ok = into != NULL;
+
+    for (int i = 1; ok && i < o->operands; i++) {
+        weir_sketch *other = file_load_sketch(o->operand[i]);
+
+        ok = other != NULL;
+        if (ok && weir_sketch_merge(into, other, &error) != WEIR_OK)
+            ok = fail("%s and %s: %s", o->operand[0], o->operand[i], error.text) == 0;
+        weir_sketch_close(other);
+    }
+    ok = ok && file_save_sketch(o->output, into);
+    weir_sketch_close(into);
+    return ok ? EXIT_FINE : EXIT_ERROR;
+}
+
+int cmd_merge(const struct options *o)
+{
+    static struct stored stored;
+    bool ok;
+
+    if (!o->output)
+        return fail("'weir merge' needs -o FILE, the filter file to make");
+    if (o->operands < 2)
+        return fail("'weir merge' needs two or more filter files");
+    if (file_has_sketch(o->operand[0]))
+        return merge_sketches(o);
+    ok = file_load(&stored, o->operand[0]);
+    for (int i = 1; ok && i < o->operands; i++)
+        ok = merge_file(&stored.shards, o->operand[i], o->operand[0]);
+    ok = ok && file_save(o->output, "", &stored.shards);
+    shards_close(&stored.shards);
+    return ok ? EXIT_FINE : EXIT_ERROR;
+}

@@ -1,0 +1,351 @@
+/* plan.c - weir plan: what theory expects of filters on a stream, which of
+ * them to take, how much memory they need. */
+#include <weir/plan.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/commands.h"
+#include "cli/table.h"
+#include "cli/messages.h"
+#include "verdict/shards.h"
+#include "cli/units.h"
+
+#define MEMORY_DEFAULT ((uint64_t)64 << 20)
+#define FILTERS_MOST 64
+#define FAR_MORE 4
+#define FITS 0.001 /* false negatives below this are none to speak of */
+
+struct plan {
+    const struct options *options;
+    struct weir_stream stream;
+    struct weir_wish wish;
+    bool sizing;   /* the memory is what is asked for */
+    bool windowed; /* or that for a window */
+    struct weir_prediction *p;
+    size_t n;
+    size_t chosen; /* of one filter: its best settings */
+};
+
+/* ---- what is asked ---- */
+
+static bool read_ceiling(const char *text, double *out)
+{
+    return !text || (read_rate(text, out) && *out > 0) ||
+           fail("--fpr %s does not fit: it takes a rate above 0: 0.01 or 1%%", text) == 0;
+}
+
+static bool read_plan(struct plan *p, const struct options *o)
+{
+    struct weir_error error;
+
+    p->options = o;
+    p->wish = (struct weir_wish){.fp = o->cost[0], .fn = o->cost[1], .fnr = o->fnr};
+    if (o->operands)
+        return fail("'weir plan' reads no files: '%s'; 'weir eval' measures on them",
+                    o->operand[0]) == 0;
+    if (weir_stream_read(&p->stream, o->stream ? o->stream : "endless", &error) != WEIR_OK)
+        return fail("%s", error.text) == 0;
+    if (!read_ceiling(o->fpr, &p->wish.fpr))
+        return false;
+    if (o->memory && !(read_size(o->memory, &p->wish.memory) && p->wish.memory >= 64))
+        return fail("--memory %s does not fit: it takes a size from 64 bytes: 64M, 1G",
+                    o->memory) == 0;
+    p->windowed = o->window != NULL;
+    p->sizing = !o->memory && !p->windowed && (p->wish.fpr > 0 || p->wish.fnr > 0);
+    if (p->sizing && p->stream.n == 0 && p->stream.fresh == 1)
+        return fail("an endless stream of new keys has no repeats to miss: say how much memory "
+                    "there is (-m), or what comes again (--stream)") == 0;
+    if (!o->memory && !p->sizing && !p->windowed)
+        p->wish.memory = MEMORY_DEFAULT;
+    return true;
+}
+
+/* ---- asking theory ---- */
+
+/* The name and the knobs that were set; false if they are too long. */
+static bool name_filter(const struct plan *p, const char *name, char sentence[SENTENCE_MAX])
+{
+    int used = snprintf(sentence, SENTENCE_MAX, "%s", name);
+
+    for (int i = 0; i < p->options->sets && used < SENTENCE_MAX; i++)
+        used += snprintf(sentence + used, (size_t)(SENTENCE_MAX - used), " %s", p->options->set[i]);
+    return used < SENTENCE_MAX || fail("the options of the filter are too long") == 0;
+}
+
+/* As filters open it themselves: they know the memory that their window needs. */
+static enum weir_status ask_window(const struct plan *p, const char *sentence,
+                                   struct weir_prediction *out, struct weir_error *error)
+{
+    char opened[SENTENCE_MAX + 128];
+    const struct options *o = p->options;
+
+    snprintf(opened, sizeof opened, "%s window=%s%s%s%s%s", sentence, o->window,
+             o->fpr ? " fpr=" : "", o->fpr ? o->fpr : "", o->memory ? " memory=" : "",
+             o->memory ? o->memory : "");
+    enum weir_status status = weir_predict(out, opened, &p->stream, error);
+    if (status == WEIR_OK)
+        out->cost = weir_cost(out, &p->stream, &p->wish);
+    return status;
+}
+
+static enum weir_status ask(const struct plan *p, const char *sentence, struct weir_prediction *out,
+                            struct weir_error *error)
+{
+    if (p->windowed)
+        return ask_window(p, sentence, out, error);
+    return p->sizing ? weir_least_memory(out, sentence, &p->stream, &p->wish, error)
+                     : weir_choose(out, sentence, &p->stream, &p->wish, error);
+}
+
+/* Is a to be told before b? */
+static bool is_before(const struct plan *p, const struct weir_prediction *a,
+                      const struct weir_prediction *b)
+{
+    return p->sizing || p->windowed ? a->memory < b->memory : a->cost < b->cost;
+}
+
+static void add(struct plan *p, const struct weir_prediction *one)
+{
+    size_t at = p->n++;
+
+    for (; at > 0 && is_before(p, one, &p->p[at - 1]); at--)
+        p->p[at] = p->p[at - 1];
+    p->p[at] = *one;
+}
+
+/* There to reproduce the tables of a paper; asked for by name, it is told too. */
+static bool is_default(const char *name)
+{
+    return strcmp(name, "rsbf-tables") != 0;
+}
+
+static bool ask_all(struct plan *p)
+{
+    char sentence[SENTENCE_MAX];
+    struct weir_prediction one;
+    struct weir_error error;
+
+    for (size_t i = 0; weir_about(i) && p->n < FILTERS_MOST; i++) {
+        if (!is_default(weir_about(i)->name))
+            continue;
+        if (!name_filter(p, weir_about(i)->name, sentence))
+            return false;
+        if (ask(p, sentence, &one, NULL) == WEIR_OK)
+            add(p, &one);
+        if (p->sizing && p->n > 0) /* what needs far more is not looked for */
+            p->wish.memory = p->p[0].memory * FAR_MORE;
+    }
+    if (p->n == 0 && p->windowed) /* one of those that have a window says why */
+        return ask_window(p, "two-buffer", &one, &error) == WEIR_OK || fail("%s", error.text) == 0;
+    return p->n > 0 || fail("no filter keeps these ceilings, or has these knobs, on such a "
+                            "stream") == 0;
+}
+
+/* As other commands would open it, where no ceiling tells otherwise. */
+static bool ask_opened(struct plan *p, const char *sentence)
+{
+    char opened[SENTENCE_MAX + 64];
+
+    snprintf(opened, sizeof opened, "%s memory=%llu%s%s", sentence,
+             (unsigned long long)p->wish.memory, p->options->fpr ? " fpr=" : "",
+             p->options->fpr ? p->options->fpr : "");
+    if (weir_predict(&p->p[p->n], opened, &p->stream, NULL) != WEIR_OK)
+        return false;
+    p->p[p->n].cost = weir_cost(&p->p[p->n], &p->stream, &p->wish);
+    return true;
+}
+
+/* As it would be opened, and its best settings beside it if those are others. */
+static bool ask_one(struct plan *p)
+{
+    char sentence[SENTENCE_MAX];
+    struct weir_error error;
+
+    if (!name_filter(p, p->options->algorithm, sentence))
+        return false;
+    p->n += !p->sizing && !p->windowed && ask_opened(p, sentence);
+    if (ask(p, sentence, &p->p[p->n], &error) != WEIR_OK)
+        return fail("%s", error.text) == 0;
+    p->chosen = p->n;
+    if (p->n > 0 && strcmp(p->p[0].config, p->p[1].config) == 0)
+        p->p[p->chosen = 0] = p->p[1];
+    p->n = p->chosen + 1;
+    return true;
+}
+
+/* ---- in words ---- */
+
+static double distinct(const struct plan *p)
+{
+    return weir_stream_distinct(&p->stream);
+}
+
+static double share_new(const struct plan *p)
+{
+    return p->stream.n ? distinct(p) / (double)p->stream.n : p->stream.fresh;
+}
+
+static double bits_per_key(const struct plan *p, const struct weir_prediction *one)
+{
+    double keys = isinf(distinct(p)) ? one->remembered : distinct(p);
+
+    return keys > 0 ? 8 * (double)one->memory / keys : NAN;
+}
+
+static size_t name_of(const struct weir_prediction *p)
+{
+    return strcspn(p->config, " ");
+}
+
+static bool is_named(const struct weir_prediction *p, const char *name)
+{
+    return name_of(p) == strlen(name) && strncmp(p->config, name, name_of(p)) == 0;
+}
+
+static void say_why(const struct plan *p, char *text, size_t size)
+{
+    const struct weir_prediction *best = p->p;
+    double bits = bits_per_key(p, best);
+    char name[32];
+
+    snprintf(name, sizeof name, is_named(best, "bloom") ? "a plain Bloom filter" : "%.*s",
+             (int)name_of(best), best->config);
+    if (p->windowed)
+        snprintf(
+            text, size,
+            "%s keeps the latest %s keys in the least memory: %s, with an error of %.3g at most",
+            name, p->options->window, show_bytes((double)best->memory).text,
+            fmax(best->stable, best->error));
+    else if (isinf(best->cost))
+        snprintf(text, size, "no filter keeps the ceilings in this memory; %s comes nearest", name);
+    else if (p->stream.n == 0 && p->stream.fresh == 1)
+        snprintf(text, size,
+                 "of what never ends something must be forgotten; under %g false positives %s "
+                 "remembers most: %s keys, %.1f bits each",
+                 p->wish.fpr > 0 ? p->wish.fpr : 0.01, name, show_count(best->remembered).text,
+                 bits);
+    else if (share_new(p) > 0.999999)
+        snprintf(text, size,
+                 "nothing repeats: whatever forgets fastest errs least, and none "
+                 "is needed");
+    else if (p->sizing)
+        snprintf(text, size,
+                 "%s keeps the ceilings with the least memory: %s, %.1f bits for each of %s "
+                 "distinct keys; filters that need more than %d times that are not listed",
+                 name, show_bytes((double)best->memory).text, bits, show_count(distinct(p)).text,
+                 FAR_MORE);
+    else if (best->fnr < FITS)
+        snprintf(text, size,
+                 "%s is enough: your stream fits, with %.1f bits for each of its %s distinct keys",
+                 name, bits, show_count(distinct(p)).text);
+    else
+        snprintf(text, size,
+                 "your stream does not fit, with %.1f bits for each of its %s distinct keys: "
+                 "something must be forgotten, and %s forgets what costs least",
+                 bits, show_count(distinct(p)).text, name);
+}
+
+/* The default filter is told where it stands. */
+static void say_of_weir(const struct plan *p)
+{
+    for (size_t i = 1; i < p->n; i++)
+        if (is_named(&p->p[i], "weir") && !p->sizing && !p->windowed && p->p[0].cost > 0 &&
+            !isinf(p->p[i].cost))
+            printf("weir, the default, is not the best here: it costs %.2f times as much\n",
+                   p->p[i].cost / p->p[0].cost);
+        else if (is_named(&p->p[i], "weir") && (p->sizing || p->windowed))
+            printf("weir, the default, is not the best here: it needs %.2f times the memory\n",
+                   (double)p->p[i].memory / (double)p->p[0].memory);
+}
+
+static void say_of_one(const struct plan *p, const struct weir_prediction *one)
+{
+    if (!isnan(one->stable))
+        printf("if only new keys come its error settles at %.4g\n", one->stable);
+    if (!isnan(one->paper))
+        printf("the paper's formula gives an error of %.4g at the end; this model %.4g\n",
+               one->paper, one->error);
+    if (!isnan(one->lru_fnr))
+        printf("an exact list of the latest keys, log2(1/fpr) bits each, would miss %.4g\n",
+               one->lru_fnr);
+    for (uint32_t i = 1; i <= one->classes && p->stream.important; i++)
+        printf("importance class %u: %.4g of the arrivals, %.4g of its repeats are missed\n", i,
+               one->class_share[i], one->class_fnr[i]);
+}
+
+/* ---- the table ---- */
+
+static void add_row(struct grid *g, const struct plan *p, size_t i)
+{
+    const struct weir_prediction *one = &p->p[i];
+    const char *settings = one->config + name_of(one);
+    char why[512] = "";
+
+    if (i == 0 && p->options->table != TABLE_ALIGNED && !p->options->algorithm)
+        say_why(p, why, sizeof why);
+    settings = strchr(settings + 1, ' '); /* after memory= */
+    grid_text(g, "%.*s", (int)name_of(one), one->config);
+    grid_text(g, "%s", settings ? settings + 1 : "");
+    grid_text(g, "%s",
+              !p->options->algorithm ? ""
+              : i == p->chosen       ? "its best settings"
+                                     : "as opened");
+    grid_count(g, one->memory);
+    grid_number(g, one->cost);
+    grid_number(g, one->fpr);
+    grid_number(g, one->fnr);
+    grid_number(g, one->fill);
+    grid_number(g, one->error);
+    grid_number(g, one->stable);
+    grid_number(g, bits_per_key(p, one));
+    grid_number(g, one->remembered);
+    grid_number(g, one->least_fnr);
+    grid_number(g, one->lru_fnr);
+    grid_text(g, "%s", why);
+}
+
+static bool print(const struct plan *p)
+{
+    static const char *const names[] = {
+        "algorithm",    "settings",     "choice",       "memory_bytes",
+        "cost",         "fpr",          "fnr",          "fill",
+        "error_at_end", "stable_error", "bits_per_key", "remembered",
+        "limit_fnr",    "lru_fnr",      "reason",       NULL};
+    struct grid grid;
+    char why[512];
+    bool ok;
+
+    grid_open(&grid, names);
+    for (size_t i = 0; i < p->n; i++)
+        add_row(&grid, p, i);
+    ok = grid_print(&grid, p->options->table);
+    grid_close(&grid);
+    if (!ok)
+        return fail("memory is short") == 0;
+    if (p->options->table != TABLE_ALIGNED || p->options->quiet)
+        return true;
+    if (p->options->algorithm) {
+        printf("\n");
+        say_of_one(p, p->p);
+        return true;
+    }
+    say_why(p, why, sizeof why);
+    printf("\n%s\n", why);
+    say_of_weir(p);
+    return true;
+}
+
+int cmd_plan(const struct options *o)
+{
+    struct plan p = {.p = malloc((FILTERS_MOST + 2) * sizeof *p.p)};
+    bool ok = p.p != NULL;
+
+    if (!ok)
+        return fail("memory is short");
+    ok = read_plan(&p, o) && (o->algorithm ? ask_one(&p) : ask_all(&p)) && print(&p);
+    free(p.p);
+    return ok ? EXIT_FINE : EXIT_ERROR;
+}

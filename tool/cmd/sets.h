@@ -1,0 +1,19 @@
+/* sets.h - filters that are sets: made once from keys, then asked. */
+#ifndef WEIR_CMD_SETS_H
+#define WEIR_CMD_SETS_H
+
+#include "pipe/pipe.h"
+
+/* Open a filter for the set of keys in some files. Where no other is asked for
+ * it is the one that never forgets: a set that loses members is none. Where no
+ * size is asked for, and the files can be read twice, it is one that fits them,
+ * at one false positive in a thousand. False after a sentence. */
+bool keyset_open(const struct options *o, char *const *files, int count, struct shards *s);
+
+/* The operand that names the filter file; NULL after a sentence. */
+const char *keyset_file(const struct options *o);
+
+/* Show the keys of files to a filter file and save it again. */
+int keyset_change(const struct options *o, judge_keys judge);
+
+#endif

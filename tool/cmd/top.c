@@ -1,0 +1,171 @@
+/* top.c - weir top: which keys come most often? A table that is refreshed in
+ * place on a terminal, and at the end tab-separated values. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cmd/commands.h"
+#include "verdict/by_sketch.h"
+#include "cli/progress.h"
+#include "cli/messages.h"
+#include "verdict/shards.h"
+#include "cli/units.h"
+
+#define REFRESH 0.5 /* seconds */
+#define NUMBER 20   /* keys, if nothing else is asked for */
+
+struct board {
+    const struct options *options;
+    const weir_sketch *sketch;
+    struct weir_heavy *list;
+    size_t room, keys; /* asked for, and kept at most */
+    unsigned lines;    /* on the terminal now */
+    double drawn;
+};
+
+static double share_of(const struct weir_heavy *h, const struct weir_sketch_stats *stats)
+{
+    return stats->total ? (double)h->count / (double)stats->total : 0;
+}
+
+/* Those that were asked for: so many, or all of so large a share. */
+static size_t find(const struct board *b, const struct weir_sketch_stats *stats)
+{
+    size_t n = weir_sketch_top(b->sketch, b->list, b->room), wanted = 0;
+
+    if (b->options->share == 0)
+        return n;
+    while (wanted < n && share_of(&b->list[wanted], stats) >= b->options->share)
+        wanted++;
+    return wanted;
+}
+
+/* ---- on a terminal ---- */
+
+static void erase(struct board *b)
+{
+    if (b->lines)
+        printf("\033[%uA\r\033[J", b->lines);
+    b->lines = 0;
+}
+
+/* "-" where none is promised. */
+static const char *show_error(uint64_t error, char buffer[24])
+{
+    snprintf(buffer, 24, "%llu", (unsigned long long)error);
+    return error == WEIR_NO_BOUND ? "-" : buffer;
+}
+
+static void draw_row(const struct weir_heavy *h, double share, unsigned columns)
+{
+    size_t most = columns > 40 ? columns - 36 : 4;
+    char error[24];
+
+    printf("%12llu %10s %8.4f%%  ", (unsigned long long)h->count, show_error(h->error, error),
+           share * 100);
+    for (size_t i = 0; i < h->key.size && i < most; i++) {
+        char c = ((const char *)h->key.data)[i];
+
+        putchar((unsigned char)c < ' ' || c == 127 ? '?' : c);
+    }
+    putchar('\n');
+}
+
+static void refresh(void *context)
+{
+    struct board *b = context;
+    struct weir_sketch_stats stats;
+    struct winsize size = {.ws_row = 24, .ws_col = 80};
+    double at = now();
+
+    if (at - b->drawn < REFRESH)
+        return;
+    b->drawn = at;
+    stats = weir_sketch_stats(b->sketch);
+    size_t n = find(b, &stats);
+    if (ioctl(1, TIOCGWINSZ, &size) != 0 || size.ws_row < 4 || size.ws_col < 20)
+        size = (struct winsize){.ws_row = 24, .ws_col = 80};
+    if (n + 3 > size.ws_row)
+        n = (size_t)size.ws_row - 3;
+    erase(b);
+    printf("%12s %10s %9s  key (%s counted)\n", "count", "error", "share",
+           show_count((double)stats.total).text);
+    for (size_t i = 0; i < n; i++)
+        draw_row(&b->list[i], share_of(&b->list[i], &stats), size.ws_col);
+    fflush(stdout);
+    b->lines = (unsigned)n + 1;
+}
+
+/* ---- at the end ---- */
+
+static void tell_bound(const struct board *b, const struct weir_sketch_stats *stats)
+{
+    const struct options *o = b->options;
+
+    if (stats->error == WEIR_NO_BOUND)
+        note("%llu counted in all; counts are estimates, mostly a little low, without a bound",
+             (unsigned long long)stats->total);
+    else
+        note("%llu counted in all; a key that is not kept came at most %llu times",
+             (unsigned long long)stats->total, (unsigned long long)stats->error);
+    if (o->share > 0 && (double)stats->error >= o->share * (double)stats->total)
+        note("so keys of that share may be missing%s",
+             stats->error == WEIR_NO_BOUND ? "" : "; more memory (-m) finds them all");
+    if (o->number > b->keys)
+        note("%u are asked for, but no more than %zu are kept; more memory (-m) or -S keys= keeps "
+             "more",
+             o->number, b->keys);
+    if (stats->too_long)
+        note("%llu of these had keys too long to be kept; more memory (-m) takes longer ones",
+             (unsigned long long)stats->too_long);
+}
+
+static void print(const struct board *b, bool notes)
+{
+    struct weir_sketch_stats stats = weir_sketch_stats(b->sketch);
+    size_t n = find(b, &stats);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct weir_heavy *h = &b->list[i];
+        char error[24];
+
+        fwrite(h->key.data, 1, h->key.size, stdout);
+        printf("\t%llu\t%s\t%.6g%c", (unsigned long long)h->count, show_error(h->error, error),
+               share_of(h, &stats), b->options->nul ? '\0' : '\n');
+    }
+    if (notes)
+        tell_bound(b, &stats);
+}
+
+static bool open_board(struct board *b)
+{
+    char config[512];
+
+    weir_sketch_config(b->sketch, config, sizeof config);
+    b->keys = strtoul(config_value(config, "keys").text, NULL, 10);
+    b->room = b->options->number ? b->options->number : NUMBER;
+    if (b->options->share > 0) /* there may be as many as are kept */
+        b->room = b->keys;
+    b->list = calloc(b->room, sizeof *b->list);
+    return b->list || fail("memory is short") == 0;
+}
+
+int cmd_top(const struct options *o)
+{
+    static const char *const kinds[] = {"top", "heavykeeper", NULL};
+    weir_sketch *s = counting_open(o, kinds);
+    struct board b = {.options = o, .sketch = s, .drawn = now()};
+    bool live = isatty(1) && !o->quiet;
+    int status = EXIT_ERROR;
+
+    if (s && open_board(&b)) {
+        status = counting_run(o, s, live ? refresh : NULL, &b);
+        erase(&b);
+        print(&b, !o->quiet && status == EXIT_FINE);
+    }
+    free(b.list);
+    weir_sketch_close(s);
+    return status;
+}

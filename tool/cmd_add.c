@@ -1,8 +1,0 @@
-/* cmd_add.c - weir add: show more keys to a filter file. */
-#include "commands.h"
-#include "keyset.h"
-
-int cmd_add(const struct options *o)
-{
-    return keyset_change(o, weir_observe_many);
-}

@@ -1,0 +1,81 @@
+/* entrants.h - the filters that are measured side by side, and what each has
+ * got right and wrong. They share nothing but the keys: any number of threads
+ * may work, each on a filter of its own. */
+#ifndef WEIR_EVAL_ENTRANTS_H
+#define WEIR_EVAL_ENTRANTS_H
+
+#include "cli/options.h"
+#include "eval/score.h"
+#include "verdict/shards.h"
+
+#define ENTRANTS_MAX 512
+
+/* A point of the curve: all before it. Sums over orders. */
+struct point {
+    uint64_t at; /* arrivals, of one order */
+    struct score score;
+    double fill;
+};
+
+struct curve {
+    struct point *point;
+    uint32_t points, room, wanted;
+    uint64_t step; /* arrivals from point to point; grows where the end is not known */
+    bool fixed;    /* it is known */
+};
+
+struct entrant {
+    struct shards filter; /* of one shard */
+    char name[64], settings[CONFIG_MAX];
+    uint64_t memory; /* bytes of cells */
+    uint8_t *answer;
+
+    struct score score, before; /* of all orders; of those before this one */
+    struct score *class;        /* with --by-importance, CLASSES of them */
+    struct curve curve;
+    uint64_t shown;     /* of this order */
+    double seconds;     /* of processor time in the filter's own code */
+    double fill, error; /* sums over orders */
+};
+
+struct entrants {
+    struct entrant *entrant;
+    uint32_t count;
+    uint32_t orders; /* of the stream, that were shown */
+    char seed[64];   /* the same for all */
+};
+
+/* Who is to take part: the words of -a (or all filters but those that are there
+ * for a paper's tables) and of -m. */
+struct field {
+    const struct options *options;
+    bool weighed; /* arrivals have an importance */
+    char name[ENTRANTS_MAX][64], memory[ENTRANTS_MAX][64];
+    uint32_t names, memories;
+};
+
+/* Does a filter have this knob ("k", "k=2")? */
+bool filter_takes(const char *name, const char *knob);
+
+/* All combinations of filters and memories. False after a sentence. */
+bool field_read(struct field *f, const struct options *o, bool weighed);
+bool entrants_open(struct entrants *c, const struct field *f);
+
+/* Or one by one: begin with none; memory and fpr may be NULL, for what the options
+ * say. Where the library refuses, *refused (if not NULL) gets its reason and
+ * nobody enters. */
+bool entrants_prepare(struct entrants *c);
+bool entrants_enter(struct entrants *c, const struct field *f, const char *name, const char *memory,
+                    const char *fpr, struct weir_error *refused);
+void entrants_leave(struct entrants *c); /* the latest */
+
+void entrants_close(struct entrants *c);
+
+/* An order of n arrivals begins (0: nobody knows how many). It ends. */
+void entrants_begin(struct entrants *c, uint64_t n);
+void entrants_end(struct entrants *c);
+
+/* Show a entrant some keys. */
+void entrant_meet(struct entrant *r, const struct weir_key *key, const uint8_t *truth, uint32_t n);
+
+#endif

@@ -1,0 +1,29 @@
+/* synthetic.h - synthetic streams, from a specification such as
+ * "zipf:n=1M,universe=100k,alpha=1.1,fresh=30%". */
+#ifndef WEIR_EVAL_SYNTHETIC_H
+#define WEIR_EVAL_SYNTHETIC_H
+
+#include <weir/plan.h>
+
+struct stream {
+    struct weir_stream spec;
+    uint64_t rng, next_fresh;
+    double h_first, h_last, squeeze; /* of the zipf sampler */
+};
+
+struct arrival {
+    uint64_t id; /* keys of the universe from 1 on, fresh ones above */
+    uint32_t importance;
+};
+
+/* A number below n, by chance. */
+uint64_t draw_below(uint64_t *rng, uint64_t n);
+
+/* False after a sentence. */
+bool stream_open(struct stream *s, const char *specification);
+struct arrival stream_next(struct stream *s);
+
+/* The text of a key: spec.length bytes, the first 16 unique to it. */
+void stream_key(const struct stream *s, uint64_t id, char *text);
+
+#endif

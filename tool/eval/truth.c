@@ -1,0 +1,139 @@
+/* truth.c - see truth.h. The table probes one slot after the other, is at most
+ * three quarters full and doubles; while it does, both are in memory, and
+ * count. */
+#include "eval/truth.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/messages.h"
+#include "cli/units.h"
+
+#define SLOTS_LEAST ((uint64_t)1 << 16)
+#define AHEAD 16 /* keys for which memory is fetched in advance */
+
+bool truth_open_bitmap(struct truth *t, uint64_t universe, uint64_t limit)
+{
+    uint64_t bytes = universe / 8 + 1;
+
+    *t = (struct truth){.limit = limit, .bitmap = true, .universe = universe};
+    if (bytes > limit)
+        return fail("a bit for each of %s keys takes %s, more than --truth-memory allows (%s)",
+                    show_count((double)universe).text, show_bytes((double)bytes).text,
+                    show_bytes((double)limit).text) == 0;
+    t->bit = calloc(bytes, 1);
+    t->bytes = bytes;
+    return t->bit ||
+           fail("there is no memory for the exact truth (%s)", show_bytes((double)bytes).text) == 0;
+}
+
+bool truth_open_set(struct truth *t, uint64_t limit)
+{
+    uint64_t bytes = SLOTS_LEAST * sizeof *t->slot;
+
+    *t = (struct truth){.limit = limit, .slots = SLOTS_LEAST, .bytes = bytes};
+    if (bytes > limit)
+        return fail("--truth-memory is too little: the exact truth takes %s at least",
+                    show_bytes((double)bytes).text) == 0;
+    t->slot = calloc(t->slots, sizeof *t->slot);
+    return t->slot || fail("memory is short") == 0;
+}
+
+void truth_close(struct truth *t)
+{
+    free(t->bit);
+    free(t->slot);
+    *t = (struct truth){0};
+}
+
+void truth_clear(struct truth *t)
+{
+    if (t->bitmap)
+        memset(t->bit, 0, t->universe / 8 + 1);
+    else
+        memset(t->slot, 0, t->slots * sizeof *t->slot);
+    t->used = 0;
+}
+
+/* ---- a bit per key ---- */
+
+static bool meet_id(struct truth *t, uint64_t id)
+{
+    uint8_t *at = &t->bit[id / 8], bit = (uint8_t)(1u << id % 8);
+    bool seen = *at & bit;
+
+    *at |= bit;
+    return seen;
+}
+
+void truth_meet_ids(struct truth *t, const uint64_t *id, uint32_t n, uint8_t *seen)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (i + AHEAD < n && id[i + AHEAD] <= t->universe)
+            __builtin_prefetch(&t->bit[id[i + AHEAD] / 8], 1);
+        seen[i] = id[i] <= t->universe && meet_id(t, id[i]);
+    }
+}
+
+/* ---- a set ---- */
+
+static uint64_t fingerprint(struct weir_key key)
+{
+    uint64_t f = key.lo ^ key.hi * UINT64_C(0x9e3779b97f4a7c15);
+
+    return f ? f : 1;
+}
+
+/* Where it is, or the empty slot where it belongs. */
+static uint64_t *find(uint64_t *slot, uint64_t slots, uint64_t f)
+{
+    uint64_t at = f & (slots - 1);
+
+    while (slot[at] && slot[at] != f)
+        at = (at + 1) & (slots - 1);
+    return &slot[at];
+}
+
+static bool grow(struct truth *t, char failure[512])
+{
+    uint64_t slots = 2 * t->slots, bytes = (t->slots + slots) * sizeof *t->slot;
+    uint64_t *slot = bytes <= t->limit ? calloc(slots, sizeof *slot) : NULL;
+
+    if (!slot) {
+        snprintf(failure, 512,
+                 "the exact truth of more than %s distinct keys takes %s, %s; give a larger "
+                 "--truth-memory or a part of the stream",
+                 show_count((double)t->used).text, show_bytes((double)bytes).text,
+                 bytes <= t->limit ? "which the system does not have"
+                                   : "more than --truth-memory allows");
+        return false;
+    }
+    for (uint64_t i = 0; i < t->slots; i++)
+        if (t->slot[i])
+            *find(slot, slots, t->slot[i]) = t->slot[i];
+    free(t->slot);
+    t->slot = slot;
+    t->slots = slots;
+    t->bytes = bytes;
+    return true;
+}
+
+bool truth_meet_keys(struct truth *t, const struct weir_key *key, uint32_t n, uint8_t *seen,
+                     char failure[512])
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t f = fingerprint(key[i]), *at;
+
+        if (i + AHEAD < n)
+            __builtin_prefetch(&t->slot[fingerprint(key[i + AHEAD]) & (t->slots - 1)], 1);
+        at = find(t->slot, t->slots, f);
+        seen[i] = *at != 0;
+        if (*at)
+            continue;
+        *at = f;
+        if (++t->used > t->slots / 4 * 3 && !grow(t, failure))
+            return false;
+    }
+    return true;
+}

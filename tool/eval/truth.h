@@ -1,0 +1,37 @@
+/* truth.h - exact truth: was this key there before? What the filters are
+ * measured against.
+ *
+ * Where the universe is known, one bit per key. Otherwise a set of 64-bit
+ * fingerprints, made of both halves of the hash: of n distinct keys, about
+ * n^2 / 2^65 are taken for others, three in a hundred runs of a billion. */
+#ifndef WEIR_EVAL_TRUTH_H
+#define WEIR_EVAL_TRUTH_H
+
+#include <weir.h>
+
+struct truth {
+    uint64_t limit; /* bytes that it may take */
+    uint64_t bytes; /* that it took at most */
+
+    bool bitmap;
+    uint8_t *bit; /* of the keys 1 .. universe; all above come once */
+    uint64_t universe;
+
+    uint64_t *slot; /* fingerprints in a table with empty slots, 0 */
+    uint64_t slots, used;
+};
+
+/* False after a sentence. */
+bool truth_open_bitmap(struct truth *t, uint64_t universe, uint64_t limit);
+bool truth_open_set(struct truth *t, uint64_t limit);
+void truth_close(struct truth *t);
+void truth_clear(struct truth *t);
+
+/* Say of each whether it was there before, and remember it. */
+void truth_meet_ids(struct truth *t, const uint64_t *id, uint32_t n, uint8_t *seen);
+
+/* False if there is no memory for more; *failure then says so. */
+bool truth_meet_keys(struct truth *t, const struct weir_key *key, uint32_t n, uint8_t *seen,
+                     char failure[512]);
+
+#endif

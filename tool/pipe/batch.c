@@ -1,0 +1,167 @@
+/* batch.c - memory of a batch, and the faults in it. */
+#include "pipe/batch.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK ((size_t)64 << 10)
+
+struct arena_chunk {
+    struct arena_chunk *next;
+    size_t used, room;
+    char bytes[];
+};
+
+static struct arena_chunk *chunk_open(struct arena_chunk *next, size_t size)
+{
+    size_t room = size > CHUNK ? size : CHUNK;
+    struct arena_chunk *c = malloc(sizeof *c + room);
+
+    if (c)
+        *c = (struct arena_chunk){.next = next, .room = room};
+    return c;
+}
+
+void *arena_take(struct arena *a, size_t size)
+{
+    if (!a->chunk || a->chunk->room - a->chunk->used < size) {
+        struct arena_chunk *c = chunk_open(a->chunk, size);
+
+        if (!c)
+            return NULL;
+        a->chunk = c;
+    }
+    void *at = a->chunk->bytes + a->chunk->used;
+    a->chunk->used += size;
+    return at;
+}
+
+/* One chunk is kept for the next round. */
+static void arena_reset(struct arena *a, bool keep)
+{
+    struct arena_chunk *c = a->chunk;
+
+    while (c && (c->next || !keep)) {
+        struct arena_chunk *next = c->next;
+
+        free(c);
+        c = next;
+    }
+    if (c)
+        c->used = 0;
+    a->chunk = c;
+}
+
+void arena_close(struct arena *a)
+{
+    arena_reset(a, false);
+}
+
+struct batch *batch_open(uint32_t shards)
+{
+    struct batch *b = calloc(1, sizeof *b);
+
+    if (!b)
+        return NULL;
+    b->ends = malloc((RECORDS_MAX + 1 + MARGIN) * sizeof *b->ends);
+    b->key = malloc(RECORDS_MAX * sizeof *b->key);
+    b->importance = malloc(RECORDS_MAX * sizeof *b->importance);
+    b->bad = malloc(RECORDS_MAX);
+    b->hash = malloc(RECORDS_MAX * sizeof *b->hash);
+    b->origin = malloc(RECORDS_MAX * sizeof *b->origin);
+    b->shard = malloc(RECORDS_MAX * sizeof *b->shard);
+    b->first = malloc((shards + 1) * sizeof *b->first);
+    b->answer = malloc(RECORDS_MAX);
+    b->verdict = malloc(RECORDS_MAX);
+    b->raw = shards > 1 ? malloc(RECORDS_MAX * sizeof *b->raw) : b->hash;
+    if (b->raw && b->shard && b->ends && b->key && b->importance && b->bad && b->hash &&
+        b->origin && b->first && b->answer && b->verdict && batch_grow(b, BLOCK))
+        return b;
+    batch_close(b);
+    return NULL;
+}
+
+void batch_close(struct batch *b)
+{
+    if (!b)
+        return;
+    arena_close(&b->arena);
+    if (b->raw != b->hash)
+        free(b->raw);
+    free(b->data);
+    free(b->ends);
+    free(b->key);
+    free(b->importance);
+    free(b->bad);
+    free(b->hash);
+    free(b->origin);
+    free(b->shard);
+    free(b->first);
+    free(b->answer);
+    free(b->verdict);
+    free(b);
+}
+
+void batch_reset(struct batch *b)
+{
+    arena_reset(&b->arena, true);
+    b->n = 0;
+    b->used = 0;
+    b->bads = 0;
+    b->dealt = false;
+    b->failed = false;
+    b->name = NULL;
+    b->ends[0] = UINT32_MAX;
+}
+
+bool batch_grow(struct batch *b, size_t room)
+{
+    char *data = room > b->room ? realloc(b->data, room + MARGIN) : b->data;
+
+    if (!data)
+        return false;
+    if (room > b->room) {
+        memset(data + room, 0, MARGIN);
+        b->data = data;
+        b->room = room;
+    }
+    return true;
+}
+
+static uint64_t line_of(const struct batch *b, uint32_t i)
+{
+    size_t to = record_begin(b, i);
+    uint64_t line = b->line;
+    char delimiter = b->data[record_end(b, i)];
+
+    for (size_t at = 0; at < to; at++)
+        line += b->data[at] == delimiter;
+    return line;
+}
+
+void batch_fault(struct batch *b, uint32_t i, bool skip, const char *format, ...)
+{
+    va_list args;
+    uint64_t line;
+    int n;
+
+    if (b->bads == 0)
+        memset(b->bad, 0, RECORDS_MAX);
+    b->bads += skip && !b->bad[i];
+    b->bad[i] = skip;
+    if (skip)
+        return;
+    line = line_of(b, i);
+    n = snprintf(b->failure, sizeof b->failure, "%.200s, line %llu: ", b->name,
+                 (unsigned long long)line);
+    va_start(args, format);
+    vsnprintf(b->failure + n, sizeof b->failure - (size_t)n, format, args);
+    va_end(args);
+    b->failed = true;
+    b->n = i;
+    b->used = record_begin(b, i);
+    b->next_offset = b->offset + b->used;
+    b->next_line = line;
+}

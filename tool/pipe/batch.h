@@ -1,0 +1,91 @@
+/* batch.h - what travels down the pipe: the bytes of one read(), and columns
+ * that the stages fill from left to right, one row per record.
+ *
+ *   read   data, ends       pick   key, importance, bad
+ *   hash   hash, origin     judge  verdict
+ *
+ * Record i lies in data[begin .. end), its delimiter at end. A record in which
+ * a stage finds a fault is marked bad (and left out by all that follow) or, if
+ * the run is to stop there, ends the batch: n is cut, failure says why. */
+#ifndef WEIR_PIPE_BATCH_H
+#define WEIR_PIPE_BATCH_H
+
+#include <weir.h>
+
+#define BLOCK ((size_t)128 << 10) /* bytes asked of one read() */
+#define RECORDS_MAX 16384
+#define MARGIN 64 /* bytes past the end that vector code may touch */
+
+#define VERDICT_NONE 2    /* of a record that is bad */
+#define VERDICT_UNKNOWN 4 /* of one that a store could not tell of */
+
+struct arena_chunk;
+
+struct arena {
+    struct arena_chunk *chunk;
+};
+
+struct batch {
+    uint64_t number;  /* in the order of reading */
+    uint64_t read_at; /* when: milliseconds since 1970 */
+
+    char *data;
+    size_t room;    /* bytes that data can hold, MARGIN apart */
+    size_t used;    /* bytes of whole records, from the start of data */
+    uint32_t n;     /* records */
+    uint32_t *ends; /* ends[0]: just before the first record; ends[i + 1]: of record i */
+
+    const char *name; /* of the file, NULL if none was open; in the list it is number: */
+    uint32_t file;
+    uint64_t offset, line;           /* in the file, of the start of data */
+    uint64_t next_offset, next_line; /* of the first record after this batch */
+    bool seekable;                   /* the file is a regular one */
+
+    struct weir_bytes *key;
+    uint32_t *importance;
+    uint8_t *bad;
+    uint32_t bads;
+    struct arena arena; /* for keys that are not a stretch of data */
+
+    uint16_t *shard;       /* of each record; unused if !dealt */
+    struct weir_key *raw;  /* record by record; with one shard the same as */
+    struct weir_key *hash; /* shard by shard; without bad records */
+    uint32_t *origin;      /* record that hash[j] belongs to; unused if !dealt */
+    uint32_t *first;       /* first[s] .. first[s + 1]: the part of shard s in hash */
+    uint8_t *answer;       /* to hash[j] */
+    bool dealt;
+
+    uint8_t *verdict; /* enum weir_verdict per record, or VERDICT_... */
+
+    bool failed; /* the run ends after this batch */
+    char failure[512];
+};
+
+struct batch *batch_open(uint32_t shards);
+void batch_close(struct batch *b);
+
+/* Make it empty again. */
+void batch_reset(struct batch *b);
+
+/* Room for at least so many bytes of data. */
+bool batch_grow(struct batch *b, size_t room);
+
+/* Memory that lasts until the next reset; NULL if there is none. */
+void *arena_take(struct arena *a, size_t size);
+void arena_close(struct arena *a);
+
+/* Note the fault of record i: cut the batch there, or only mark the record. */
+void batch_fault(struct batch *b, uint32_t i, bool skip, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static inline size_t record_begin(const struct batch *b, uint32_t i)
+{
+    return (uint32_t)(b->ends[i] + 1);
+}
+
+static inline size_t record_end(const struct batch *b, uint32_t i)
+{
+    return b->ends[i + 1];
+}
+
+#endif

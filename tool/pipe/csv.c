@@ -1,0 +1,124 @@
+/* csv.c - see csv.h.
+ *
+ * Only three bytes matter: delimiter, quote, line break. A vector scan finds
+ * them, and a small machine walks from one to the next; what lies between is
+ * never looked at. The machine can stop anywhere and go on when there is more
+ * data. */
+#include "pipe/csv.h"
+
+#include <string.h>
+
+#include "pipe/scan.h"
+
+#define MARKS 1024
+
+size_t csv_mark(const char *data, size_t size)
+{
+    return size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
+static void quote(struct csv_scan *s, const char *data, size_t at)
+{
+    if (s->quoted) {
+        s->quoted = false;
+        s->closed = true;
+        s->close = at;
+    } else if (s->closed && at == s->close + 1) {
+        s->quoted = true; /* a doubled quote */
+        s->closed = false;
+    } else if (!s->closed && at == s->field + csv_mark(data + s->field, at - s->field)) {
+        s->quoted = true;
+    } else {
+        s->fault = s->closed ? "text after a closing quote" : "a quote inside an unquoted field";
+    }
+}
+
+/* A field ends here; behind quotes only CR may stand before a line break. */
+static void end_field(struct csv_scan *s, const char *data, size_t at)
+{
+    bool cr = data[at] == '\n' && at == s->close + 2 && data[at - 1] == '\r';
+
+    if (s->closed && at != s->close + 1 && !cr)
+        s->fault = "text after a closing quote";
+    s->closed = false;
+    s->field = at + 1;
+}
+
+static void end_record(struct csv_scan *s, struct batch *b, size_t at, bool skip)
+{
+    const char *fault = s->fault;
+
+    *s = (struct csv_scan){.at = at + 1, .field = at + 1};
+    b->ends[++b->n] = (uint32_t)at;
+    if (fault)
+        batch_fault(b, b->n - 1, skip, "not CSV: %s", fault);
+}
+
+static void step(struct csv_scan *s, struct batch *b, size_t at, bool skip)
+{
+    char c = b->data[at];
+
+    s->at = at + 1;
+    if (!s->fault) {
+        if (c == '"')
+            quote(s, b->data, at);
+        else if (!s->quoted)
+            end_field(s, b->data, at);
+    }
+    if (c == '\n' && !s->quoted)
+        end_record(s, b, at, skip);
+}
+
+void csv_split(struct csv_scan *s, struct batch *b, size_t to, char delimiter, bool skip)
+{
+    uint32_t marks[MARKS + 64];
+    const char wanted[3] = {delimiter, '"', '\n'};
+    size_t n = MARKS;
+
+    while (n == MARKS && b->n < RECORDS_MAX && !b->failed) {
+        n = scan_three(b->data, s->at, to, wanted, marks, MARKS);
+        for (size_t i = 0; i < n && b->n < RECORDS_MAX && !b->failed; i++)
+            step(s, b, marks[i], skip);
+    }
+    if (n < MARKS && b->n < RECORDS_MAX && !b->failed)
+        s->at = to;
+}
+
+void csv_give_up(struct csv_scan *s, const struct batch *b, const char *fault)
+{
+    *s = (struct csv_scan){.at = record_begin(b, b->n), .fault = fault};
+}
+
+struct weir_bytes csv_field(const char **at, const char *end, char delimiter)
+{
+    const char *start = *at, *p = start;
+
+    while (p < end && *p == '"') /* once per stretch of a quoted field */
+        if (!(p = memchr(p + 1, '"', (size_t)(end - p - 1))))
+            p = end;
+        else
+            p++;
+    const char *stop = p < end ? memchr(p, delimiter, (size_t)(end - p)) : NULL;
+    *at = stop ? stop + 1 : NULL;
+    if (!stop)
+        stop = end > start && end[-1] == '\r' ? end - 1 : end;
+    return (struct weir_bytes){start, (size_t)(stop - start)};
+}
+
+bool csv_unquote(struct arena *a, struct weir_bytes *field)
+{
+    const char *from = field->data;
+    size_t n = 0;
+
+    if (field->size < 2 || *from != '"')
+        return true;
+    char *to = arena_take(a, field->size);
+    if (!to)
+        return false;
+    for (size_t i = 1; i + 1 < field->size; i++) {
+        to[n++] = from[i];
+        i += from[i] == '"';
+    }
+    *field = (struct weir_bytes){to, n};
+    return true;
+}

@@ -1,0 +1,20 @@
+/* fields.h - a record -> its fields. */
+#ifndef WEIR_PIPE_FIELDS_H
+#define WEIR_PIPE_FIELDS_H
+
+#include "pipe/pick.h"
+
+/* The fields that the picker wants, in its order, free of quotes. Returns how
+ * many fields there were, up to the last one wanted; 0 if memory is short. */
+uint32_t fields_of(const struct picker *p, struct arena *a, const char *record, size_t size,
+                   struct weir_bytes *wanted);
+
+/* The number of the field with that text, or 0. */
+uint32_t fields_find(const struct picker *p, struct arena *a, const char *record, size_t size,
+                     const char *text);
+
+/* The same for a JSON record. Gives NULL, or what was wrong. */
+const char *json_fields_of(const struct picker *p, struct arena *a, const char *record, size_t size,
+                           struct weir_bytes *wanted);
+
+#endif

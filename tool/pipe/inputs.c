@@ -1,0 +1,56 @@
+/* inputs.c - see inputs.h. */
+#include "pipe/inputs.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/messages.h"
+
+const char *input_name(const char *file)
+{
+    return strcmp(file, "-") == 0 ? "standard input" : file;
+}
+
+uint64_t inputs_size(char *const *files, uint32_t count)
+{
+    uint64_t total = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct stat st;
+        int failed = strcmp(files[i], "-") == 0 ? fstat(0, &st) : stat(files[i], &st);
+
+        if (failed || !S_ISREG(st.st_mode))
+            return 0;
+        total += (uint64_t)st.st_size;
+    }
+    return total;
+}
+
+ssize_t input_before(const char *file, uint64_t offset, char *bytes, size_t size)
+{
+    size_t n = offset < size ? (size_t)offset : size;
+    int fd = strcmp(file, "-") == 0 ? 0 : open(file, O_RDONLY | O_CLOEXEC);
+    ssize_t got;
+
+    if (fd < 0)
+        return -1;
+    got = pread(fd, bytes, n, (off_t)(offset - n));
+    if (fd > 0)
+        close(fd);
+    return got == (ssize_t)n ? got : -1;
+}
+
+bool inputs_hold(char *const *files, uint32_t count, const struct stat *out)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct stat in;
+        int failed = strcmp(files[i], "-") == 0 ? fstat(0, &in) : stat(files[i], &in);
+
+        if (!failed && in.st_dev == out->st_dev && in.st_ino == out->st_ino)
+            return fail("%s is input and output at once; write to another file and rename it",
+                        input_name(files[i])) != 0;
+    }
+    return false;
+}

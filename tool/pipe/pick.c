@@ -1,0 +1,259 @@
+/* pick.c - see pick.h. */
+#include "pipe/pick.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "pipe/fields.h"
+#include "pipe/fold_case.h"
+#include "cli/messages.h"
+#include "cli/units.h"
+
+#define HEADER_SHOWN 400
+
+/* ---- what -k and -i ask for ---- */
+
+static bool add_column(struct picker *p, const char *word, size_t size, const char *option)
+{
+    struct column *c = &p->column[p->columns];
+    uint64_t number;
+    char *text;
+
+    if (size == 0)
+        return fail("%s has an empty field in it; it takes 2, 1,3, a column's name or a JSON "
+                    "pointer such as /user/id",
+                    option) == 0;
+    if (p->columns == COLUMNS_MAX)
+        return fail("%s names more than %d fields", option, COLUMNS_MAX) == 0;
+    text = malloc(size + 2);
+    if (!text)
+        return fail("memory is short") == 0;
+    memcpy(text, word, size);
+    text[size] = '\0';
+    if (p->way != PICK_JSON && read_whole(text, &number)) {
+        free(text);
+        if (number == 0 || number > UINT32_MAX)
+            return fail("%s: fields are numbered from 1", option) == 0;
+        c->number = (uint32_t)number;
+    } else {
+        if (p->way == PICK_JSON && *text != '/') { /* a bare name is a member */
+            memmove(text + 1, text, size + 1);
+            *text = '/';
+        }
+        c->name = text;
+    }
+    p->columns++;
+    return true;
+}
+
+static bool add_columns(struct picker *p, const char *list, const char *option)
+{
+    for (;;) {
+        const char *comma = strchrnul(list, ',');
+
+        if (!add_column(p, list, (size_t)(comma - list), option))
+            return false;
+        if (!*comma)
+            return true;
+        list = comma + 1;
+    }
+}
+
+static enum pick_way way_of(const struct options *o)
+{
+    if (o->format == FORMAT_JSONL)
+        return PICK_JSON;
+    if (!o->key && !options_measure(o))
+        return PICK_WHOLE;
+    return o->format == FORMAT_CSV ? PICK_CSV : o->format == FORMAT_LINES ? PICK_BLANKS : PICK_CHAR;
+}
+
+static void find_widest(struct picker *p)
+{
+    p->widest = 0;
+    for (uint32_t i = 0; i < p->columns; i++)
+        if (p->column[i].number > p->widest)
+            p->widest = p->column[i].number;
+}
+
+bool pick_open(struct picker *p, const struct options *o)
+{
+    *p = (struct picker){.way = way_of(o), .skip = o->skip, .delimiter = o->delimiter};
+    p->fold = o->ignore_case;
+    if (p->fold)
+        fold_case_open();
+    if (o->key && !add_columns(p, o->key, "--key"))
+        return false;
+    p->keys = p->columns;
+    const char *measure = options_measure(o), *option = o->weight ? "--weight" : "--importance";
+    if (measure && !add_columns(p, measure, option))
+        return false;
+    p->important = measure != NULL;
+    if (p->important && p->columns != p->keys + 1)
+        return fail("%s takes one field", option) == 0;
+    p->measure = option + 2;
+    find_widest(p);
+    return true;
+}
+
+void pick_close(struct picker *p)
+{
+    for (uint32_t i = 0; i < p->columns; i++)
+        free(p->column[i].name);
+}
+
+static bool pick_header(struct picker *p, const char *header, size_t size)
+{
+    struct arena scratch = {0};
+    bool found = true;
+
+    size -= size > 0; /* the delimiter */
+    if (size > 0 && header[size - 1] == '\r')
+        size--;
+    for (uint32_t i = 0; i < p->columns && found && p->way != PICK_JSON; i++) {
+        struct column *c = &p->column[i];
+
+        if (!c->name)
+            continue;
+        c->number = fields_find(p, &scratch, header, size, c->name);
+        found = c->number > 0;
+        if (!found)
+            fail("there is no column '%s'; the header is: %.*s%s", c->name,
+                 (int)(size < HEADER_SHOWN ? size : HEADER_SHOWN), header,
+                 size > HEADER_SHOWN ? "..." : "");
+    }
+    arena_close(&scratch);
+    find_widest(p);
+    return found;
+}
+
+bool pick_learn(struct picker *p, const char *header, size_t size, struct batch *b)
+{
+    if (p->learnt || !header)
+        return true;
+    p->learnt = true;
+    if (pick_header(p, header, size))
+        return true;
+    b->failed = true;
+    b->n = 0;
+    b->failure[0] = '\0'; /* it has been said */
+    return false;
+}
+
+/* ---- a batch ---- */
+
+static void pick_whole(struct batch *b)
+{
+    const uint32_t *ends = b->ends;
+
+    for (uint32_t i = 0; i < b->n; i++) {
+        uint32_t begin = ends[i] + 1;
+
+        b->key[i] = (struct weir_bytes){b->data + begin, ends[i + 1] - begin};
+    }
+}
+
+static bool join(const struct picker *p, struct arena *a, const struct weir_bytes *field,
+                 struct weir_bytes *key)
+{
+    size_t size = p->keys - 1;
+    char *at;
+
+    for (uint32_t i = 0; i < p->keys; i++)
+        size += field[i].size;
+    at = arena_take(a, size);
+    if (!at)
+        return false;
+    *key = (struct weir_bytes){at, size};
+    for (uint32_t i = 0; i < p->keys; i++) {
+        if (i > 0)
+            *at++ = KEY_JOINT;
+        if (field[i].size)
+            memcpy(at, field[i].data, field[i].size);
+        at += field[i].size;
+    }
+    return true;
+}
+
+/* What stands behind a decimal point is cut off, what is too large is the most
+ * there is. */
+static bool read_importance(struct weir_bytes text, uint32_t *out)
+{
+    const char *at = text.data, *end = at + text.size;
+    uint64_t value = 0;
+
+    while (at < end && *at == ' ')
+        at++;
+    const char *start = at;
+    for (; at < end && *at >= '0' && *at <= '9'; at++)
+        value = value > UINT32_MAX ? value : value * 10 + (uint64_t)(*at - '0');
+    bool whole = at > start;
+    if (at < end && *at == '.')
+        for (at++; at < end && *at >= '0' && *at <= '9'; at++)
+            ;
+    while (at < end && (*at == ' ' || *at == '\r'))
+        at++;
+    *out = value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
+    return whole && at == end;
+}
+
+static bool split_record(const struct picker *p, struct batch *b, uint32_t i, const char *record,
+                         size_t size, struct weir_bytes *field)
+{
+    if (p->way == PICK_JSON) {
+        const char *fault = json_fields_of(p, &b->arena, record, size, field);
+
+        if (fault)
+            batch_fault(b, i, p->skip, "%s", fault);
+        return !fault;
+    }
+    uint32_t found = fields_of(p, &b->arena, record, size, field);
+    if (found < p->widest)
+        batch_fault(b, i, p->skip, "the record has %u field%s, field %u is asked for", found,
+                    found == 1 ? "" : "s", p->widest);
+    return found >= p->widest;
+}
+
+static void pick_fields(const struct picker *p, struct batch *b, uint32_t i)
+{
+    struct weir_bytes field[COLUMNS_MAX + 1];
+    const char *record = b->data + record_begin(b, i);
+    size_t size = record_end(b, i) - record_begin(b, i);
+
+    if (!split_record(p, b, i, record, size, field))
+        return;
+    if (p->keys == 0)
+        b->key[i] = (struct weir_bytes){record, size};
+    else if (p->keys == 1)
+        b->key[i] = field[0];
+    else if (!join(p, &b->arena, field, &b->key[i]))
+        batch_fault(b, i, false, "memory is short");
+    if (p->important && !read_importance(field[p->keys], &b->importance[i]))
+        batch_fault(b, i, p->skip, "the %s '%.*s' is not a number of 0 or more", p->measure,
+                    (int)(field[p->keys].size < 40 ? field[p->keys].size : 40),
+                    (const char *)field[p->keys].data);
+}
+
+static void fold_key(struct batch *b, uint32_t i)
+{
+    char *to = arena_take(&b->arena, FOLD_ROOM(b->key[i].size));
+
+    if (to)
+        b->key[i] = (struct weir_bytes){to, fold_case(b->key[i].data, b->key[i].size, to)};
+    else
+        batch_fault(b, i, false, "memory is short");
+}
+
+void pick_batch(const struct picker *p, struct batch *b)
+{
+    if (p->way == PICK_WHOLE) {
+        pick_whole(b);
+    } else {
+        for (uint32_t i = 0; i < b->n; i++)
+            if (!b->bads || !b->bad[i])
+                pick_fields(p, b, i);
+    }
+    for (uint32_t i = 0; p->fold && i < b->n; i++)
+        if (!b->bads || !b->bad[i])
+            fold_key(b, i);
+}

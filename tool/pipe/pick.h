@@ -1,0 +1,44 @@
+/* pick.h - the second stage: record -> key and importance. */
+#ifndef WEIR_PIPE_PICK_H
+#define WEIR_PIPE_PICK_H
+
+#include "pipe/batch.h"
+#include "cli/options.h"
+
+#define COLUMNS_MAX 16
+#define KEY_JOINT '\x1f' /* between the fields of a key of several */
+
+enum pick_way { PICK_WHOLE, PICK_BLANKS, PICK_CHAR, PICK_CSV, PICK_JSON };
+
+/* A field by number (from 1), by name until the header is known, or by JSON
+ * pointer. */
+struct column {
+    char *name; /* NULL if it was given by number */
+    uint32_t number;
+};
+
+struct picker {
+    enum pick_way way;
+    struct column column[COLUMNS_MAX + 1]; /* those of the key, then importance */
+    uint32_t keys;                         /* columns of the key; 0: whole record */
+    uint32_t columns;
+    uint32_t widest; /* highest field number */
+    bool important;  /* the last column is the importance, or weight: */
+    const char *measure;
+    bool learnt; /* what the header says */
+    bool fold, skip;
+    char delimiter;
+};
+
+/* False after a sentence on what was wrong. */
+bool pick_open(struct picker *p, const struct options *o);
+void pick_close(struct picker *p);
+
+/* Find the columns given by name, once there is a header (NULL: not yet). Where
+ * one is missing: false, after a sentence, and the batch has failed. */
+bool pick_learn(struct picker *p, const char *header, size_t size, struct batch *b);
+
+/* Fill the columns key, importance and bad. Any thread. */
+void pick_batch(const struct picker *p, struct batch *b);
+
+#endif

@@ -1,0 +1,56 @@
+/* read.h - the first stage: files -> batches of records. */
+#ifndef WEIR_PIPE_READ_H
+#define WEIR_PIPE_READ_H
+
+#include "pipe/batch.h"
+#include "pipe/csv.h"
+#include "cli/options.h"
+
+/* Where in the inputs the next record begins. */
+struct position {
+    bool known;    /* only regular files have one */
+    uint32_t file; /* number in the list */
+    uint64_t offset, line;
+};
+
+struct reader {
+    const struct options *options;
+    char *const *files; /* "-" is standard input */
+    uint32_t count;
+    char delimiter; /* of records */
+    int patience;   /* milliseconds to wait for input, -1: for ever */
+    double linger;  /* seconds to wait for more, once there is some */
+
+    uint32_t next; /* file to open when none is */
+    int fd;
+    bool regular, ended, heads; /* of the open file; heads: its header is to come */
+    uint64_t offset, line;      /* of the first byte in rest */
+    char *rest;                 /* bytes read but not yet in a batch */
+    size_t rest_size, rest_room;
+    bool dropping;    /* in a record that is too long, to be skipped */
+    uint64_t skipped; /* such records: too long to be in a batch at all */
+    bool padded;      /* the last byte of the file is a delimiter of ours */
+    struct csv_scan csv;
+
+    char *header; /* first record of the first file, with its delimiter; or NULL */
+    size_t header_size;
+    uint64_t total; /* bytes of all files together, 0 if not known */
+};
+
+enum read_result { READ_BATCH, READ_NOTHING, READ_END };
+
+void read_open(struct reader *r, const struct options *o, char *const *files, uint32_t count);
+void read_close(struct reader *r);
+
+/* Fill an empty batch with what one read() brings, or as many as there is time to
+ * linger. READ_NOTHING: patience is at an end. READ_END: all files are, or a signal came. */
+enum read_result read_batch(struct reader *r, struct batch *b);
+
+/* Where the first record lies that is in no batch yet. */
+struct position read_position(const struct reader *r);
+
+/* Go to where an earlier run stopped, past the header if there is one; on
+ * failure the batch, which is used as working space, says why. */
+bool read_seek(struct reader *r, const struct position *p, struct batch *b);
+
+#endif

@@ -1,0 +1,215 @@
+/* write.c - see write.h.
+ *
+ * Short records are copied one by one without a branch: 32 bytes always, and
+ * the output moves on by the length or by nothing. A branch per record would be
+ * mispredicted wherever new and seen mix. Longer ones are taken as stretches of
+ * neighbours that pass; a long stretch is written from where it lies. */
+#include "pipe/write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/messages.h"
+
+#define ROOM ((size_t)256 << 10)
+#define DIRECT ((size_t)32 << 10) /* stretches from here on are not copied */
+#define SHORT 48                  /* mean length up to which records are copied singly */
+#define STEP 32
+
+/* By verdict. */
+static const char *const of_filters[] = {"new", "seen", [VERDICT_UNKNOWN] = "unknown"};
+static const char *const of_stores[] = {"other", "member", [VERDICT_UNKNOWN] = "unknown"};
+
+static uint8_t passing(const struct options *o, uint8_t verdict)
+{
+    unsigned some = o->emit == EMIT_ALL ? 1u << WEIR_NEW | 1u << WEIR_SEEN : 1u << verdict;
+
+    return (uint8_t)(some | (o->silence == SILENCE_PASSES ? 1u << VERDICT_UNKNOWN : 0));
+}
+
+bool write_open(struct writer *w, const struct options *o, uint8_t passes, bool mute)
+{
+    bool fields = o->format == FORMAT_CSV || o->format == FORMAT_DELIMITED;
+    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (o->resume ? 0 : O_TRUNC);
+
+    *w = (struct writer){.name = "standard output", .fd = 1, .mute = mute};
+    w->passes = passing(o, passes);
+    w->words = o->oracle ? of_stores : of_filters;
+    w->tags = o->emit == EMIT_ALL;
+    w->joint = fields ? o->delimiter : '\t';
+    w->buffer = malloc(ROOM + MARGIN);
+    if (!w->buffer)
+        return fail("memory is short") == 0;
+    if (!o->output || (mute && !o->count_only))
+        return true;
+    w->name = o->output;
+    w->fd = open(o->output, flags, 0666);
+    return w->fd >= 0 || fail("cannot write %s: %s", w->name, strerror(errno)) == 0;
+}
+
+static inline bool passes(const struct writer *w, uint8_t verdict)
+{
+    return w->passes >> verdict & 1;
+}
+
+bool write_cut(struct writer *w, uint64_t length)
+{
+    struct stat st;
+
+    if (fstat(w->fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return true;
+    if ((uint64_t)st.st_size < length)
+        return fail("%s has %llu bytes, but had %llu when the state was saved: nothing can be "
+                    "resumed there; without --resume it is written anew",
+                    w->name, (unsigned long long)st.st_size, (unsigned long long)length) == 0;
+    if (ftruncate(w->fd, (off_t)length) != 0 || lseek(w->fd, (off_t)length, SEEK_SET) < 0)
+        return fail("cannot cut %s to %llu bytes: %s", w->name, (unsigned long long)length,
+                    strerror(errno)) == 0;
+    w->bytes = length;
+    return true;
+}
+
+static bool put(struct writer *w, const char *data, size_t size)
+{
+    while (size > 0 && !w->error) {
+        ssize_t n = write(w->fd, data, size);
+
+        if (n > 0) {
+            data += n;
+            size -= (size_t)n;
+            w->bytes += (size_t)n;
+        } else if (errno != EINTR) {
+            w->error = errno;
+        }
+    }
+    return !w->error;
+}
+
+bool write_flush(struct writer *w)
+{
+    size_t used = w->used;
+
+    w->used = 0;
+    return put(w, w->buffer, used);
+}
+
+bool write_text(struct writer *w, const char *text, size_t size)
+{
+    if (w->used + size > ROOM && !write_flush(w))
+        return false;
+    if (size >= DIRECT)
+        return write_flush(w) && put(w, text, size);
+    memcpy(w->buffer + w->used, text, size);
+    w->used += size;
+    return true;
+}
+
+bool write_header(struct writer *w, const char *header, size_t size)
+{
+    if (w->mute)
+        return true;
+    if (w->tags && !(write_text(w, "verdict", 7) && write_text(w, &w->joint, 1)))
+        return false;
+    return write_text(w, header, size);
+}
+
+static bool write_short(struct writer *w, const struct batch *b)
+{
+    char *at;
+
+    if (w->used + b->used > ROOM && !write_flush(w))
+        return false;
+    at = w->buffer + w->used;
+    for (uint32_t i = 0; i < b->n; i++) {
+        size_t begin = record_begin(b, i), size = record_end(b, i) + 1 - begin;
+        bool pass = passes(w, b->verdict[i]);
+
+        memcpy(at, b->data + begin, STEP);
+        if (size > STEP && pass)
+            memcpy(at + STEP, b->data + begin + STEP, size - STEP);
+        at += pass ? size : 0;
+        w->passed += pass;
+    }
+    w->used = (size_t)(at - w->buffer);
+    return true;
+}
+
+static bool write_stretches(struct writer *w, const struct batch *b)
+{
+    bool ok = true;
+
+    for (uint32_t i = 0; i < b->n && ok; i++) {
+        uint32_t first = i;
+
+        while (i < b->n && passes(w, b->verdict[i]))
+            i++;
+        if (i > first) {
+            size_t begin = record_begin(b, first);
+
+            ok = write_text(w, b->data + begin, record_begin(b, i) - begin);
+            w->passed += i - first;
+        }
+    }
+    return ok;
+}
+
+static bool write_tagged(struct writer *w, const struct batch *b)
+{
+    bool ok = true;
+
+    for (uint32_t i = 0; i < b->n && ok; i++) {
+        size_t begin = record_begin(b, i), size = record_end(b, i) + 1 - begin;
+        const char *word = w->words[b->verdict[i]];
+
+        if (!passes(w, b->verdict[i]))
+            continue;
+        ok = write_text(w, word, strlen(word)) && write_text(w, &w->joint, 1) &&
+             write_text(w, b->data + begin, size);
+        w->passed++;
+    }
+    return ok;
+}
+
+static bool count(struct writer *w, const struct batch *b)
+{
+    for (uint32_t i = 0; i < b->n; i++)
+        w->passed += passes(w, b->verdict[i]);
+    return true;
+}
+
+bool write_batch(struct writer *w, const struct batch *b)
+{
+    if (w->mute)
+        return count(w, b);
+    if (w->tags)
+        return write_tagged(w, b);
+    return b->used < (size_t)b->n * SHORT && b->used <= ROOM ? write_short(w, b)
+                                                             : write_stretches(w, b);
+}
+
+bool write_sync(struct writer *w)
+{
+    if (!write_flush(w))
+        return false;
+    if (!w->mute && fsync(w->fd) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP)
+        w->error = errno;
+    return !w->error;
+}
+
+bool write_close(struct writer *w)
+{
+    bool ok = !w->buffer || write_flush(w);
+
+    if (w->fd > 1 && close(w->fd) != 0 && ok) {
+        w->error = errno;
+        ok = false;
+    }
+    free(w->buffer);
+    w->buffer = NULL;
+    w->fd = -1;
+    return ok;
+}

@@ -1,0 +1,37 @@
+/* write.h - the last stage: record and verdict -> bytes on the output. */
+#ifndef WEIR_PIPE_WRITE_H
+#define WEIR_PIPE_WRITE_H
+
+#include "pipe/batch.h"
+#include "cli/options.h"
+
+struct writer {
+    const char *name;
+    int fd;
+    int error;                /* errno of the write that failed, or 0 */
+    bool mute;                /* nothing is to be written */
+    bool tags;                /* all records, each with its verdict before it */
+    uint8_t passes;           /* a bit for each verdict: 1 << WEIR_SEEN, ... */
+    const char *const *words; /* for the verdicts, where there are tags */
+    char joint;               /* between verdict and record */
+    char *buffer;
+    size_t used;
+    uint64_t bytes;  /* written so far; for a file its length */
+    uint64_t passed; /* records */
+};
+
+/* passes: the verdict of the records to be passed. False after a sentence. */
+bool write_open(struct writer *w, const struct options *o, uint8_t passes, bool mute);
+
+/* For a file that an earlier run wrote: cut off all but its first bytes. */
+bool write_cut(struct writer *w, uint64_t length);
+
+/* False if it failed; then w->error says why, and nothing more is written. */
+bool write_header(struct writer *w, const char *header, size_t size);
+bool write_batch(struct writer *w, const struct batch *b);
+bool write_text(struct writer *w, const char *text, size_t size);
+bool write_flush(struct writer *w);
+bool write_sync(struct writer *w);  /* flush, and on to the disk */
+bool write_close(struct writer *w); /* may be called again */
+
+#endif

@@ -1,0 +1,27 @@
+/* best_charts.h - what the charts of a report share. */
+#ifndef WEIR_REPORT_BEST_CHARTS_H
+#define WEIR_REPORT_BEST_CHARTS_H
+
+#include "report/chart.h"
+#include "report/report.h"
+
+/* A filter has the same colour in every chart of every report. */
+int hue_of(const char *name);
+struct series *add_filter(struct chart *c, const struct report *r, const char *name);
+
+/* Percent, a power of ten: less than one error among so many. */
+double floor_of(uint64_t n);
+
+/* Draw it into the page, with its caption. False after a sentence. */
+bool show(struct chart *c, FILE *page, bool *first, const char *caption);
+
+const struct score *scored(const struct report *r); /* of the choice */
+
+/* Each filter as it does best in the memory to take. */
+enum measure { INTERVAL_FPR, INTERVAL_FNR, FILL };
+bool draw_curve(const struct report *r, FILE *page, bool *first, enum measure what);
+bool draw_classes(const struct report *r, FILE *page, bool *first, int truly);
+bool draw_theory(const struct report *r, FILE *page, bool *first);
+bool draw_speed(const struct report *r, FILE *page, bool *first);
+
+#endif

@@ -1,0 +1,191 @@
+/* candidates.c - see candidates.h.
+ *
+ * Memories are the powers of two from about 1 to about 32 bits per distinct key.
+ * A filter is measured as it comes and with several ceilings of false positives:
+ * what is least at one memory is not at another. */
+#include "report/candidates.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/messages.h"
+#include "cli/units.h"
+
+#define MEMORIES 6
+#define MEMORY_LEAST 256 /* bytes in a filter that is measured */
+
+/* ---- memories ---- */
+
+static void sweep(struct candidates *l, uint64_t distinct)
+{
+    uint64_t memory = (uint64_t)MEMORY_LEAST << l->halvings;
+
+    while (memory * memory * 2 < distinct / 8 * (distinct / 8)) /* the nearest power of two */
+        memory *= 2;
+    for (; l->memories < MEMORIES; memory *= 2)
+        l->memory[l->memories++] = memory;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static bool take_memories(struct candidates *l, const struct field *f)
+{
+    for (uint32_t i = 0; i < f->memories; i++) {
+        uint64_t *memory = &l->memory[l->memories++];
+
+        if (!read_size(f->memory[i], memory))
+            return fail("-m %s does not fit: a report takes sizes such as 64K or 1M",
+                        f->memory[i]) == 0;
+        if (l->halvings && *memory >> l->halvings < MEMORY_LEAST)
+            return fail(
+                       "-m %s is too little here: of so long a stream a report measures one key in "
+                       "%u, with as much less memory; without --report all are measured",
+                       f->memory[i], 1u << l->halvings) == 0;
+    }
+    qsort(l->memory, l->memories, sizeof *l->memory, by_size);
+    return true;
+}
+
+/* ---- filters ---- */
+
+/* Counters take four times the memory, to forget, which is not measured here; and
+ * without importance an ibf is an sbf with needless bits. */
+static bool is_worth_it(const char *name, bool weighed)
+{
+    return strcmp(name, "counting") != 0 && (weighed || strncmp(name, "ibf-", 4) != 0);
+}
+
+static void drop_the_rest(struct field *f)
+{
+    uint32_t left = 0;
+
+    for (uint32_t i = 0; i < f->names; i++)
+        if (is_worth_it(f->name[i], f->weighed))
+            memmove(f->name[left++], f->name[i], sizeof f->name[0]);
+    f->names = left;
+}
+
+/* ---- settings ---- */
+
+static const char *const ceilings[] = {NULL, "50%", "10%", "1%", "0.1%"};
+#define CEILINGS (sizeof ceilings / sizeof *ceilings)
+#define CEILINGS_IBF 3 /* below 10 % they remember next to nothing */
+
+static bool is_settled(const struct options *o)
+{
+    bool settled = o->fpr;
+
+    for (int i = 0; i < o->sets; i++)
+        settled |=
+            strncmp(o->set[i], "hash=", 5) != 0 && strncmp(o->set[i], "importance=", 11) != 0;
+    return settled;
+}
+
+static size_t ceilings_of(const char *name)
+{
+    return !filter_takes(name, "fpr") ? 1 : strncmp(name, "ibf-", 4) == 0 ? CEILINGS_IBF : CEILINGS;
+}
+
+/* Not if the options settle them, nor where that were too many filters. */
+static bool tries_ceilings(const struct candidates *l, const struct field *f)
+{
+    size_t all = 0;
+
+    for (uint32_t i = 0; i < f->names; i++)
+        all += ceilings_of(f->name[i]) * l->memories;
+    return !is_settled(f->options) && all <= ENTRANTS_MAX;
+}
+
+static bool is_double(const struct entrants *c)
+{
+    const struct entrant *last = &c->entrant[c->count - 1];
+
+    for (uint32_t i = 0; i + 1 < c->count; i++)
+        if (c->entrant[i].memory == last->memory && strcmp(c->entrant[i].name, last->name) == 0 &&
+            strcmp(c->entrant[i].settings, last->settings) == 0)
+            return true;
+    return false;
+}
+
+/* What the library refuses of our own choice is left out without a word. */
+static bool enter(struct candidates *l, struct entrants *c, const struct field *f,
+                  const struct candidate *e)
+{
+    bool asked = f->options->algorithms.n > 0 && !e->fpr;
+    uint32_t before = c->count;
+    struct weir_error refused;
+    char memory[32];
+
+    snprintf(memory, sizeof memory, "%llu",
+             (unsigned long long)(l->memory[e->memory] >> l->halvings));
+    if (!entrants_enter(c, f, e->name, memory, e->fpr, asked ? NULL : &refused))
+        return false;
+    if (c->count > before && is_double(c))
+        entrants_leave(c);
+    if (c->count > before)
+        l->candidate[l->count++] = *e;
+    return true;
+}
+
+static bool enter_all(struct candidates *l, struct entrants *c, const struct field *f)
+{
+    bool several = tries_ceilings(l, f);
+
+    for (uint32_t i = 0; i < f->names; i++)
+        for (uint32_t m = 0; m < l->memories; m++)
+            for (size_t k = 0; k < (several ? ceilings_of(f->name[i]) : 1); k++) {
+                struct candidate e = {.memory = m, .fpr = ceilings[k]};
+
+                memcpy(e.name, f->name[i], sizeof e.name);
+                if (!enter(l, c, f, &e))
+                    return false;
+            }
+    return l->count || fail("none of the filters can be had in so little memory") == 0;
+}
+
+static bool prepare(struct entrants *c, const char *seed)
+{
+    if (!entrants_prepare(c))
+        return false;
+    snprintf(c->seed, sizeof c->seed, "%s", seed);
+    return true;
+}
+
+bool candidates_open(struct candidates *l, struct entrants *c, const struct options *o,
+                     bool weighed, uint64_t distinct, uint32_t halvings, const char *seed)
+{
+    static struct field f;
+
+    *l = (struct candidates){.halvings = halvings};
+    if (!prepare(c, seed) || !field_read(&f, o, weighed))
+        return false;
+    if (o->algorithms.n == 0)
+        drop_the_rest(&f);
+    if (f.memories == 0)
+        sweep(l, distinct);
+    else if (!take_memories(l, &f))
+        return false;
+    return enter_all(l, c, &f);
+}
+
+bool candidates_pick(const struct candidates *l, struct entrants *c, const struct options *o,
+                     bool weighed, const uint32_t *index, uint32_t count, const char *seed)
+{
+    static struct field f;
+    static struct candidates picked;
+
+    picked = *l;
+    picked.count = 0;
+    if (!prepare(c, seed) || !field_read(&f, o, weighed))
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (!enter(&picked, c, &f, &l->candidate[index[i]]))
+            return false;
+    return true;
+}

@@ -1,0 +1,58 @@
+/* chart.h - a chart of lines or bars, drawn by gnuplot as SVG to stand in a page.
+ *
+ * Colours are those of the page: hue 0 is its text, 1 its faint lines, from 2 on
+ * the --hue-N of its style sheet. So they follow light and dark. */
+#ifndef WEIR_REPORT_CHART_H
+#define WEIR_REPORT_CHART_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define SERIES_MAX 32
+#define POINTS_MAX 96
+
+enum { HUE_TEXT = 0, HUE_FAINT = 1, HUE_FIRST = 2 };
+
+struct series {
+    const char *name;
+    int hue, shape; /* of points: gnuplot's number; 0: a line alone */
+    bool bold, dashed;
+    bool loose; /* points without a line */
+    double x[POINTS_MAX], y[POINTS_MAX];
+    uint32_t n;
+};
+
+struct axis {
+    const char *label;
+    bool log;
+    double least, most; /* of the scale; most 0: as the points need. On a log scale what is
+                           less than least stands at the edge */
+    bool counts;        /* 100k, 2M */
+    bool slanted;       /* the tics */
+    char tics[2048];    /* "'1K' 1024, ..."; empty: as gnuplot thinks */
+};
+
+struct chart {
+    const char *id, *title; /* id: letters, digits and _ */
+    struct axis x, y;
+    bool bars;   /* lengths x of the first points, names beside them */
+    bool points; /* names and shapes in a list, not at the ends of lines */
+    struct series series[SERIES_MAX];
+    uint32_t count;
+    const char *ring; /* "x,y" of a point with a ring round it; NULL: none */
+};
+
+struct series *chart_add(struct chart *c, const char *name, int hue);
+void series_point(struct series *s, double x, double y); /* not a number: left out */
+
+bool chart_is_empty(const struct chart *c);
+
+/* Append its SVG. The first of a page brings the shapes of points for all. False
+ * after a sentence. */
+bool chart_draw(struct chart *c, bool first, FILE *page);
+
+/* Is gnuplot there? False after a sentence. */
+bool chart_ready(void);
+
+#endif

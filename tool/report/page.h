@@ -1,0 +1,26 @@
+/* page.h - words and numbers for a page of HTML. */
+#ifndef WEIR_REPORT_PAGE_H
+#define WEIR_REPORT_PAGE_H
+
+#include <stdio.h>
+
+#include "cli/options.h"
+#include "cli/units.h"
+
+/* Text from anywhere, so that it is shown as it is and never taken for HTML:
+ * what is no character becomes a question mark. */
+void page_text(FILE *page, const char *text);
+
+/* A word for the shell, quoted where it needs to be; not yet for HTML. */
+void shell_word(FILE *out, const char *word);
+
+/* The options on records, and the files, as one would type them. */
+void shell_records(FILE *out, const struct options *o, bool with_importance);
+void shell_files(FILE *out, const struct options *o);
+
+struct shown show_percent(double fraction); /* 12.3 %, 0.047 %; - for none */
+struct shown show_whole(double n);          /* 113,872 */
+struct shown show_size(uint64_t bytes);     /* 64K, as -m takes it */
+struct shown show_room(uint64_t bytes);     /* 64 KiB */
+
+#endif

@@ -1,0 +1,186 @@
+/* report.c - see report.h. The arrivals are taken into memory; from how many keys
+ * there are, memories to try are chosen; all filters are run, then once more the
+ * best setting of each in the memory to take, with curves and classes. */
+#include "report/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "report/chart.h"
+#include "eval/rows.h"
+#include "pipe/inputs.h"
+#include "report/page.h"
+#include "state/replace.h"
+#include "cli/messages.h"
+#include "cli/signals.h"
+#include "report/style.h"
+
+/* ---- measuring ---- */
+
+static bool check(const struct options *o)
+{
+    struct stat st;
+
+    if (o->curve || o->by_importance)
+        return fail("--report has the tables of --curve and --by-importance as pictures; ask for "
+                    "them alone") == 0;
+    if (stat(o->report, &st) == 0 && inputs_hold(o->operand, (uint32_t)o->operands, &st))
+        return false;
+    return replace_possible(o->report) && chart_ready();
+}
+
+/* Windows and capacities are numbers of keys: of a sample they would mean
+ * something else. */
+static uint64_t records_most(const struct options *o)
+{
+    bool all = false;
+
+    for (int i = 0; i < o->sets; i++)
+        all |= strncmp(o->set[i], "window=", 7) == 0 || strncmp(o->set[i], "capacity=", 9) == 0;
+    return all ? UINT32_MAX : RECORDS_MEASURED;
+}
+
+static bool remember_latest(struct report *r)
+{
+    const struct arrivals *s = &r->evaluation.arrivals;
+
+    recency_close(&r->recency);
+    return recency_open(&r->recency, s->kept, s->count) || fail("memory is short") == 0;
+}
+
+static bool gather(struct report *r)
+{
+    const struct arrivals *s = &r->evaluation.arrivals;
+
+    if (!evaluation_gather(&r->evaluation, &r->detailed, records_most(r->options)))
+        return false;
+    if (s->count == 0)
+        return fail("there are no records: a report needs some") == 0;
+    if (!remember_latest(r))
+        return false;
+    r->distinct = r->recency.distinct;
+    r->scale = (double)(UINT64_C(1) << s->halvings);
+    r->weighed = s->weighed;
+    r->uniform = s->synthetic && s->stream.spec.kind == WEIR_UNIFORM && s->stream.spec.fresh == 0;
+    return true;
+}
+
+static const char *seed_of(const struct report *r, struct value *v)
+{
+    *v = config_value(r->evaluation.hasher.config, "seed");
+    return v->text;
+}
+
+static bool run_all(struct report *r)
+{
+    struct evaluation *t = &r->evaluation;
+    struct value seed;
+
+    if (!candidates_open(&r->candidates, &t->entrants, r->options, r->weighed,
+                         r->distinct << t->arrivals.halvings, t->arrivals.halvings,
+                         seed_of(r, &seed)) ||
+        !evaluation_run(t))
+        return false;
+    list_filters(&r->rows, t);
+    r->sweep = t->entrants;
+    t->entrants = (struct entrants){0};
+    t->tally = (struct tally){.skipped = t->tally.skipped};
+    choose(&r->choice, &r->candidates, &r->sweep);
+    return true;
+}
+
+static bool run_best(struct report *r)
+{
+    struct evaluation *t = &r->evaluation;
+    struct value seed;
+
+    r->detailed.curve = CURVE_POINTS;
+    r->detailed.by_importance = r->weighed;
+    if (!candidates_pick(&r->candidates, &t->entrants, &r->detailed, r->weighed, r->choice.champion,
+                         r->choice.champions, seed_of(r, &seed)) ||
+        !evaluation_run(t) ||
+        (r->options->permutations && !remember_latest(r))) /* of the last order */
+        return false;
+    list_filters(&r->final, t);
+    if (r->weighed)
+        list_importances(&r->classes, t);
+    return true;
+}
+
+/* ---- the page ---- */
+
+static bool write_page(const struct report *r, FILE *page)
+{
+    bool ok;
+
+    fputs(page_head, page);
+    report_name(r, page);
+    fputs(page_style, page);
+    report_words(r, page);
+    ok = report_charts(r, page);
+    report_tables(r, page);
+    fputs("</main>\n</body>\n</html>\n", page);
+    return ok;
+}
+
+static enum weir_status write_text(const void *what, weir_sink sink, void *into)
+{
+    const struct weir_bytes *text = what;
+
+    return sink(into, text->data, text->size) ? WEIR_OK : WEIR_WRITE_FAILED;
+}
+
+static bool save_page(const struct report *r)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *page = open_memstream(&text, &size);
+    bool ok = page && write_page(r, page), whole = page && !ferror(page) && fclose(page) == 0;
+
+    if (ok && !whole)
+        fail("memory is short");
+    ok = ok && whole &&
+         replace_file(r->options->report, write_text, &(struct weir_bytes){text, size});
+    free(text);
+    return ok;
+}
+
+/* ---- the command ---- */
+
+static bool tell(const struct report *r)
+{
+    if (r->options->table == TABLE_ALIGNED) {
+        report_say(r);
+        return true;
+    }
+    return grid_print(&r->rows, r->options->table) || fail("memory is short") == 0;
+}
+
+static void close_report(struct report *r)
+{
+    evaluation_close(&r->evaluation);
+    entrants_close(&r->sweep);
+    recency_close(&r->recency);
+    grid_close(&r->rows);
+    grid_close(&r->final);
+    grid_close(&r->classes);
+    free(r);
+}
+
+int report_run(const struct options *o)
+{
+    struct report *r = check(o) ? calloc(1, sizeof *r) : NULL;
+    int status = EXIT_ERROR;
+
+    if (!r)
+        return EXIT_ERROR;
+    r->options = o;
+    r->detailed = *o;
+    if (gather(r) && run_all(r) && run_best(r) && save_page(r) && tell(r)) {
+        evaluation_report(&r->evaluation);
+        status = EXIT_FINE;
+    }
+    close_report(r);
+    return status;
+}

@@ -1,0 +1,44 @@
+/* report.h - weir eval --report: one page with what to choose, why, and the
+ * picture of it. */
+#ifndef WEIR_REPORT_REPORT_H
+#define WEIR_REPORT_REPORT_H
+
+#include <stdio.h>
+
+#include "report/choice.h"
+#include "cli/table.h"
+#include "eval/recency.h"
+#include "eval/evaluation.h"
+
+#define RECORDS_MEASURED ((uint64_t)1 << 20) /* at most; see arrivals.h */
+#define CURVE_POINTS 24
+
+struct report {
+    const struct options *options; /* as given */
+    struct options detailed;       /* the same, with curves and classes of importance */
+    struct evaluation evaluation;  /* its entrants: the best setting of each filter, at the end */
+    struct entrants sweep;         /* all that was measured */
+    struct candidates candidates;
+    struct choice choice;
+    struct recency recency;
+    struct grid rows, final; /* of sweep; of the evaluation's entrants */
+    struct grid classes;
+    double scale;      /* records of the stream per record measured */
+    uint64_t distinct; /* of those measured */
+    bool uniform, weighed;
+};
+
+/* weir eval --report, in full; the exit status. */
+int report_run(const struct options *o);
+
+void report_name(const struct report *r, FILE *page); /* of the stream */
+
+/* The parts of the page. False after a sentence. */
+void report_words(const struct report *r, FILE *page);  /* what to choose */
+bool report_charts(const struct report *r, FILE *page); /* pictures */
+void report_tables(const struct report *r, FILE *page); /* figures, and how they were got */
+
+/* The first words of the words, for the terminal. */
+void report_say(const struct report *r);
+
+#endif

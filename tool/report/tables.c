@@ -1,0 +1,113 @@
+/* tables.c - the figures of a report, and how they were got. */
+#include <string.h>
+
+#include "report/page.h"
+#include "report/report.h"
+#include "report/words.h"
+
+static void put_row(const struct report *r, FILE *page, uint32_t entrant, bool with_memory)
+{
+    const struct entrant *v = &r->sweep.entrant[entrant];
+
+    fprintf(page, "<tr%s>", entrant == r->choice.best ? " class=\"best\"" : "");
+    if (with_memory)
+        fprintf(page, "<th>%s</th>", words_size(r, r->candidates.candidate[entrant].memory).text);
+    fprintf(page, "<td><code>");
+    words_filter(page, r, entrant);
+    fprintf(page, "</code></td><td>%s</td><td>%s</td><td>%s</td></tr>\n",
+            words_wrong(r, entrant).text, show_percent(score_rate(&v->score, NEW)).text,
+            show_percent(score_rate(&v->score, OLD)).text);
+}
+
+static void put_best(const struct report *r, FILE *page)
+{
+    fprintf(page, "<h2>The best in each memory</h2>\n<div class=\"scroll\"><table>\n<thead><tr>"
+                  "<th>memory</th><th>filter</th><th>wrong</th><th>FPR</th><th>FNR</th></tr>"
+                  "</thead>\n<tbody>\n");
+    for (uint32_t m = 0; m < r->candidates.memories; m++)
+        if (r->choice.at[m] != UINT32_MAX)
+            put_row(r, page, r->choice.at[m], true);
+    fprintf(page, "</tbody></table></div>\n");
+}
+
+static bool is_shown(const struct grid *g, uint32_t column)
+{
+    bool any = false;
+
+    for (size_t i = column; i < g->cells; i += g->columns)
+        any |= g->cell[i].kind != CELL_NONE;
+    return any && strcmp(g->name[column], "n") != 0 && strcmp(g->name[column], "distinct") != 0;
+}
+
+static void put_cell(const struct grid *g, size_t at, FILE *page)
+{
+    char text[CELL_MAX];
+
+    grid_show(&g->cell[at], 3, text);
+    fprintf(page, "<td>");
+    page_text(page, text);
+    fprintf(page, "</td>");
+}
+
+static void put_all(const struct report *r, FILE *page)
+{
+    const struct grid *g = &r->rows;
+
+    fprintf(page,
+            "<details>\n<summary>All %zu filters and settings that were measured</summary>\n"
+            "<div class=\"scroll\"><table class=\"all\">\n<thead><tr>",
+            grid_rows(g));
+    for (uint32_t i = 0; i < g->columns; i++)
+        if (is_shown(g, i))
+            fprintf(page, "<th>%s</th>", g->name[i]);
+    fprintf(page, "</tr></thead>\n<tbody>\n");
+    for (size_t row = 0; row < grid_rows(g); row++) {
+        fprintf(page, "<tr>");
+        for (uint32_t i = 0; i < g->columns; i++)
+            if (is_shown(g, i))
+                put_cell(g, row * g->columns + i, page);
+        fprintf(page, "</tr>\n");
+    }
+    fprintf(page, "</tbody></table></div>\n</details>\n");
+}
+
+static void put_sample(const struct report *r, FILE *page)
+{
+    const struct arrivals *s = &r->evaluation.arrivals;
+
+    if (s->halvings)
+        fprintf(page,
+                "<li><b>A sample was measured:</b> all %s records of one key in %.0f, chosen "
+                "by hash, by filters with 1/%.0f of the memory that is written here. Errors "
+                "depend on ratios alone, so they are those of the whole stream, but for "
+                "chance; the table of all filters has the memory that was used. <code>weir "
+                "eval</code> without <code>--report</code> measures every record.</li>\n",
+                show_whole((double)s->count).text, r->scale, r->scale);
+    if (s->cut)
+        fprintf(page,
+                "<li><b>Only the beginning was measured:</b> %s records. The stream is long, "
+                "and its keys are too few to choose some of them. <code>weir eval</code> "
+                "without <code>--report</code> measures every record.</li>\n",
+                show_whole((double)s->count).text);
+}
+
+void report_tables(const struct report *r, FILE *page)
+{
+    put_best(r, page);
+    put_all(r, page);
+    fprintf(page,
+            "<h2>How to read this</h2>\n<ul>\n"
+            "<li>FPR: of the records whose key was new, the share that was said to be seen. FNR: "
+            "of the repeats, the share that was said to be new. Wrong: both together, of all "
+            "records%s.</li>\n<li>Truth is an exact memory of all keys. Every filter saw the same "
+            "records "
+            "in the same order%s.</li>\n",
+            r->weighed ? ", each counted as much as it matters" : "",
+            r->options->permutations ? ", shuffled several times" : "");
+    put_sample(r, page);
+    fprintf(page,
+            "<li>Settings that were tried: each filter as it comes, and with ceilings of false "
+            "positives from 50 %% to 0.1 %%, unless the command line said which.</li>\n"
+            "<li>Made by weir %s; <code>--seed %s</code> repeats it.</li>\n</ul>\n",
+            weir_version(), r->sweep.seed);
+}

@@ -1,0 +1,310 @@
+/* words.c - the words of a report: what to choose and why. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/page.h"
+#include "report/words.h"
+
+#define DEAR 10 /* how much more one kind of error may cost than the other */
+#define RISING 1.5
+
+static const struct entrant *best(const struct report *r)
+{
+    return &r->sweep.entrant[r->choice.best];
+}
+
+struct shown words_wrong(const struct report *r, uint32_t entrant)
+{
+    return show_percent(entrant_cost(&r->sweep.entrant[entrant], 1, 1));
+}
+
+struct shown words_size(const struct report *r, uint32_t memory)
+{
+    return show_room(r->candidates.memory[memory]);
+}
+
+/* ---- command lines ---- */
+
+static void type_filter(FILE *out, const struct report *r, uint32_t entrant)
+{
+    const struct options *o = r->options;
+    const struct candidate *e = &r->candidates.candidate[entrant];
+    const char *fpr = e->fpr ? e->fpr : o->fpr;
+
+    fprintf(out, "-a %s -m %s", e->name, show_size(r->candidates.memory[e->memory]).text);
+    if (fpr && filter_takes(e->name, "fpr")) {
+        fprintf(out, " -e ");
+        shell_word(out, fpr);
+    }
+    for (int i = 0; i < o->sets; i++)
+        if (filter_takes(e->name, o->set[i])) {
+            fprintf(out, " -S ");
+            shell_word(out, o->set[i]);
+        }
+}
+
+static void type_command(FILE *out, const struct report *r, uint32_t entrant)
+{
+    const struct options *o = r->options;
+
+    if (o->synthetic) {
+        fprintf(out, "weir gen ");
+        shell_word(out, o->synthetic);
+        fprintf(out, " | ");
+    }
+    fprintf(out, "weir dedup ");
+    type_filter(out, r, entrant);
+    if (o->synthetic && r->weighed)
+        fprintf(out, " --tsv -k 1%s",
+                filter_takes(r->candidates.candidate[entrant].name, "importance") ? " -i 2" : "");
+    shell_records(out, o, filter_takes(r->candidates.candidate[entrant].name, "importance"));
+    shell_files(out, o);
+}
+
+/* Made by one of the two above, as text of the page. */
+static void put_typed(FILE *page, const struct report *r, uint32_t entrant,
+                      void (*type)(FILE *, const struct report *, uint32_t))
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return;
+    type(out, r, entrant);
+    if (fclose(out) == 0)
+        page_text(page, text);
+    free(text);
+}
+
+void words_filter(FILE *page, const struct report *r, uint32_t entrant)
+{
+    put_typed(page, r, entrant, type_filter);
+}
+
+/* ---- the stream ---- */
+
+void report_name(const struct report *r, FILE *page)
+{
+    const struct options *o = r->options;
+
+    if (o->synthetic)
+        page_text(page, o->synthetic);
+    else if (o->operands == 0)
+        page_text(page, "standard input");
+    else
+        page_text(page, o->operand[0]);
+    if (o->operands > 1)
+        fprintf(page, " and %d more", o->operands - 1);
+}
+
+static void put_stream(const struct report *r, FILE *page)
+{
+    const struct score *s = &best(r)->score;
+    double n = (double)(s->n[NEW] + s->n[OLD]);
+
+    fprintf(page,
+            "<p class=\"stream\">The stream has %s records and %s%s distinct keys; %s of the "
+            "records are repeats.",
+            show_whole((double)r->evaluation.records).text,
+            r->candidates.halvings || r->evaluation.arrivals.cut ? "about " : "",
+            show_whole(r->scale * (double)r->distinct).text,
+            show_percent((double)s->n[OLD] / n).text);
+    if (r->weighed)
+        fprintf(page, " Records have an importance: every error counts as much as the record "
+                      "matters.");
+    if (r->evaluation.tally.skipped)
+        fprintf(page, " %s malformed records were skipped.",
+                show_whole((double)r->evaluation.tally.skipped).text);
+    fprintf(page, "</p>\n");
+}
+
+/* ---- what to choose ---- */
+
+/* Wrong verdicts per record after the last so many points of its curve. */
+static double cost_at_the_end(const struct entrant *v, uint32_t points)
+{
+    const struct curve *c = &v->curve;
+    struct score late;
+    uint64_t all;
+
+    if (c->points <= points)
+        return 0;
+    late = score_less(&c->point[c->points - 1].score, &c->point[c->points - 1 - points].score);
+    all = late.weight[NEW] + late.weight[OLD];
+    return all ? (double)(late.wrong_weight[NEW] + late.wrong_weight[OLD]) / (double)all : 0;
+}
+
+static void put_trend(const struct report *r, FILE *page)
+{
+    double whole = entrant_cost(best(r), 1, 1), end = 0;
+
+    for (uint32_t i = 0; i < r->evaluation.entrants.count; i++)
+        if (strcmp(r->evaluation.entrants.entrant[i].name, best(r)->name) == 0)
+            end = cost_at_the_end(&r->evaluation.entrants.entrant[i], CURVE_POINTS / 8);
+    if (end > RISING * whole && end > GOOD / 4)
+        fprintf(page,
+                "<li><b>Mind:</b> it erred more and more: on %s of the last eighth. A stream "
+                "that goes on after these records needs more memory%s.</li>\n",
+                show_percent(end).text,
+                strcmp(best(r)->name, "bloom") == 0 ? ", or a filter that forgets" : "");
+}
+
+static void put_errors(const struct report *r, FILE *page)
+{
+    const struct score *s = &best(r)->score;
+    double fnr = score_rate(s, OLD);
+
+    fprintf(
+        page,
+        "<li>It judged %s of all records wrongly%s: %s of the new records were taken for seen (and "
+        "would be dropped)",
+        words_wrong(r, r->choice.best).text, r->weighed ? ", each counted as it matters" : "",
+        show_percent(score_rate(s, NEW)).text);
+    if (isnan(fnr))
+        fprintf(page, "; there were no repeats.</li>\n");
+    else
+        fprintf(page, ", %s of the repeats for new (and would pass again).</li>\n",
+                show_percent(fnr).text);
+}
+
+static void put_memories(const struct report *r, FILE *page)
+{
+    uint32_t m = r->choice.memory;
+    const uint32_t *at = r->choice.at;
+    bool less = m > 0 && at[m - 1] != UINT32_MAX;
+    bool more = m + 1 < r->candidates.memories && at[m + 1] != UINT32_MAX;
+
+    fprintf(page, "<li>");
+    if (less)
+        fprintf(page, "With %s the best is <code>%s</code>, which errs on %s%s",
+                words_size(r, m - 1).text, r->sweep.entrant[at[m - 1]].name,
+                words_wrong(r, at[m - 1]).text, more ? "; with " : "");
+    else
+        fprintf(page, "It is the least that was tried%s", more ? "; with " : "");
+    if (more)
+        fprintf(page, "%s it is <code>%s</code> with %s", words_size(r, m + 1).text,
+                r->sweep.entrant[at[m + 1]].name, words_wrong(r, at[m + 1]).text);
+    fprintf(page, ".</li>\n");
+}
+
+/* The best of the other filters, and a plain Bloom filter in any case. */
+static void put_others(const struct report *r, FILE *page)
+{
+    uint32_t second = UINT32_MAX, bloom = UINT32_MAX;
+
+    for (uint32_t i = 0; i < r->choice.champions; i++) {
+        uint32_t entrant = r->choice.champion[i];
+        const struct entrant *v = &r->sweep.entrant[entrant];
+
+        if (strcmp(v->name, best(r)->name) == 0)
+            continue;
+        if (strcmp(v->name, "bloom") == 0)
+            bloom = entrant;
+        if (second == UINT32_MAX ||
+            entrant_cost(v, 1, 1) < entrant_cost(&r->sweep.entrant[second], 1, 1))
+            second = entrant;
+    }
+    if (second == UINT32_MAX)
+        return;
+    fprintf(page, "<li>In the same memory the next best, <code>%s</code>, errs on %s",
+            r->sweep.entrant[second].name, words_wrong(r, second).text);
+    if (bloom != UINT32_MAX && bloom != second)
+        fprintf(page, "; a plain Bloom filter, <code>bloom</code>, on %s",
+                words_wrong(r, bloom).text);
+    fprintf(page, ".</li>\n");
+}
+
+static void put_if_dear(const struct report *r, FILE *page, double fp, double fn, const char *when)
+{
+    uint32_t entrant = choose_at(&r->candidates, &r->sweep, r->choice.memory, fp, fn);
+    const struct score *s = &r->sweep.entrant[entrant].score;
+
+    if (entrant == r->choice.best)
+        return;
+    fprintf(page, "<li>If %s, take <code>", when);
+    words_filter(page, r, entrant);
+    fprintf(page, "</code>: %s of the new records are lost, %s of the repeats pass.</li>\n",
+            show_percent(score_rate(s, NEW)).text, show_percent(score_rate(s, OLD)).text);
+}
+
+/* What is never cleared fills up, and what is inserted ever more seldom ages. */
+static bool lasts(const char *name)
+{
+    static const char *const ending[] = {"bloom", "counting", "rsbf", "rsbf-tables", "bsbfsd"};
+    bool ends = false;
+
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+        ends |= strcmp(name, ending[i]) == 0;
+    return !ends;
+}
+
+static void put_lasting(const struct report *r, FILE *page)
+{
+    uint32_t lasting = UINT32_MAX;
+
+    for (uint32_t i = 0; i < r->choice.champions; i++) {
+        uint32_t entrant = r->choice.champion[i];
+
+        if (lasts(r->sweep.entrant[entrant].name) &&
+            (lasting == UINT32_MAX || entrant_cost(&r->sweep.entrant[entrant], 1, 1) <
+                                          entrant_cost(&r->sweep.entrant[lasting], 1, 1)))
+            lasting = entrant;
+    }
+    if (lasts(best(r)->name) || lasting == UINT32_MAX)
+        return;
+    fprintf(page, "<li>If the stream goes on without end, take one that forgets, <code>");
+    words_filter(page, r, lasting);
+    fprintf(page, "</code>: here it errs on %s.</li>\n", words_wrong(r, lasting).text);
+}
+
+static const char *idea_of(const char *name)
+{
+    for (size_t i = 0; weir_about(i); i++)
+        if (strcmp(weir_about(i)->name, name) == 0)
+            return weir_about(i)->idea;
+    return "";
+}
+
+void report_words(const struct report *r, FILE *page)
+{
+    const struct choice *h = &r->choice;
+
+    fprintf(page, "<header>\n<h1>Which filter for <q>");
+    report_name(r, page);
+    fprintf(page, "</q>?</h1>\n");
+    put_stream(r, page);
+    fprintf(page, "</header>\n<section id=\"choice\">\n<p class=\"lead\">");
+    if (!h->reached)
+        fprintf(page, "No filter errs on less than 1 %% in %s. Nearest comes ",
+                words_size(r, h->memory).text);
+    else
+        fprintf(page, "Use ");
+    fprintf(page, "<b>%s</b> with <b>%s</b>, %.3g bits per distinct key.</p>\n<pre>", best(r)->name,
+            words_size(r, h->memory).text,
+            8 * (double)r->candidates.memory[h->memory] / (r->scale * (double)r->distinct));
+    put_typed(page, r, h->best, type_command);
+    fprintf(page, "</pre>\n<ul>\n<li><code>%s</code>: %s.</li>\n", best(r)->name,
+            idea_of(best(r)->name));
+    put_errors(r, page);
+    put_trend(r, page);
+    put_memories(r, page);
+    put_others(r, page);
+    put_lasting(r, page);
+    put_if_dear(r, page, DEAR, 1, "to lose a new record is ten times as bad as to pass a repeat");
+    put_if_dear(r, page, 1, DEAR, "to pass a repeat is ten times as bad as to lose a new record");
+    fprintf(page, "</ul>\n</section>\n");
+}
+
+void report_say(const struct report *r)
+{
+    const struct choice *h = &r->choice;
+
+    printf("%s %s with %s: it judged %s of all records wrongly%s\n\n    ",
+           h->reached ? "use" : "nearest to 1 % wrong comes", best(r)->name,
+           words_size(r, h->memory).text, words_wrong(r, h->best).text,
+           r->weighed ? ", each counted as it matters" : "");
+    type_command(stdout, r, h->best);
+    printf("\n\nthe picture is in %s\n", r->options->report);
+}

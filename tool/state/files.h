@@ -1,0 +1,43 @@
+/* files.h - filters, sketches and screens in files. A state file begins with a
+ * note of the tool's. */
+#ifndef WEIR_STATE_FILES_H
+#define WEIR_STATE_FILES_H
+
+#include <weir/screen.h>
+#include <weir/sketch.h>
+
+#include "state/replace.h"
+#include "state/state.h"
+
+struct stored {
+    struct shards shards;
+    char note[NOTE_MAX]; /* as it is in the file; empty if there is none */
+    bool has_state;      /* the note is one of ours: */
+    struct state state;
+};
+
+/* Load a file. False after a sentence on what was wrong. */
+bool file_load(struct stored *s, const char *path);
+
+/* Replace a file by these filters. note may be empty. */
+bool file_save(const char *path, const char *note, const struct shards *shards);
+
+/* Does a file hold a sketch? If it cannot be read, no. */
+bool file_has_sketch(const char *path);
+
+/* A file of one sketch. NULL or false after a sentence. */
+weir_sketch *file_load_sketch(const char *path);
+bool file_save_sketch(const char *path, const weir_sketch *s);
+
+/* A screen and the state of weir check. */
+struct stored_screen {
+    weir_screen *screen;
+    bool has_state;
+    struct state state;
+};
+
+bool file_has_screen(const char *path);
+bool file_load_screen(struct stored_screen *s, const char *path);
+bool file_save_screen(const char *path, const char *note, const weir_screen *s);
+
+#endif

@@ -1,0 +1,18 @@
+/* replace.h - a file replaced in one step: at every moment it is complete, the old
+ * one or the new. */
+#ifndef WEIR_STATE_REPLACE_H
+#define WEIR_STATE_REPLACE_H
+
+#include <weir.h>
+
+/* Can a file be saved here, and by us alone? Asked before the work, not after it.
+ * False after a sentence on why not. */
+bool replace_possible(const char *path);
+
+/* Replace a file by what write gives to the sink. It keeps owner and mode. A
+ * device or pipe is written to instead. False after a sentence. */
+bool replace_file(const char *path,
+                  enum weir_status (*write)(const void *what, weir_sink sink, void *into),
+                  const void *what);
+
+#endif

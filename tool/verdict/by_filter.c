@@ -1,0 +1,127 @@
+/* by_filter.c - see by_filter.h: filters. */
+#include "verdict/by_filter.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "state/files.h"
+#include "cli/units.h"
+
+/* ---- a batch ---- */
+
+static void prepare(const struct judge *j, struct batch *b, bool important)
+{
+    shards_deal(j->context, b, important);
+}
+
+/* The answers of a shard, to the records they belong to. */
+static void take_back(struct batch *b, uint32_t from, uint32_t to)
+{
+    const uint32_t *restrict origin = b->origin;
+    const uint8_t *restrict answer = b->answer;
+    uint8_t *restrict verdict = b->verdict;
+
+    for (uint32_t j = from; j < to; j++)
+        verdict[origin[j]] = answer[j];
+}
+
+static void judge(const struct judge *j, struct batch *b, uint32_t shard)
+{
+    const struct shards *s = j->context;
+    uint32_t from = b->first[shard], to = b->first[shard + 1];
+    uint8_t *answers = (b->dealt ? b->answer : b->verdict) + from;
+
+    weir_advance(s->w[shard], b->read_at);
+    j->answer(s->w[shard], b->hash + from, to - from, answers);
+    if (b->dealt)
+        take_back(b, from, to);
+}
+
+static double fill(const struct judge *j, uint32_t shard)
+{
+    const struct shards *s = j->context;
+
+    return weir_stats(s->w[shard]).fill;
+}
+
+void judge_by_asking(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+{
+    weir_ask_many(w, keys, n, verdicts);
+}
+
+void judge_by_forgetting(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool was_there = false;
+
+        weir_forget(w, keys[i], &was_there, NULL);
+        verdicts[i] = was_there ? WEIR_SEEN : WEIR_NEW;
+    }
+}
+
+/* ---- the whole ---- */
+
+static bool save(const struct judge *j, const char *path, const char *note)
+{
+    return file_save(path, note, j->context);
+}
+
+static void report(const struct judge *j, const struct tally *t)
+{
+    const struct shards *s = j->context;
+    struct weir_stats f = shards_stats(s);
+    double share = t->records ? 100.0 * (double)t->seen / (double)t->records : 0;
+
+    fprintf(stderr, "weir: %llu records: %llu new, %llu seen (%.2f %%)",
+            (unsigned long long)t->records, (unsigned long long)(t->records - t->seen),
+            (unsigned long long)t->seen, share);
+    if (t->skipped)
+        fprintf(stderr, ", %llu malformed and skipped", (unsigned long long)t->skipped);
+    fprintf(stderr, "; %s in %.2f s: %s records/s, %s/s\n", show_bytes((double)t->bytes).text,
+            t->seconds, show_count((double)t->records / (t->seconds + 1e-9)).text,
+            show_bytes((double)t->bytes / (t->seconds + 1e-9)).text);
+    fprintf(stderr,
+            "weir: filter %s%s, %.1f %% full; a new key is taken for seen with chance %.2g\n",
+            s->config, s->count > 1 ? " in shards" : "", f.fill * 100, f.error);
+}
+
+static json_t *describe(const struct judge *j, const struct tally *t)
+{
+    const struct shards *s = j->context;
+    struct weir_stats f = shards_stats(s);
+
+    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:{s:s,s:I,s:I,s:f,s:f}}", "records",
+                     (json_int_t)t->records, "new", (json_int_t)(t->records - t->seen), "seen",
+                     (json_int_t)t->seen, "passed", (json_int_t)t->passed, "skipped",
+                     (json_int_t)t->skipped, "bytes", (json_int_t)t->bytes, "seconds", t->seconds,
+                     "filter", "config", s->config, "shards", (json_int_t)s->count, "memory",
+                     (json_int_t)f.memory, "fill", f.fill, "error", f.error);
+}
+
+void judge_report(const struct judge *j, const struct tally *t, enum stats_style style)
+{
+    json_t *all = style == STATS_JSON ? j->describe(j, t) : NULL;
+    char *text = all ? json_dumps(all, JSON_REAL_PRECISION(6)) : NULL;
+
+    if (style == STATS_TEXT)
+        j->report(j, t);
+    if (text)
+        fprintf(stderr, "%s\n", text);
+    free(text);
+    json_decref(all);
+}
+
+struct judge judge_filter(struct shards *s, judge_keys answer)
+{
+    return (struct judge){.context = s,
+                          .parts = s->count,
+                          .config = s->config,
+                          .hasher = s->count ? s->w[0] : NULL,
+                          .answer = answer,
+                          .prepare = prepare,
+                          .judge = judge,
+                          .fill = fill,
+                          .save = save,
+                          .report = report,
+                          .describe = describe};
+}

@@ -1,0 +1,24 @@
+/* by_sketch.h - records into a sketch: what weir count and weir top share. */
+#ifndef WEIR_VERDICT_BY_SKETCH_H
+#define WEIR_VERDICT_BY_SKETCH_H
+
+#include <weir/sketch.h>
+
+#include "pipe/intake.h"
+
+#define GRAM_MAX 16 /* words in a key of --ngrams, at most */
+
+/* The sketch that the options ask for, or the one of --state; it must be one of
+ * these kinds, the first if nothing is said. NULL after a sentence. */
+weir_sketch *counting_open(const struct options *o, const char *const kinds[]);
+
+/* Count the records of all files. look: as in intake.h. The state file, if
+ * there is one, is saved after it. The exit status. */
+int counting_run(const struct options *o, weir_sketch *s, void (*look)(void *), void *context);
+
+/* Go through the same keys again, without counting. */
+int counting_visit(const struct options *o,
+                   void (*visit)(void *context, const struct weir_bytes *keys, size_t n),
+                   void *context);
+
+#endif
