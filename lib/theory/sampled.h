@@ -49,9 +49,9 @@ struct sampled {
     double p_star; /* of RSBF */
 };
 
-/* The error after n arrivals as the recurrences of 004 have it (3.27, 3.28, 4.3, that
- * of its section 4.3, and 5.2). They count a bit that is set as set again, and so tend
- * to 1 for all: shown beside, not believed. */
+/* The error after n arrivals as the recurrences of Bera et al. 2012 have it (3.27,
+ * 3.28, 4.3, that of their section 4.3, and 5.2). They count a bit that is set as set
+ * again, and so tend to 1 for all: shown beside, not believed. */
 double sampled_paper(const struct sampled *f, double n);
 
 void sampled_predict(const struct sampled *f, const struct stream_model *m, struct prediction *p);

@@ -1,4 +1,4 @@
-/* bera.h - the rows of the tables of 004 (Bera et al. 2012), bera2012.tsv. */
+/* bera.h - the rows of the tables of Bera et al. 2012, bera2012.tsv. */
 #ifndef WEIR_TESTS_PAPERS_BERA_H
 #define WEIR_TESTS_PAPERS_BERA_H
 

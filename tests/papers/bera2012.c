@@ -1,5 +1,5 @@
-/* bera2012.c - the tables of 004 (Bera et al. 2012): 165 rows, each at 1/100 of
- * its memory and records, which changes nothing but the sampling noise.
+/* bera2012.c - the tables of Bera et al. 2012: 165 rows, each at 1/100 of its
+ * memory and records, which changes nothing but the sampling noise.
  *
  * Two rows are run at 1/10: they keep 3.8 and 3.9 % from the figure, and the
  * noise at 1/100 (one sigma is 0.2 % of the figure there) would decide.

@@ -1,8 +1,8 @@
-/* classes.c - what theory/stable_run.h predicts for the filters of 000, class by class
- * of importance, against what they do in the set-up of 000: 16 KB, 100,000 records of
- * importance 1 to 50, K=5, P=10, M=7, about 10, 30 or 50 % of repeats; all keys
- * equally frequent, or by Zipf's law with importance even, along with frequency, or
- * against it. Then SBF on the same.
+/* classes.c - what theory/stable_run.h predicts for the filters of Bhoraskar et al.
+ * 2013, class by class of importance, against what they do in that paper's set-up: 16
+ * KB, 100,000 records of importance 1 to 50, K=5, P=10, M=7, about 10, 30 or 50 % of
+ * repeats; all keys equally frequent, or by Zipf's law with importance even, along with
+ * frequency, or against it. Then SBF on the same.
  *
  * A hundred thousand records leave few repeats to a class, and in which class the few
  * most frequent keys are is much of its luck: seven runs with new draws, in which each
@@ -128,7 +128,7 @@ struct counts {
     uint64_t again[CLASSES_MOST + 1], missed[CLASSES_MOST + 1];
 };
 
-static weir *open_as_000(const char *filter, uint32_t classes, unsigned seed)
+static weir *open_as_published(const char *filter, uint32_t classes, unsigned seed)
 {
     return open_filter("%s k=5 cell=3 decay=10 memory=16K seed=%u%s", filter, seed,
                        classes > 1 ? " importance=1-50" : "");
@@ -137,7 +137,7 @@ static weir *open_as_000(const char *filter, uint32_t classes, unsigned seed)
 static void run(const char *filter, const struct kind *kind, uint32_t classes, unsigned turn,
                 struct counts *counts)
 {
-    weir *w = open_as_000(filter, classes, turn);
+    weir *w = open_as_published(filter, classes, turn);
     struct stream s = stream_of(kind, turn);
 
     for (int i = 0; i < RECORDS; i++) {
@@ -162,7 +162,7 @@ static void run(const char *filter, const struct kind *kind, uint32_t classes, u
 static void predict(const char *filter, const struct kind *kind, uint32_t classes,
                     struct prediction *p)
 {
-    weir *w = open_as_000(filter, classes, 1);
+    weir *w = open_as_published(filter, classes, 1);
     struct stream_model m;
 
     model_of(kind, &m);

@@ -44,12 +44,13 @@ static uint32_t level_mc(uint32_t value)
     return 1 + (value - 1) * TOP / VALUES;
 }
 
-#define AS_000 "k=5 cell=3 decay=10 importance=1-49"
+/* Bhoraskar et al. 2013 */
+#define AS_PUBLISHED "k=5 cell=3 decay=10 importance=1-49"
 static const struct filter filters[] = {
     {"sbf k=3 cell=2 decay=5", 3, 3, 5, false, level_sbf},
-    {"ibf-2c " AS_000, TOP, 5, 10, false, level_2c},
-    {"ibf-mc " AS_000, TOP, 5, 10, false, level_mc},
-    {"ibf-h " AS_000, TOP, 5, 10, true, level_mc},
+    {"ibf-2c " AS_PUBLISHED, TOP, 5, 10, false, level_2c},
+    {"ibf-mc " AS_PUBLISHED, TOP, 5, 10, false, level_mc},
+    {"ibf-h " AS_PUBLISHED, TOP, 5, 10, true, level_mc},
 };
 #define FILTERS 4
 
@@ -232,7 +233,7 @@ static void remembers_as_predicted(const char *kind, const struct stable *s, str
 
 #define ON_7 " cell=3 importance=1-49"
 
-/* 000's 20 %. The worst mix would ask for nearly twice the decay. */
+/* The 20 % of Bhoraskar et al. The worst mix would ask for nearly twice the decay. */
 static void settings_for_a_mix_keep_the_ceiling_and_remember_as_predicted(void **state)
 {
     double cells = (double)cells_wanted() / 4;

@@ -1,7 +1,7 @@
-/* ibf.c - the stationary law of SBF and the IBF family (000; theory/stable.h)
- * against the filters themselves, on streams of fresh keys: the share of cells
- * of each value, for three mixes of importance. Then the ceiling that fpr= makes
- * of it.
+/* ibf.c - the stationary law of SBF and the IBF family (Bhoraskar et al. 2013;
+ * theory/stable.h) against the filters themselves, on streams of fresh keys:
+ * the share of cells of each value, for three mixes of importance. Then the
+ * ceiling that fpr= makes of it.
  *
  * A cell relaxes within a small part of m arrivals, m the number of cells: what
  * the cells say after 3 m arrivals is the law, with one sigma of V_0 below 0.4 %
@@ -24,7 +24,7 @@ struct setting {
     unsigned k, cell, decay;
 };
 
-/* The first is 000's. */
+/* The first is that of Bhoraskar et al. */
 static const struct setting settings[] = {{5, 3, 10}, {3, 2, 4}, {4, 4, 12}};
 
 /* How important arrivals are: a weight for each value from 1 to VALUES. */
@@ -182,7 +182,7 @@ static void ibf_h_settles_at_its_law(void **state)
     law_holds_for(&ibf_h, MIXES);
 }
 
-/* The same by the closed forms that 000 gives, and by the known figure for H. */
+/* The same by the closed forms that the paper gives, and by the known figure for H. */
 static void the_law_agrees_with_its_known_values(void **state)
 {
     double mix[TOP_MOST + 1] = {0}, law[TOP_MOST + 1];
@@ -250,7 +250,7 @@ static void ibf_keeps_its_ceiling_with_the_least_decay(void **state)
     ceiling_is_kept("ibf-h", KNOB " cell=4", 0.02, true);
 }
 
-/* 4.33 for the settings of 004: rounded down, as there, it gives 0.111. */
+/* 4.33 for the settings of Bera et al. 2012: rounded down, as there, it gives 0.111. */
 static void sbf_rounds_its_decay_up(void **state)
 {
     (void)state;

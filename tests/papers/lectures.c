@@ -1,5 +1,7 @@
-/* lectures.c - the worked figures of 001 and 002 on Bloom's filter, as the
- * theory gives them and as the filter does. */
+/* lectures.c - the worked figures of two lectures on Bloom's filter, as the
+ * theory gives them and as the filter does: Wilson Rivera, "Bloom's Filter &
+ * Count-Min Sketch" (lecture 10), and Carlos Castillo with Teodora Sandra Buda,
+ * "Data Streams: Bloom Filters" (in "Mining Massive Datasets"). */
 #include "papers/stream.h"
 
 #include <math.h>
@@ -17,8 +19,8 @@ static double error_after(weir *w, uint64_t n, double expected)
     return (double)ask_fresh(w, &f, asked) / (double)asked;
 }
 
-/* 002 prints 0.0493 for k = 2, having rounded on the way: (1 - e^(-1/4))^2 is
- * 0.0489. */
+/* Castillo prints 0.0493 for k = 2, having rounded on the way: (1 - e^(-1/4))^2
+ * is 0.0489. */
 static void eight_bits_per_key_err_as_the_lecture_says(void **state)
 {
     static const struct {

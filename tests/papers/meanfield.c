@@ -1,4 +1,5 @@
-/* meanfield.c - where the filters of 004 settle on a stream of fresh keys.
+/* meanfield.c - where the filters of Bera et al. 2012 settle on a stream of
+ * fresh keys.
  *
  * x = fill of one array, X = x^k; per arrival and times 1/s (theory/sampled.h):
  *

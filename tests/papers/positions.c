@@ -1,11 +1,11 @@
 /* positions.c - filters of more than 2^32 cells reach all of them.
  *
  * A place or a victim drawn from 31 or 32 bits leaves the upper part of a large
- * filter unused, or never cleared: the slip behind six rows of 004 (see
- * bera2012.c). So: give every cell a known value, show fresh keys, and count in
- * each sixteenth of the filter how many cells were raised and how many lowered.
- * All sixteen must be what the theory says, within 1 %; one sigma is 0.2 % or
- * less. Takes up to 1.7 GiB of memory; half a minute. */
+ * filter unused, or never cleared: the slip behind six rows of Bera et al. 2012
+ * (see bera2012.c). So: give every cell a known value, show fresh keys, and
+ * count in each sixteenth of the filter how many cells were raised and how many
+ * lowered. All sixteen must be what the theory says, within 1 %; one sigma is
+ * 0.2 % or less. Takes up to 1.7 GiB of memory; half a minute. */
 #include "papers/stream.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* predictions.c - what theory says beside what comes out.
  *
- * The rows of 004's tables, at 1/1000 of their memory and records (1/100 in the
- * long run), and zipf streams of every steepness: each filter that has a model,
- * measured here with exact truth. */
+ * The rows of the tables of Bera et al. 2012, at 1/1000 of their memory and
+ * records (1/100 in the long run), and zipf streams of every steepness: each
+ * filter that has a model, measured here with exact truth. */
 #include "papers/bera.h"
 
 #include <math.h>
@@ -313,7 +313,7 @@ static void goel_and_gupta_bound_what_blooms_formula_does_not(void **state)
                   bloom_error(1e6, 1e5, 7), 1e-3, 0);
 }
 
-/* 1e9 records, 60 % distinct, 512 MiB at 2 % (the RLBSBF of 004's Table 8): 7.2 bits a
+/* 1e9 records, 60 % distinct, 512 MiB at 2 % (the RLBSBF of Bera et al., Table 8): 7.2 bits a
  * key are more than log2(50). At 1 % with 5 bits some must be missed. */
 static void limits_are_what_they_are(void **state)
 {
@@ -332,7 +332,7 @@ static void limits_are_what_they_are(void **state)
     assert_true(limit_lru(&m, 2000) == 0);
 }
 
-/* The recurrences of 004 tend to 1, whatever the filter does. */
+/* The recurrences of Bera et al. tend to 1, whatever the filter does. */
 static void the_papers_recurrences_tend_to_one(void **state)
 {
     struct sampled f = {SAMPLED_BSBF, 2, 1e4, 0.03};

@@ -1,5 +1,5 @@
-/* theory/stable_settings.h - K and P for a ceiling on false positives (000 sets 20 %), for
- * a known mix of classes.
+/* stable_settings.h - K and P for a ceiling on false positives (Bhoraskar et
+ * al. 2013 set 20 %), for a known mix of classes.
  *
  * More P than the ceiling asks for only forgets sooner, so for each K it is the least
  * that will do; of those, the K that remembers most keys on a stream without end

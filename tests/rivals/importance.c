@@ -1,6 +1,6 @@
 /* importance.c - what matters is kept: the weir filter beside the importance-
- * aware filters of 000 (k=5, decay=10, cell=3) at 16 KB, on streams of 100,000
- * records of importance 1 to 50.
+ * aware filters of Bhoraskar et al. 2013 (k=5, decay=10, cell=3) at 16 KB, on
+ * streams of 100,000 records of importance 1 to 50.
  *
  * A share of the records repeats an earlier key. Importance is even, or a record
  * comes the more often the more it matters (direct), or the less (inverse): fresh

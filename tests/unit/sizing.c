@@ -142,7 +142,8 @@ static void counting_needs_as_many_cells_as_bloom_bits(void **state)
     assert_int_equal(size_of("counting memory=48K capacity=20k").k, 3);
 }
 
-/* The lecture's spell-checker: 25,000 words in 25 KB with k=5, about 2 %. */
+/* The spell-checker of Rivera's lecture (papers/lectures.c): 25,000 words in 25 KB
+ * with k=5, about 2 %. */
 static void bloom_errs_as_the_lecture_says(void **state)
 {
     weir *w = open_filter("bloom memory=25000 k=5 seed=1");

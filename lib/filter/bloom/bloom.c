@@ -1,4 +1,5 @@
-/* bloom.c - Bloom's filter (Bloom 1970; lectures 001, 002).
+/* bloom.c - Bloom's filter (Bloom 1970; taught in the lectures of Rivera and of
+ * Castillo that tests/papers/lectures.c names).
  *
  * One array of m bits; a key sets k of them, and is seen if all k are set.
  * Never forgets, so never a false negative; but it fills up: past its capacity

@@ -1,4 +1,4 @@
-/* bsbf.c - biased sampling based Bloom filter (004, Algorithm 2).
+/* bsbf.c - biased sampling based Bloom filter (Bera et al. 2012, Algorithm 2).
  *
  * A key reported new is inserted: one random bit of each array is cleared, then
  * its own is set. (The printed algorithm has its two labels swapped.) Settles

@@ -1,4 +1,4 @@
-/* bsbfsd.c - BSBF with single deletion (004, Algorithm 3).
+/* bsbfsd.c - BSBF with single deletion (Bera et al. 2012, Algorithm 3).
  *
  * As BSBF, but a new key clears one random bit in one random array only. It
  * forgets far less, and pays for it: on a stream without end the fill creeps

@@ -1,11 +1,11 @@
-/* rlbsbf.c - randomised load balanced BSBF (004, Algorithm 4).
+/* rlbsbf.c - randomised load balanced BSBF (Bera et al. 2012, Algorithm 4).
  *
  * As BSBF, but in each array the random bit is cleared only with probability
  * load/s, the share of its bits that are set: an empty filter loses nothing, a
  * full one makes room. The loads are kept exact, in the registers. Settles
  * where x^2 + ... + x^(k+1) = 1: an error of 57 % for k = 2, 32 % for 3.
  *
- * Price: 2k cache lines per new key; the best balance of 004's four. */
+ * Price: 2k cache lines per new key; the best balance of the paper's four. */
 #include "filter/sampled/sampled.h"
 
 static bool plan(struct config *c, struct shape *s, struct weir_error *error)

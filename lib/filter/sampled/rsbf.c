@@ -1,5 +1,5 @@
-/* rsbf.c - reservoir sampling based Bloom filter (004, Algorithm 1), as its
- * text has it.
+/* rsbf.c - reservoir sampling based Bloom filter (Bera et al. 2012, Algorithm
+ * 1), as the paper's text has it.
  *
  * The first s records are inserted. After that one reported new is inserted
  * with probability s/i, and one random bit of each array is cleared with it;

@@ -1,6 +1,6 @@
-/* rsbf_tables.c - RSBF as the tables of 004 were made.
+/* rsbf_tables.c - RSBF as the tables of Bera et al. 2012 were made.
  *
- * Neither its text nor its pseudo-code gives the RSBF columns of 004. This
+ * Neither the paper's text nor its pseudo-code gives its RSBF columns. This
  * does: every record, new or not and from the first on, is inserted with
  * probability min(1, s/i), and every insertion clears one random bit of each
  * array. Here to reproduce them; rsbf is far better.

@@ -1,6 +1,6 @@
-/* sampled.h - what the four filters of 004 (Bera et al. 2012) share: k arrays
- * of s bits, a bit of each per key. They differ in which arrivals are inserted
- * and which bits make room. */
+/* sampled.h - what the four filters of Bera et al. 2012 share: k arrays of s
+ * bits, a bit of each per key. They differ in which arrivals are inserted and
+ * which bits make room. */
 #ifndef WEIR_FILTER_SAMPLED_SAMPLED_H
 #define WEIR_FILTER_SAMPLED_SAMPLED_H
 

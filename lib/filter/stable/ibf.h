@@ -1,4 +1,4 @@
-/* ibf.h - what the three importance-aware filters share (000, Bhoraskar et al.
+/* ibf.h - what the three importance-aware filters share (Bhoraskar et al.
  * 2013): as SBF, but a cell is raised to the class of its key's importance, and
  * the P cells to lower are drawn one by one. Raised, never lowered, by an
  * insertion (Algorithm 1 as printed would lift an unimportant key's cell to the
@@ -8,7 +8,7 @@
 
 #include "filter/stable/stable.h"
 
-/* The settings of 000. */
+/* The settings of Bhoraskar et al. */
 #define K_DEFAULT 5
 #define CELL_DEFAULT 3
 #define DECAY_DEFAULT 10

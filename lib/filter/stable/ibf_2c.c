@@ -1,9 +1,10 @@
-/* ibf_2c.c - importance-aware Bloom filter, two classes (000, Algorithm 1).
+/* ibf_2c.c - importance-aware Bloom filter, two classes (Bhoraskar et
+ * al. 2013, Algorithm 1).
  *
  * Each arrival lowers P cells drawn at random, then raises its K cells: to the
  * top M if it is important, to M/2 if not (4 of 7). The important fade later.
  *
- * Price: K + P cache lines per key, 15 with the settings of 000. */
+ * Price: K + P cache lines per key, 15 with the paper's settings. */
 #include "filter/stable/random_decay.h"
 
 #define CLASSES 2

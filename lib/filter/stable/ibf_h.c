@@ -1,5 +1,5 @@
-/* ibf_h.c - importance-aware Bloom filter, harmonic deletion (000's
- * "probabilistic delete by value").
+/* ibf_h.c - importance-aware Bloom filter, harmonic deletion (Bhoraskar
+ * et al. 2013, "probabilistic delete by value").
  *
  * Inserts as IBF-MC. Each of the P cells to lower is chosen among those not
  * zero with a chance proportional to 1/value, so that high cells are spared:
@@ -7,7 +7,7 @@
  * limited, or an empty filter would never return.
  *
  * Price: the dearest of all, about six random cache lines per lowered cell;
- * and by 000's own figures (and ours) not better than IBF-MC. */
+ * and by the paper's own figures (and ours) not better than IBF-MC. */
 #include "filter/stable/ibf.h"
 
 #define TRIES_EXPECTED 6 /* 5.6 is what it takes once settled: fetched ahead */

@@ -1,10 +1,11 @@
-/* ibf_mc.c - importance-aware Bloom filter, M classes (000, Algorithm 2).
+/* ibf_mc.c - importance-aware Bloom filter, M classes (Bhoraskar et al.
+ * 2013, Algorithm 2).
  *
  * Each arrival lowers P cells drawn at random, then raises its K cells to its
  * class, 1 for the least important to M for the most. Where unimportant keys
  * abound this keeps far more cells empty than SBF, and the important longer.
  *
- * Price: K + P cache lines per key, 15 with the settings of 000; unimportant
+ * Price: K + P cache lines per key, 15 with the paper's settings; unimportant
  * keys are forgotten almost at once. */
 #include "filter/stable/random_decay.h"
 

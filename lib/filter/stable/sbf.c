@@ -1,5 +1,5 @@
-/* sbf.c - the stable Bloom filter (Deng and Rafiei 2006; the baseline of 000
- * and 004).
+/* sbf.c - the stable Bloom filter (Deng and Rafiei 2006; the baseline of
+ * Bhoraskar et al. 2013 and of Bera et al. 2012).
  *
  * One array of d-bit cells. Each arrival lowers P cells, then sets its own K to
  * the top; a key is seen if none of its K cells is zero. What is not shown
