@@ -1,0 +1,73 @@
+"""scripts/check-rooms finds what it is there to find: each rule is broken once, in a copy of the tree."""
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+SOURCE = pathlib.Path(os.environ["WEIR_SOURCE"])
+
+
+@pytest.fixture
+def copy(tmp_path):
+    for part in ("lib", "store", "tool", "include", "scripts", "docs", "tests/golden"):
+        shutil.copytree(SOURCE / part, tmp_path / part)
+    return tmp_path
+
+
+def broken_rules(tree):
+    run = subprocess.run([tree / "scripts/check-rooms"], capture_output=True, text=True)
+    return [line.split(" - ")[1] for line in run.stdout.splitlines() if line.startswith("not ok")]
+
+
+def test_the_tree_as_it_is_breaks_none(copy):
+    assert broken_rules(copy) == []
+
+
+@pytest.mark.parametrize("path, text, rule", [
+    ("lib/base/planted.h", '#include "filter/filter.h"\n', "every_room_includes_only_what_it_may"),
+    ("lib/filter/bloom/planted.h", '#include "filter/stable/stable.h"\n', "every_room_includes_only_what_it_may"),
+    ("lib/filter/bloom/planted.h", '#include "filter/list.h"\n', "every_room_includes_only_what_it_may"),
+    ("tool/pipe/planted.h", '#include "cmd/commands.h"\n', "every_room_includes_only_what_it_may"),
+    ("tool/eval/planted.h", '#include "report/report.h"\n', "every_room_includes_only_what_it_may"),
+    ("tool/cmd/planted.h", '#include "store/store.h"\n', "every_room_includes_only_what_it_may"),
+    ("tool/attic/planted.h", "\n", "every_folder_is_in_the_table"),
+    ("lib/base/planted.h", "#include <time.h>\n", "the_library_has_no_stdio_clock_or_locale"),
+    ("lib/base/planted.h", '#include "base/nowhere.h"\n', "every_quoted_include_is_a_file_of_ours"),
+    ("tool/cmd/cells.h", "\n", "every_name_of_a_file_is_used_once"),
+    ("tool/cli/planted.h", "int weir_planted(void);\n", "only_what_is_exported_is_called_weir"),
+    ("tool/cli/planted.h", "int crew_size(void);\n", "things_are_called_what_they_do"),
+    ("tool/cli/lineup.h", "\n", "things_are_called_what_they_do"),
+    ("tool/cli/planted.h", 'bool is_it = strcmp(name, "rlbsbf") == 0;\n', "no_algorithm_is_asked_for_by_name"),
+    ("tool/cli/planted.h", '#define FILTER_OF_SETS "bloom k=4"\n', "no_algorithm_is_asked_for_by_name"),
+])
+def test_a_broken_rule_is_found(copy, path, text, rule):
+    (copy / path).parent.mkdir(exist_ok=True)
+    (copy / path).write_text(text)
+    assert broken_rules(copy) == [rule]
+
+
+@pytest.mark.parametrize("path, text", [
+    ("tool/cli/planted.h", '#define DEFAULT_OF_SETS "bloom k=4"\n/* weir_planted, "rlbsbf", crew */\n'),
+    ("lib/theory/apbf.h", "\n"),
+    ("tool/cli/planted.h", 'print("weir gen ", "none");\n'),
+])
+def test_what_is_allowed_is_not_complained_about(copy, path, text):
+    (copy / path).write_text(text)
+    assert broken_rules(copy) == []
+
+
+def test_a_rule_about_a_folder_that_is_gone_is_found(copy):
+    shutil.rmtree(copy / "lib/plan")
+    assert "everything_in_the_table_exists" in broken_rules(copy)
+
+
+@pytest.mark.parametrize("missing, rule", [
+    ("tests/golden/apbf.weir", "every_filter_has_a_golden_file"),
+    ("tests/golden/top.weir", "every_sketch_has_a_golden_file_and_a_chapter"),
+    ("lib/filter/window/apbf.c", "every_filter_is_one_file"),
+])
+def test_an_algorithm_that_lacks_something_is_found(copy, missing, rule):
+    (copy / missing).unlink()
+    assert broken_rules(copy) == [rule]
