@@ -161,12 +161,11 @@ static void occupy_streams(void)
 
 int main(int argc, char **argv)
 {
-    struct options o = {.max_record = 64 << 20,
-                        .checkpoint_seconds = 30,
-                        .max_wait = 0.01,
-                        .timeout = 5,
-                        .retries = 5,
-                        .truth_memory = (uint64_t)4 << 30};
+    struct options o = {.records.max_record = 64 << 20,
+                        .state.seconds = 30,
+                        .check.max_wait = 0.01,
+                        .patience = {.timeout = 5, .retries = 5},
+                        .measures.truth_memory = (uint64_t)4 << 30};
     bool done = false;
     int status;
 

@@ -16,9 +16,9 @@
 
 static bool read_set(struct options *o, const char *value)
 {
-    if (o->sets == SETS_MAX)
+    if (o->wanted.sets == SETS_MAX)
         return false;
-    o->set[o->sets++] = value;
+    o->wanted.set[o->wanted.sets++] = value;
     return strchr(value, '=') != NULL;
 }
 
@@ -33,29 +33,29 @@ static bool read_listed(struct list *list, const char **last, const char *value)
 
 static bool read_algorithm(struct options *o, const char *value)
 {
-    return read_listed(&o->algorithms, &o->algorithm, value);
+    return read_listed(&o->measures.algorithms, &o->wanted.algorithm, value);
 }
 
 static bool read_memory(struct options *o, const char *value)
 {
-    return read_listed(&o->memories, &o->memory, value);
+    return read_listed(&o->measures.memories, &o->wanted.memory, value);
 }
 
 static bool set_format(struct options *o, enum format format, char delimiter)
 {
-    if (o->format != FORMAT_LINES && o->format != format)
+    if (o->records.format != FORMAT_LINES && o->records.format != format)
         return false;
-    o->format = format;
-    if (delimiter && !o->delimiter)
-        o->delimiter = delimiter;
+    o->records.format = format;
+    if (delimiter && !o->records.delimiter)
+        o->records.delimiter = delimiter;
     return true;
 }
 
 static bool read_csv(struct options *o, const char *value)
 {
     (void)value;
-    if (o->format == FORMAT_DELIMITED) /* --csv -d ';' in either order */
-        o->format = FORMAT_CSV;
+    if (o->records.format == FORMAT_DELIMITED) /* --csv -d ';' in either order */
+        o->records.format = FORMAT_CSV;
     return set_format(o, FORMAT_CSV, ',');
 }
 
@@ -77,19 +77,20 @@ static bool read_delimiter(struct options *o, const char *value)
 
     if (!c || (value[1] && c != '\t') || c == '\n' || c == '"')
         return false;
-    o->delimiter = c;
-    return o->format == FORMAT_CSV || set_format(o, FORMAT_DELIMITED, c);
+    o->records.delimiter = c;
+    return o->records.format == FORMAT_CSV || set_format(o, FORMAT_DELIMITED, c);
 }
 
 static bool read_max_record(struct options *o, const char *value)
 {
-    return read_size(value, &o->max_record) && o->max_record > 0 && o->max_record <= RECORD_MOST;
+    return read_size(value, &o->records.max_record) && o->records.max_record > 0 &&
+           o->records.max_record <= RECORD_MOST;
 }
 
 static bool read_on_error(struct options *o, const char *value)
 {
-    o->skip = strcmp(value, "skip") == 0;
-    return o->skip || strcmp(value, "stop") == 0;
+    o->records.skip = strcmp(value, "skip") == 0;
+    return o->records.skip || strcmp(value, "stop") == 0;
 }
 
 static bool one_of(const char *value, const char *const *words, int *index)
@@ -106,7 +107,7 @@ static bool read_emit(struct options *o, const char *value)
     int i;
     bool fits = one_of(value, words, &i);
 
-    o->emit = (enum emit)i;
+    o->output.emit = (enum emit)i;
     return fits;
 }
 
@@ -116,7 +117,7 @@ static bool read_emit_checked(struct options *o, const char *value)
     int i;
     bool fits = one_of(value, words, &i);
 
-    o->emit = (enum emit)i;
+    o->output.emit = (enum emit)i;
     return fits;
 }
 
@@ -126,18 +127,19 @@ static bool read_silence(struct options *o, const char *value)
     int i;
     bool fits = one_of(value, words, &i);
 
-    o->silence = (enum silence)i;
+    o->patience.silence = (enum silence)i;
     return fits;
 }
 
 static bool read_max_wait(struct options *o, const char *value)
 {
-    return read_seconds(value, &o->max_wait) && o->max_wait <= 3600;
+    return read_seconds(value, &o->check.max_wait) && o->check.max_wait <= 3600;
 }
 
 static bool read_timeout(struct options *o, const char *value)
 {
-    return read_seconds(value, &o->timeout) && o->timeout >= 0.001 && o->timeout <= 86400;
+    return read_seconds(value, &o->patience.timeout) && o->patience.timeout >= 0.001 &&
+           o->patience.timeout <= 86400;
 }
 
 static bool read_retries(struct options *o, const char *value)
@@ -145,7 +147,7 @@ static bool read_retries(struct options *o, const char *value)
     uint64_t n;
     bool fits = read_whole(value, &n) && n <= 1000;
 
-    o->retries = fits ? (uint32_t)n : 0;
+    o->patience.retries = fits ? (uint32_t)n : 0;
     return fits;
 }
 
@@ -155,16 +157,16 @@ static bool read_stats(struct options *o, const char *value)
     int i;
     bool fits = *value && one_of(value, words, &i);
 
-    o->stats = fits ? (enum stats_style)i : STATS_DEFAULT;
+    o->verbosity.stats = fits ? (enum stats_style)i : STATS_DEFAULT;
     return fits;
 }
 
 static bool read_checkpoint(struct options *o, const char *value)
 {
-    o->checkpoint_seconds = 0;
-    o->checkpoint = true;
-    return (read_seconds(value, &o->checkpoint_seconds) && o->checkpoint_seconds > 0) ||
-           (read_count(value, &o->checkpoint_records) && o->checkpoint_records > 0);
+    o->state.seconds = 0;
+    o->state.checkpoint = true;
+    return (read_seconds(value, &o->state.seconds) && o->state.seconds > 0) ||
+           (read_count(value, &o->state.records) && o->state.records > 0);
 }
 
 static bool read_threads(struct options *o, const char *value)
@@ -179,7 +181,7 @@ static bool read_shards(struct options *o, const char *value)
 
 static bool read_truth_memory(struct options *o, const char *value)
 {
-    return read_size(value, &o->truth_memory) && o->truth_memory > 0;
+    return read_size(value, &o->measures.truth_memory) && o->measures.truth_memory > 0;
 }
 
 static bool read_table(struct options *o, const char *value)
@@ -194,7 +196,7 @@ static bool read_table(struct options *o, const char *value)
 
 static bool read_fnr(struct options *o, const char *value)
 {
-    return read_rate(value, &o->fnr) && o->fnr > 0;
+    return read_rate(value, &o->plan.fnr) && o->plan.fnr > 0;
 }
 
 static bool read_cost(struct options *o, const char *value)
@@ -205,33 +207,33 @@ static bool read_cost(struct options *o, const char *value)
     if (!colon || (size_t)(colon - value) >= sizeof fp)
         return false;
     snprintf(fp, sizeof fp, "%.*s", (int)(colon - value), value);
-    return read_real(fp, &o->cost[0]) && read_real(colon + 1, &o->cost[1]) &&
-           o->cost[0] + o->cost[1] > 0;
+    return read_real(fp, &o->plan.cost[0]) && read_real(colon + 1, &o->plan.cost[1]) &&
+           o->plan.cost[0] + o->plan.cost[1] > 0;
 }
 
 static bool read_curve(struct options *o, const char *value)
 {
-    return read_number(value, &o->curve, 10000);
+    return read_number(value, &o->measures.curve, 10000);
 }
 
 static bool read_permutations(struct options *o, const char *value)
 {
-    return read_number(value, &o->permutations, 10000);
+    return read_number(value, &o->measures.permutations, 10000);
 }
 
 static bool read_ngrams(struct options *o, const char *value)
 {
-    return read_number(value, &o->ngrams, GRAM_MAX);
+    return read_number(value, &o->count.ngrams, GRAM_MAX);
 }
 
 static bool read_top_number(struct options *o, const char *value)
 {
-    return o->share == 0 && read_number(value, &o->number, NUMBER_MOST);
+    return o->count.share == 0 && read_number(value, &o->count.number, NUMBER_MOST);
 }
 
 static bool read_share(struct options *o, const char *value)
 {
-    return !o->number && read_rate(value, &o->share) && o->share > 0;
+    return !o->count.number && read_rate(value, &o->count.share) && o->count.share > 0;
 }
 
 /* ---- the table ---- */
@@ -242,63 +244,63 @@ _Static_assert(SHARDS_MAX == 256, "the table says so");
 
 /* clang-format off */
 const struct option_row option_rows[] = {
-    {"oracle", 0, "URL", TAKES_CHECK, "the store that knows the set: sqlite:, postgres://, redis://, keys:", NULL, AT(oracle)},
-    {"screen", 0, "NAME", TAKES_CHECK, "what stands before it: weir, dabf, 1bf, strict, none (auto)", NULL, AT(screen)},
-    {"window", 0, "COUNT", TAKES_CHECK, "forget after so many records (dabf)", NULL, AT(window)},
-    {"theta", 0, "RATIO", TAKES_CHECK, "memory of keys asked, over that of members: 1/9 (dabf)", NULL, AT(theta)},
+    {"oracle", 0, "URL", TAKES_CHECK, "the store that knows the set: sqlite:, postgres://, redis://, keys:", NULL, AT(check.oracle)},
+    {"screen", 0, "NAME", TAKES_CHECK, "what stands before it: weir, dabf, 1bf, strict, none (auto)", NULL, AT(check.screen)},
+    {"window", 0, "COUNT", TAKES_CHECK, "forget after so many records (dabf)", NULL, AT(check.window)},
+    {"theta", 0, "RATIO", TAKES_CHECK, "memory of keys asked, over that of members: 1/9 (dabf)", NULL, AT(check.theta)},
     {"algorithm", 'a', "NAME", TAKES_FILTER, "the filter; 'weir list' shows them (eval: a,b,...)", .read = read_algorithm},
     {"algorithm", 'a', "NAME", TAKES_TOP, "the sketch: top (Space-Saving, default) or heavykeeper", .read = read_algorithm},
     {"memory", 'm', "SIZE", TAKES_FILTER | TAKES_SKETCH | TAKES_CHECK, "memory to use: 64M (default; top, check: 1M), 1G (eval: 1M,1G,...)", .read = read_memory},
-    {"fpr", 'e', "RATE", TAKES_FILTER, "ceiling of false positives: 0.01, 1%", NULL, AT(fpr)},
+    {"fpr", 'e', "RATE", TAKES_FILTER, "ceiling of false positives: 0.01, 1%", NULL, AT(wanted.fpr)},
     {"set", 'S', "KNOB=VALUE", TAKES_FILTER | TAKES_SKETCH | TAKES_CHECK, "any other knob; may be repeated", .read = read_set},
-    {"seed", 0, "NUMBER", TAKES_FILTER | TAKES_SKETCH | TAKES_CHECK, "seed of hashing and chance: same seed, same result", NULL, AT(seed)},
-    {"key", 'k', "FIELD", TAKES_RECORDS, "the key: 2, 1,3, a column's name, /json/pointer (default: whole record)", NULL, AT(key)},
-    {"importance", 'i', "FIELD", TAKES_IMPORTANCE, "how much a record matters: a field, as for --key", NULL, AT(importance)},
-    {"weight", 'w', "FIELD", TAKES_SKETCH, "count as many as this field says: a whole number below 2^32", NULL, AT(weight)},
+    {"seed", 0, "NUMBER", TAKES_FILTER | TAKES_SKETCH | TAKES_CHECK, "seed of hashing and chance: same seed, same result", NULL, AT(wanted.seed)},
+    {"key", 'k', "FIELD", TAKES_RECORDS, "the key: 2, 1,3, a column's name, /json/pointer (default: whole record)", NULL, AT(records.key)},
+    {"importance", 'i', "FIELD", TAKES_IMPORTANCE, "how much a record matters: a field, as for --key", NULL, AT(records.importance)},
+    {"weight", 'w', "FIELD", TAKES_SKETCH, "count as many as this field says: a whole number below 2^32", NULL, AT(records.weight)},
     {"ngrams", 0, "N", TAKES_SKETCH, "keys are every N words in a row of the key", .read = read_ngrams},
-    {"query", 0, "FILE", TAKES_QUERY, "tell the counts of the keys in this file, one per line", NULL, AT(query)},
+    {"query", 0, "FILE", TAKES_QUERY, "tell the counts of the keys in this file, one per line", NULL, AT(count.query)},
     {"number", 'n', "N", TAKES_TOP, "list so many keys (20)", .read = read_top_number},
     {"share", 0, "RATE", TAKES_TOP, "list all keys of so large a share: 0.001, 0.1%", .read = read_share},
     {"csv", 0, NULL, TAKES_RECORDS, "records are CSV (RFC 4180)", .read = read_csv},
     {"tsv", 0, NULL, TAKES_RECORDS, "fields are separated by tabs", .read = read_tsv},
     {"jsonl", 0, NULL, TAKES_RECORDS, "each line is a JSON text", .read = read_jsonl},
     {"delimiter", 'd', "C", TAKES_RECORDS, "fields are separated by this character", .read = read_delimiter, .fits = "one byte, or \\t"},
-    {"null", 'z', NULL, TAKES_RECORDS, "records end with NUL, not with a line break", NULL, AT(nul)},
-    {"header", 0, NULL, TAKES_RECORDS, "the first record of each file is a header: passed, not counted", NULL, AT(header)},
-    {"ignore-case", 0, NULL, TAKES_RECORDS, "upper and lower case are the same", NULL, AT(ignore_case)},
+    {"null", 'z', NULL, TAKES_RECORDS, "records end with NUL, not with a line break", NULL, AT(records.nul)},
+    {"header", 0, NULL, TAKES_RECORDS, "the first record of each file is a header: passed, not counted", NULL, AT(records.header)},
+    {"ignore-case", 0, NULL, TAKES_RECORDS, "upper and lower case are the same", NULL, AT(records.ignore_case)},
     {"max-record", 0, "SIZE", TAKES_RECORDS, "longest record (64M)", .read = read_max_record, .fits = "a size up to 1G, such as 64K or 256M"},
     {"on-error", 0, "stop|skip", TAKES_RECORDS, "at a malformed record (stop)", .read = read_on_error},
     {"emit", 0, "unique|duplicates|all", TAKES_DEDUP, "records to pass; all: each tagged new or seen", .read = read_emit},
     {"emit", 0, "members|others|all", TAKES_CHECK, "records to pass; all: each tagged member or other", .read = read_emit_checked},
-    {"invert", 0, NULL, TAKES_KEYS, "pass the records whose key is not in the filter", NULL, AT(invert)},
-    {"keys", 0, "FILE", TAKES_KEYS, "build the filter from this file of keys, one per line", NULL, AT(keys)},
-    {"strict", 0, "URL|KEYFILE", TAKES_KEYS, "confirm each hit in this store or file of keys: nothing false passes", NULL, AT(strict)},
+    {"invert", 0, NULL, TAKES_KEYS, "pass the records whose key is not in the filter", NULL, AT(set.invert)},
+    {"keys", 0, "FILE", TAKES_KEYS, "build the filter from this file of keys, one per line", NULL, AT(set.keys)},
+    {"strict", 0, "URL|KEYFILE", TAKES_KEYS, "confirm each hit in this store or file of keys: nothing false passes", NULL, AT(set.strict)},
     {"max-wait", 0, "TIME", TAKES_CHECK, "longest that a record waits for others to be asked for with it (10ms)", .read = read_max_wait, .fits = "a time, such as 5ms or 1s"},
     {"timeout", 0, "TIME", TAKES_STORE, "longest wait for an answer of the store (5s)", .read = read_timeout, .fits = "a time, such as 500ms or 10s"},
     {"retries", 0, "N", TAKES_STORE, "tries after one that failed, with growing pauses (5)", .read = read_retries, .fits = "a number from 0 to 1000"},
     {"on-oracle-error", 0, "stop|pass|drop", TAKES_STORE, "at a record that the store cannot tell of (stop)", .read = read_silence},
-    {"count-only", 0, NULL, TAKES_OUTPUT, "print only how many records would pass", NULL, AT(count_only)},
-    {"output", 'o', "FILE", TAKES_OUTPUT, "write here instead of to standard output", NULL, AT(output)},
-    {"output", 'o', "FILE", TAKES_FILE, "the file to write; needed", NULL, AT(output)},
-    {"state", 0, "FILE", TAKES_STATE | TAKES_SKETCH, "remember between runs: load if it is there, save at the end", NULL, AT(state)},
+    {"count-only", 0, NULL, TAKES_OUTPUT, "print only how many records would pass", NULL, AT(output.count_only)},
+    {"output", 'o', "FILE", TAKES_OUTPUT, "write here instead of to standard output", NULL, AT(output.path)},
+    {"output", 'o', "FILE", TAKES_FILE, "the file to write; needed", NULL, AT(output.path)},
+    {"state", 0, "FILE", TAKES_STATE | TAKES_SKETCH, "remember between runs: load if it is there, save at the end", NULL, AT(state.path)},
     {"checkpoint", 0, "30s|1M", TAKES_STATE, "save the state this often too: a time or a count of records (30s)", .read = read_checkpoint},
-    {"resume", 0, NULL, TAKES_STATE, "go on in the input files where the state stopped", NULL, AT(resume)},
-    {"synthetic", 0, "SPEC", TAKES_TRUTH, "a stream of 'weir gen' instead of files", NULL, AT(synthetic)},
+    {"resume", 0, NULL, TAKES_STATE, "go on in the input files where the state stopped", NULL, AT(state.resume)},
+    {"synthetic", 0, "SPEC", TAKES_TRUTH, "a stream of 'weir gen' instead of files", NULL, AT(measures.synthetic)},
     {"truth-memory", 0, "SIZE", TAKES_TRUTH, "most that exact truth may take (4G)", .read = read_truth_memory},
-    {"stream", 0, "SPEC", TAKES_PLAN, "the stream, as for 'weir gen'; or endless (default)", NULL, AT(stream)},
-    {"window", 0, "COUNT", TAKES_PLAN, "keep the latest so many keys for certain: who can, in which memory", NULL, AT(window)},
+    {"stream", 0, "SPEC", TAKES_PLAN, "the stream, as for 'weir gen'; or endless (default)", NULL, AT(plan.stream)},
+    {"window", 0, "COUNT", TAKES_PLAN, "keep the latest so many keys for certain: who can, in which memory", NULL, AT(plan.window)},
     {"fnr", 0, "RATE", TAKES_PLAN, "ceiling of false negatives: 0.05, 5%", .read = read_fnr, .fits = "a rate above 0: 0.05 or 5%"},
     {"cost", 0, "FP:FN", TAKES_PLAN, "what a false positive and a false negative cost (1:1)", .read = read_cost, .fits = "two numbers, such as 1:10"},
     {"format", 0, "table|tsv|json", TAKES_TRUTH | TAKES_PLAN, "how to print (table)", .read = read_table},
-    {"by-importance", 0, NULL, TAKES_TRUTH, "a row per filter and importance, or tenth of it", NULL, AT(by_importance)},
+    {"by-importance", 0, NULL, TAKES_TRUTH, "a row per filter and importance, or tenth of it", NULL, AT(measures.by_importance)},
     {"curve", 0, "N", TAKES_TRUTH, "N rows per filter, over the stream", .read = read_curve, .fits = "a number from 1 to 10000"},
     {"permutations", 0, "N", TAKES_TRUTH, "average over N shuffled orders of the stream", .read = read_permutations, .fits = "a number from 1 to 10000"},
-    {"report", 0, "FILE", TAKES_TRUTH, "write a page: what to choose and why, with charts", NULL, AT(report)},
+    {"report", 0, "FILE", TAKES_TRUTH, "write a page: what to choose and why, with charts", NULL, AT(measures.report)},
     {"threads", 'j', "N", TAKES_THREADS | TAKES_TRUTH, "work with N threads, on as many shards (eval: filters)", .read = read_threads, .fits = "a number from 1 to 256"},
     {"shards", 0, "N", TAKES_THREADS, "number of shards, apart from the threads", .read = read_shards, .fits = "a number from 1 to 256"},
     {"stats", 0, "text|json|none", TAKES_STATS, "report to standard error (text on a terminal, else none)", .read = read_stats},
     {"json", 0, NULL, TAKES_JSON, "print JSON", NULL, AT(json)},
-    {"quiet", 'q', NULL, TAKES_QUIET, "no progress bar, no report, no notes", NULL, AT(quiet)},
+    {"quiet", 'q', NULL, TAKES_QUIET, "no progress bar, no report, no notes", NULL, AT(verbosity.quiet)},
 };
 /* clang-format on */
 

@@ -113,21 +113,23 @@ static bool is_name(const char *fields)
 /* A key that can only mean one thing says what the records are. */
 static void infer(struct options *o)
 {
-    if (o->format == FORMAT_LINES && (is_pointer(o->key) || is_pointer(options_measure(o))))
-        o->format = FORMAT_JSONL;
-    if (o->format != FORMAT_JSONL && (is_name(o->key) || is_name(options_measure(o))))
-        o->header = true;
+    if (o->records.format == FORMAT_LINES &&
+        (is_pointer(o->records.key) || is_pointer(records_measure(&o->records))))
+        o->records.format = FORMAT_JSONL;
+    if (o->records.format != FORMAT_JSONL &&
+        (is_name(o->records.key) || is_name(records_measure(&o->records))))
+        o->records.header = true;
 }
 
 static int check(const struct options *o)
 {
-    if (o->resume && !o->state)
+    if (o->state.resume && !o->state.path)
         return fail("--resume needs --state FILE, which says where to go on");
-    if (o->checkpoint && !o->state)
+    if (o->state.checkpoint && !o->state.path)
         return fail("--checkpoint needs --state FILE, where it is saved");
-    if (o->nul && o->format == FORMAT_CSV)
+    if (o->records.nul && o->records.format == FORMAT_CSV)
         return fail("-z does not go with --csv: CSV records end with line breaks");
-    if (o->header && o->format == FORMAT_JSONL)
+    if (o->records.header && o->records.format == FORMAT_JSONL)
         return fail("--header does not go with --jsonl: JSON lines have no header");
     return 0;
 }
@@ -136,9 +138,14 @@ static int check(const struct options *o)
  * processors unless told. */
 static uint32_t default_threads(const struct options *o)
 {
-    long online = o->report ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
+    long online = o->measures.report ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
 
     return online < 1 ? 1 : online > THREADS_MOST ? THREADS_MOST : (uint32_t)online;
+}
+
+struct inputs options_inputs(const struct options *o, int from)
+{
+    return (struct inputs){o->operand + from, (uint32_t)(o->operands - from)};
 }
 
 int options_read(struct options *o, int argc, char **argv, bool *done)
@@ -163,21 +170,8 @@ int options_read(struct options *o, int argc, char **argv, bool *done)
     o->operands = argc - optind;
     o->threads = o->threads ? o->threads : default_threads(o);
     infer(o);
+    o->wanted.importance = o->records.importance != NULL;
     return status ? status : check(o);
-}
-
-void options_describe_records(const struct options *o, char *buffer, unsigned long size)
-{
-    static const char *const names[] = {"lines", "--csv", "--tsv", "--jsonl", "lines"};
-    char delimiter[8] = "";
-
-    if (o->format == FORMAT_DELIMITED || (o->format == FORMAT_CSV && o->delimiter != ','))
-        snprintf(delimiter, sizeof delimiter, " -d %c", o->delimiter);
-    snprintf(buffer, size, "%s%s%s%s%s%s%s%s%s%s%s", names[o->format], o->nul ? " -z" : "",
-             delimiter, o->header ? " --header" : "", o->key ? " -k " : "", o->key ? o->key : "",
-             o->importance ? " -i " : "", o->importance ? o->importance : "",
-             o->ignore_case ? " --ignore-case" : "", o->oracle ? " --oracle " : "",
-             o->oracle ? o->oracle : "");
 }
 
 void options_print(const char *command)

@@ -29,11 +29,10 @@ uint64_t time_of_day(void)
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-void progress_open(struct progress *p, const struct options *o, uint64_t total)
+void progress_open(struct progress *p, bool quiet, uint64_t total)
 {
-    *p = (struct progress){.started = now(), .total = total};
-    p->bar = !o->quiet && isatty(2);
-    p->store = o->oracle != NULL;
+    *p = (struct progress){.started = now(), .total = total, .seen = "seen", .holder = "filter"};
+    p->bar = !quiet && isatty(2);
     p->drawn = p->started;
 }
 
@@ -78,11 +77,9 @@ void progress_draw(struct progress *p, const struct tally *t, double fill)
                  show_count((double)t->records).text,
                  show_count((double)t->records / (seconds + 1e-9)).text,
                  show_bytes((double)t->bytes / (seconds + 1e-9)).text,
-                 t->records ? 100.0 * (double)t->seen / (double)t->records : 0,
-                 p->store ? "members" : "seen");
+                 t->records ? 100.0 * (double)t->seen / (double)t->records : 0, p->seen);
     if (fill >= 0)
-        n += snprintf(line + n, sizeof line - (size_t)n, "  %s %.1f%% full",
-                      p->store ? "screen" : "filter", fill * 100);
+        n += snprintf(line + n, sizeof line - (size_t)n, "  %s %.1f%% full", p->holder, fill * 100);
     if (n >= (int)columns())
         n = (int)columns() - 1;
     fprintf(stderr, "\r%.*s\033[K", n, line);
@@ -96,9 +93,9 @@ void progress_clear(struct progress *p)
     p->width = 0;
 }
 
-enum stats_style stats_style(const struct options *o)
+enum stats_style stats_style(const struct verbosity *v)
 {
-    if (o->stats != STATS_DEFAULT)
-        return o->stats;
-    return isatty(2) && !o->quiet ? STATS_TEXT : STATS_NONE;
+    if (v->stats != STATS_DEFAULT)
+        return v->stats;
+    return isatty(2) && !v->quiet ? STATS_TEXT : STATS_NONE;
 }

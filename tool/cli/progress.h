@@ -3,9 +3,16 @@
 #ifndef WEIR_CLI_PROGRESS_H
 #define WEIR_CLI_PROGRESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-#include "cli/options.h"
+enum stats_style { STATS_DEFAULT, STATS_TEXT, STATS_JSON, STATS_NONE };
+
+/* How much a run says. */
+struct verbosity {
+    bool quiet;
+    enum stats_style stats; /* the report at the end */
+};
 
 /* What went by so far. */
 struct tally {
@@ -20,7 +27,7 @@ struct tally {
 
 struct progress {
     bool bar;
-    bool store; /* what is seen are members, and a screen fills */
+    const char *seen, *holder; /* words for what is seen, and for what fills */
     double started, drawn;
     uint64_t start, total; /* bytes already behind at the start, and of all; 0: not known */
     unsigned width;        /* of what stands on the line now */
@@ -29,7 +36,7 @@ struct progress {
 double now(void);           /* seconds of a clock that never jumps */
 uint64_t time_of_day(void); /* milliseconds since 1970 */
 
-void progress_open(struct progress *p, const struct options *o, uint64_t total);
+void progress_open(struct progress *p, bool quiet, uint64_t total);
 
 /* Is it time to draw again? */
 bool progress_due(const struct progress *p);
@@ -38,6 +45,6 @@ void progress_draw(struct progress *p, const struct tally *t, double fill);
 void progress_clear(struct progress *p);
 
 /* What --stats asks for, or the terminal. */
-enum stats_style stats_style(const struct options *o);
+enum stats_style stats_style(const struct verbosity *v);
 
 #endif

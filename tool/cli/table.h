@@ -3,8 +3,8 @@
 #define WEIR_CLI_TABLE_H
 
 #include "pipe/batch.h"
-#include "cli/options.h"
 
+enum table_style { TABLE_ALIGNED, TABLE_TSV, TABLE_JSON };
 enum cell_kind { CELL_NONE, CELL_TEXT, CELL_COUNT, CELL_NUMBER };
 
 struct cell {

@@ -21,23 +21,27 @@ static bool files_there(const struct options *o)
 int cmd_ask(const struct options *o)
 {
     static struct stored stored;
-    struct options told = *o;
+    struct output output = o->output;
     const char *path = keyset_file(o);
     struct tally tally = {0};
     int status = EXIT_ERROR;
 
-    if (!o->count_only)
-        told.emit = EMIT_ALL; /* each record with its answer */
+    if (!output.count_only)
+        output.emit = EMIT_ALL; /* each record with its answer */
     if (path && files_there(o) && file_load(&stored, path)) {
-        struct job job = {.options = &told,
-                          .files = o->operand + 1,
-                          .count = o->operands - 1,
+        struct job job = {.command = o->command,
+                          .inputs = options_inputs(o, 1),
+                          .records = &o->records,
+                          .verbosity = o->verbosity,
+                          .threads = o->threads,
                           .judge = judge_filter(&stored.shards, judge_by_asking),
-                          .passes = WEIR_SEEN, /* are counted */
-                          .mute = o->quiet};
+                          .output = &output,
+                          .passes = passing(&output, WEIR_SEEN, SILENCE_STOPS),
+                          .mute = o->verbosity.quiet};
 
         status = flow_run(&job, &tally);
-        if (status == EXIT_FINE && o->quiet && (tally.records == 0 || tally.seen < tally.records))
+        if (status == EXIT_FINE && o->verbosity.quiet &&
+            (tally.records == 0 || tally.seen < tally.records))
             status = EXIT_ANSWER_NO;
     }
     shards_close(&stored.shards);

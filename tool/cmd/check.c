@@ -25,68 +25,84 @@ static bool has_knob(const char *screen, const char *name)
 /* ---- which screen ---- */
 
 /* Open the one that the options ask for under this name. members: of the set, if
- * known, for those that are laid out by it. seed: as in shards_sentence(). */
+ * known, for those that are laid out by it. seed: as in wanted_sentence(). */
 static weir_screen *open_screen(const struct options *o, const char *name, const char *members,
                                 const char *seed)
 {
-    struct options asked = *o;
+    struct wanted w = o->wanted;
     char knob[3][80], sentence[SENTENCE_MAX];
     struct weir_error error = {.text = "the options of the screen are too long"};
-    const char *values[][2] = {{"window", o->window}, {"theta", o->theta}, {"set", members}};
+    const char *values[][2] = {
+        {"window", o->check.window}, {"theta", o->check.theta}, {"set", members}};
     weir_screen *s = NULL;
 
-    asked.algorithm = name;
+    w.algorithm = name;
     if (!has_knob(name, "memory"))
-        asked.memory = NULL; /* it needs none */
+        w.memory = NULL; /* it needs none */
     for (int i = 0; i < 3; i++) {
-        if (!values[i][1] || asked.sets == SETS_MAX)
+        if (!values[i][1] || w.sets == SETS_MAX)
             continue;
         snprintf(knob[i], sizeof knob[i], "%s=%.60s", values[i][0], values[i][1]);
-        asked.set[asked.sets++] = knob[i];
+        w.set[w.sets++] = knob[i];
     }
-    if (!shards_sentence(&asked, NULL, seed, sentence) ||
+    if (!wanted_sentence(&w, NULL, seed, sentence) ||
         weir_screen_open(&s, sentence, &error) != WEIR_OK)
         fail("%s", error.text);
     return s;
 }
 
-static bool sets_members(const struct options *o)
+/* Bytes that --memory, or the lack of it, gives to a screen; 0 after a sentence. */
+static uint64_t memory_of(const char *memory)
 {
-    for (int i = 0; i < o->sets; i++)
-        if (strncmp(o->set[i], "set=", 4) == 0)
-            return true;
-    return false;
+    struct wanted w = {.algorithm = "strict", .memory = memory};
+    char sentence[SENTENCE_MAX];
+    struct weir_error error = {.text = "the options of the screen are too long"};
+    uint64_t bytes = 0;
+    weir_screen *some;
+
+    if (!wanted_sentence(&w, NULL, NULL, sentence) ||
+        weir_screen_open(&some, sentence, &error) != WEIR_OK) {
+        fail("%s", error.text);
+        return 0;
+    }
+    bytes = weir_screen_stats(some).memory;
+    weir_screen_close(some);
+    return bytes;
 }
 
 /* The one that suits the store; the library knows which, the options how large. */
 static weir_screen *choose(const struct options *o, bool known, uint64_t keys, const char *members)
 {
-    weir_screen *some = open_screen(&(struct options){.memory = o->memory}, "strict", NULL, NULL);
+    uint64_t memory = memory_of(o->wanted.memory);
     struct weir_screen_choice choice;
 
-    if (!some)
+    if (!memory)
         return NULL;
-    choice = weir_screen_choose(weir_screen_stats(some).memory, known, keys);
-    weir_screen_close(some);
+    choice = weir_screen_choose(memory, known, keys);
     choice.sentence[strcspn(choice.sentence, " ")] = '\0'; /* its name */
-    if (!o->quiet)
+    if (!o->verbosity.quiet)
         note("screen %s: %s", choice.sentence, choice.reason);
     return open_screen(o, choice.sentence, has_knob(choice.sentence, "set") ? members : NULL, NULL);
 }
 
+static bool is_automatic(const struct options *o)
+{
+    return !o->check.screen || strcmp(o->check.screen, "auto") == 0;
+}
+
 static weir_screen *open_asked(const struct options *o, struct store *oracle)
 {
-    bool automatic = !o->screen || strcmp(o->screen, "auto") == 0;
-    bool wanted = automatic || has_knob(o->screen, "set");
+    bool automatic = is_automatic(o), asks = automatic || has_knob(o->check.screen, "set");
     char text[24], *members = NULL;
     uint64_t keys = 0;
-    bool known = wanted && store_size(oracle, &keys);
+    bool known = asks && store_size(oracle, &keys);
 
-    if (known && !sets_members(o)) {
+    if (known && !wanted_sets(&o->wanted, "set")) {
         snprintf(text, sizeof text, "%llu", (unsigned long long)(keys ? keys : 1));
         members = text;
     }
-    return automatic ? choose(o, known, keys, members) : open_screen(o, o->screen, members, NULL);
+    return automatic ? choose(o, known, keys, members)
+                     : open_screen(o, o->check.screen, members, NULL);
 }
 
 /* ---- the set, for those that hold it ---- */
@@ -125,16 +141,16 @@ static bool load_set(struct consult *store)
 static bool same_screen(const struct options *o, const struct stored_screen *s)
 {
     char held[CONFIG_MAX], name[32], now[CONFIG_MAX];
-    bool automatic = !o->screen || strcmp(o->screen, "auto") == 0;
+    bool automatic = is_automatic(o);
     weir_screen *asked;
 
-    if (automatic && !o->memory && !o->sets && !o->seed && !o->window && !o->theta)
+    if (automatic && !wanted_anything(&o->wanted) && !o->check.window && !o->check.theta)
         return true; /* the state knows */
     weir_screen_config(s->screen, held, sizeof held);
     snprintf(name, sizeof name, "%.*s", (int)strcspn(held, " "), held);
     struct value members = config_value(held, "set");
-    asked = open_screen(o, automatic ? name : o->screen,
-                        *members.text && !sets_members(o) ? members.text : NULL,
+    asked = open_screen(o, automatic ? name : o->check.screen,
+                        *members.text && !wanted_sets(&o->wanted, "set") ? members.text : NULL,
                         config_value(held, "seed").text);
     if (!asked)
         return false;
@@ -143,34 +159,44 @@ static bool same_screen(const struct options *o, const struct stored_screen *s)
     return strcmp(held, now) == 0 ||
            fail("%s was saved by another screen, '%s', where now '%s' is asked for; leave the "
                 "options out to go on with it, or remove the file to start anew",
-                o->state, held, now) == 0;
+                o->state.path, held, now) == 0;
 }
 
-static bool load(const struct options *o, struct stored_screen *s)
+static bool load(const struct options *o, const char *keys, struct stored_screen *s)
 {
-    if (!state_looks_right(o->state) || !file_load_screen(s, o->state))
+    const char *path = o->state.path;
+
+    if (!state_looks_right(path) || !file_load_screen(s, path))
         return false;
-    return (s->has_state || fail("%s is not a state of 'weir check'", o->state) == 0) &&
-           same_screen(o, s) && state_same_records(o, &s->state);
+    return (s->has_state || fail("%s is not a state of 'weir check'", path) == 0) &&
+           same_screen(o, s) && state_same_records(path, keys, &s->state);
 }
 
 /* ---- the whole ---- */
 
-static int run(const struct options *o, struct consult *store, const struct state *resume)
+static int run(const struct options *o, struct consult *store, const char *keys,
+               const struct state *resume)
 {
+    bool others = o->output.emit == EMIT_OTHERS;
     struct screening screening;
     struct tally tally = {0};
     int status = EXIT_ERROR;
 
     if (screening_open(&screening, store)) {
-        struct job job = {.options = o,
-                          .files = o->operand,
-                          .count = o->operands,
-                          .judge = judge_screening(&screening),
-                          .passes = o->emit == EMIT_OTHERS ? WEIR_NEW : WEIR_SEEN,
-                          .save = o->state,
-                          .stateful = o->state != NULL,
-                          .resume = resume};
+        struct job job = {
+            .command = o->command,
+            .inputs = options_inputs(o, 0),
+            .records = &o->records,
+            .verbosity = o->verbosity,
+            .threads = 2, /* one reads and writes while the other waits */
+            .linger = o->check.max_wait,
+            .judge = judge_screening(&screening),
+            .output = &o->output,
+            .passes = passing(&o->output, others ? WEIR_NEW : WEIR_SEEN, o->patience.silence),
+            .save = o->state.path,
+            .state = o->state.path ? &o->state : NULL,
+            .keys = keys,
+            .resume = resume};
 
         status = flow_run(&job, &tally);
         consult_tell(store, tally.unanswered);
@@ -179,30 +205,37 @@ static int run(const struct options *o, struct consult *store, const struct stat
     return status;
 }
 
+/* How keys are made, and the store that knows them, without its password. */
+static void describe_keys(const struct options *o, const char *store, char *text, size_t size)
+{
+    records_describe(&o->records, text, size);
+    snprintf(text + strlen(text), size - strlen(text), " --oracle %s", store);
+}
+
 int cmd_check(const struct options *o)
 {
     static struct stored_screen stored;
-    struct options told = *o;
+    const char *path = o->state.path, *url = o->check.oracle;
+    char keys[1024];
     struct consult *store;
     int status = EXIT_ERROR;
     bool there;
 
-    if (!o->oracle)
+    if (!url)
         return fail("'weir check' needs --oracle URL, the store that knows the set; 'weir filter "
                     "--keys FILE' does without");
-    if (o->state && !lock_file(o->state))
+    if (path && !lock_file(path))
         return EXIT_ERROR;
-    there = o->state && access(o->state, F_OK) == 0;
-    store = consult_open(o, o->oracle);
+    there = path && access(path, F_OK) == 0;
+    store = consult_open(url, &o->patience, o->records.nul, o->records.ignore_case);
     if (!store)
         return EXIT_ERROR;
-    told.threads = 2; /* one reads and writes while the other waits for the store */
-    told.oracle = store_name(store->oracle); /* what may be shown, and saved */
-    if (!there || load(&told, &stored)) {
+    describe_keys(o, store_name(store->oracle), keys, sizeof keys);
+    if (!there || load(o, keys, &stored)) {
         weir_screen_close(store->screen);
-        store->screen = there ? stored.screen : open_asked(&told, store->oracle);
+        store->screen = there ? stored.screen : open_asked(o, store->oracle);
         if (store->screen && load_set(store))
-            status = run(&told, store, there && o->resume ? &stored.state : NULL);
+            status = run(o, store, keys, there && o->state.resume ? &stored.state : NULL);
     } else {
         weir_screen_close(stored.screen);
     }

@@ -60,21 +60,21 @@ static bool can_be_read_twice(const struct options *o)
     return o->operands > 0 && i == o->operands;
 }
 
-static int tell_all(const struct options *o, weir_sketch *s)
+static int tell_all(const struct options *o, const struct counted *d, weir_sketch *s)
 {
-    struct asking a = {.sketch = s, .end = o->nul ? '\0' : '\n'};
+    struct asking a = {.sketch = s, .end = o->records.nul ? '\0' : '\n'};
     struct weir_error error;
     char sentence[100];
     int status;
 
     snprintf(sentence, sizeof sentence, "bloom memory=%llu%s%s",
-             (unsigned long long)weir_sketch_stats(s).memory + 64, o->seed ? " seed=" : "",
-             o->seed ? o->seed : "");
+             (unsigned long long)weir_sketch_stats(s).memory + 64, o->wanted.seed ? " seed=" : "",
+             o->wanted.seed ? o->wanted.seed : "");
     if (weir_open(&a.told, sentence, &error) != WEIR_OK)
         return fail("%s", error.text);
-    status = counting_visit(o, tell_new, &a);
+    status = counting_visit(d, tell_new, &a);
     double missing = weir_stats(a.told).error;
-    if (!o->quiet && missing > 1e-6)
+    if (!o->verbosity.quiet && missing > 1e-6)
         note("up to %.2g %% of the keys may be missing from the list; more memory (-m) finds them",
              missing * 100);
     weir_close(a.told);
@@ -86,16 +86,16 @@ static int tell_all(const struct options *o, weir_sketch *s)
 /* The file of keys: one per line, whatever the records are. */
 static int answer_all(const struct options *o, weir_sketch *s)
 {
-    struct asking a = {.sketch = s, .end = o->nul ? '\0' : '\n'};
-    struct options plain = {.command = o->command,
-                            .nul = o->nul,
-                            .ignore_case = o->ignore_case,
-                            .max_record = o->max_record,
-                            .quiet = o->quiet};
-    char *file = (char *)(uintptr_t)o->query;
+    struct asking a = {.sketch = s, .end = o->records.nul ? '\0' : '\n'};
+    struct records keys = records_of_keys(&o->records);
+    char *file = (char *)(uintptr_t)o->count.query;
 
-    return intake_run(&(struct intake){
-        .options = &plain, .files = &file, .count = 1, .take = answer, .context = &a});
+    return intake_run(&(struct intake){.command = o->command,
+                                       .inputs = {&file, 1},
+                                       .records = &keys,
+                                       .quiet = o->verbosity.quiet,
+                                       .take = answer,
+                                       .context = &a});
 }
 
 static void tell_bound(const weir_sketch *s)
@@ -110,23 +110,29 @@ static void tell_bound(const weir_sketch *s)
 int cmd_count(const struct options *o)
 {
     static const char *const kinds[] = {"count-min", NULL};
+    struct counted counted = {.command = o->command,
+                              .inputs = options_inputs(o, 0),
+                              .records = &o->records,
+                              .ngrams = o->count.ngrams,
+                              .state = o->state.path,
+                              .quiet = o->verbosity.quiet};
     weir_sketch *s;
     int status, asked = EXIT_FINE;
 
-    if (!o->query && !o->state && !can_be_read_twice(o))
+    if (!o->count.query && !o->state.path && !can_be_read_twice(o))
         return fail("'weir count' keeps no keys: it reads files twice to list them all, which "
                     "goes with regular files only; for a stream give --query FILE, the keys to "
                     "tell the counts of, or --state FILE to count now and ask later; 'weir top' "
                     "finds the frequent ones");
-    s = counting_open(o, kinds);
+    s = counting_open(&counted, &o->wanted, kinds);
     if (!s)
         return EXIT_ERROR;
-    status = counting_run(o, s, NULL, NULL);
-    if (o->query)
+    status = counting_run(&counted, s, NULL, NULL);
+    if (o->count.query)
         asked = answer_all(o, s);
-    else if (!o->state && status == EXIT_FINE)
-        asked = tell_all(o, s);
-    if (!o->quiet && status == EXIT_FINE && asked == EXIT_FINE)
+    else if (!o->state.path && status == EXIT_FINE)
+        asked = tell_all(o, &counted, s);
+    if (!o->verbosity.quiet && status == EXIT_FINE && asked == EXIT_FINE)
         tell_bound(s);
     weir_sketch_close(s);
     return status ? status : asked;

@@ -10,11 +10,6 @@
 #include "cli/messages.h"
 #include "state/files.h"
 
-static bool asks_for_filter(const struct options *o)
-{
-    return o->algorithm || o->memory || o->fpr || o->seed || o->sets;
-}
-
 /* Would these options make the filter that the state holds? */
 static bool same_filter(const struct options *o, const struct stored *s)
 {
@@ -23,9 +18,9 @@ static bool same_filter(const struct options *o, const struct stored *s)
     struct weir_error error;
     struct shards asked;
 
-    if (!asks_for_filter(o))
+    if (!wanted_anything(&o->wanted))
         return true; /* the state knows */
-    if (!shards_sentence(o, NULL, seed.text, sentence))
+    if (!wanted_sentence(&o->wanted, NULL, seed.text, sentence))
         return fail("the options of the filter are too long") == 0;
     if (shards_open(&asked, sentence, 1, &error) != WEIR_OK)
         return fail("%s", error.text) == 0;
@@ -33,7 +28,7 @@ static bool same_filter(const struct options *o, const struct stored *s)
     if (!same)
         fail("%s was saved by another filter, '%s', where now '%s' is asked for; leave the options "
              "out to go on with it, or remove the file to start anew",
-             o->state, s->shards.config, asked.config);
+             o->state.path, s->shards.config, asked.config);
     shards_close(&asked);
     return same;
 }
@@ -42,18 +37,19 @@ static bool same_shards(const struct options *o, const struct stored *s)
 {
     return !o->shards || o->shards == s->shards.count ||
            fail("%s was saved with --shards %u; give the same, or remove the file to start anew",
-                o->state, s->shards.count) == 0;
+                o->state.path, s->shards.count) == 0;
 }
 
-static bool load(const struct options *o, struct stored *s)
+static bool load(const struct options *o, const char *keys, struct stored *s)
 {
-    if (!state_looks_right(o->state) || !file_load(s, o->state))
+    if (!state_looks_right(o->state.path) || !file_load(s, o->state.path))
         return false;
     if (!s->has_state)
         return fail("%s is a filter file, not a state file; 'weir filter --invert' passes what it "
                     "has not seen, another --state FILE starts anew",
-                    o->state) == 0;
-    return same_filter(o, s) && state_same_records(o, &s->state) && same_shards(o, s);
+                    o->state.path) == 0;
+    return same_filter(o, s) && state_same_records(o->state.path, keys, &s->state) &&
+           same_shards(o, s);
 }
 
 static bool open_new(const struct options *o, struct shards *shards)
@@ -61,7 +57,7 @@ static bool open_new(const struct options *o, struct shards *shards)
     char sentence[SENTENCE_MAX];
     struct weir_error error;
 
-    if (!shards_sentence(o, NULL, NULL, sentence))
+    if (!wanted_sentence(&o->wanted, NULL, NULL, sentence))
         return fail("the options of the filter are too long") == 0;
     if (shards_open(shards, sentence, o->shards ? o->shards : o->threads, &error) != WEIR_OK)
         return fail("%s", error.text) == 0;
@@ -71,21 +67,28 @@ static bool open_new(const struct options *o, struct shards *shards)
 int cmd_dedup(const struct options *o)
 {
     static struct stored stored;
-    bool there;
+    bool there, duplicates = o->output.emit == EMIT_DUPLICATES;
+    char keys[1024];
     int status = EXIT_ERROR;
 
-    if (o->state && !lock_file(o->state))
+    if (o->state.path && !lock_file(o->state.path))
         return EXIT_ERROR;
-    there = o->state && access(o->state, F_OK) == 0;
-    if (there ? load(o, &stored) : open_new(o, &stored.shards)) {
-        struct job job = {.options = o,
-                          .files = o->operand,
-                          .count = o->operands,
+    records_describe(&o->records, keys, sizeof keys);
+    there = o->state.path && access(o->state.path, F_OK) == 0;
+    if (there ? load(o, keys, &stored) : open_new(o, &stored.shards)) {
+        struct job job = {.command = o->command,
+                          .inputs = options_inputs(o, 0),
+                          .records = &o->records,
+                          .verbosity = o->verbosity,
+                          .threads = o->threads,
                           .judge = judge_filter(&stored.shards, weir_observe_many),
-                          .passes = o->emit == EMIT_DUPLICATES ? WEIR_SEEN : WEIR_NEW,
-                          .save = o->state,
-                          .stateful = o->state != NULL,
-                          .resume = there && o->resume ? &stored.state : NULL};
+                          .output = &o->output,
+                          .passes =
+                              passing(&o->output, duplicates ? WEIR_SEEN : WEIR_NEW, SILENCE_STOPS),
+                          .save = o->state.path,
+                          .state = o->state.path ? &o->state : NULL,
+                          .keys = keys,
+                          .resume = there && o->state.resume ? &stored.state : NULL};
 
         status = flow_run(&job, NULL);
     }

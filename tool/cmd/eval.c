@@ -189,13 +189,13 @@ void list_importances(struct grid *g, const struct evaluation *t)
 
 static bool print(const struct evaluation *t)
 {
-    const struct options *o = t->options;
+    const struct request *o = t->request;
     struct grid grid;
     bool ok;
 
-    if (o->curve)
+    if (o->measures.curve)
         list_curves(&grid, t);
-    else if (o->by_importance)
+    else if (o->measures.by_importance)
         list_importances(&grid, t);
     else
         list_filters(&grid, t);
@@ -204,20 +204,20 @@ static bool print(const struct evaluation *t)
     return ok || fail("memory is short") == 0;
 }
 
-static bool check(const struct options *o)
+static bool check(const struct request *o)
 {
-    if (o->curve && o->by_importance)
+    if (o->measures.curve && o->measures.by_importance)
         return fail("--curve and --by-importance are two tables; ask for one at a time") == 0;
-    if (o->by_importance && !o->importance && !o->synthetic)
+    if (o->measures.by_importance && !o->records.importance && !o->measures.synthetic)
         return fail("--by-importance needs -i FIELD: where the importance of a record is") == 0;
-    for (int i = 0; i < o->sets; i++)
-        if (strncmp(o->set[i], "span=", 5) == 0)
+    for (int i = 0; i < o->wanted.sets; i++)
+        if (strncmp(o->wanted.set[i], "span=", 5) == 0)
             return fail("'weir eval' has no clock: %s has no meaning here, window= has",
-                        o->set[i]) == 0;
+                        o->wanted.set[i]) == 0;
     return true;
 }
 
-static int run(const struct options *o)
+static int run(const struct request *o)
 {
     struct evaluation *t = malloc(sizeof *t);
     int status = EXIT_ERROR;
@@ -235,7 +235,15 @@ static int run(const struct options *o)
 
 int cmd_eval(const struct options *o)
 {
-    if (!check(o))
+    struct request request = {.inputs = options_inputs(o, 0),
+                              .records = o->records,
+                              .wanted = o->wanted,
+                              .measures = o->measures,
+                              .verbosity = o->verbosity,
+                              .table = o->table,
+                              .threads = o->threads};
+
+    if (!check(&request))
         return EXIT_ERROR;
-    return o->report ? report_run(o) : run(o);
+    return o->measures.report ? report_run(&request) : run(&request);
 }

@@ -9,20 +9,19 @@
 /* Build the filter from the keys of a file, one per line. */
 static bool build(const struct options *o, struct shards *shards)
 {
-    struct options plain = *o;
-    char *file = (char *)(uintptr_t)o->keys;
+    char *file = (char *)(uintptr_t)o->set.keys;
+    struct inputs inputs = {&file, 1};
+    struct records keys = records_of_keys(&o->records);
 
-    if (!keyset_open(o, &file, 1, shards))
-        return false;
-    plain.format = FORMAT_LINES;
-    plain.key = plain.importance = plain.output = NULL;
-    plain.header = plain.count_only = plain.resume = false;
-    plain.stats = STATS_NONE;
-    plain.quiet = true;
-    return flow_run(&(struct job){.options = &plain,
-                                  .files = &file,
-                                  .count = 1,
+    keys.skip = o->records.skip;
+    return keyset_open(o, inputs, shards) &&
+           flow_run(&(struct job){.command = o->command,
+                                  .inputs = inputs,
+                                  .records = &keys,
+                                  .verbosity = {.quiet = true, .stats = STATS_NONE},
+                                  .threads = o->threads,
                                   .judge = judge_filter(shards, weir_observe_many),
+                                  .output = &(struct output){0},
                                   .mute = true},
                     NULL) == EXIT_FINE;
 }
@@ -31,9 +30,9 @@ static bool open_set(const struct options *o, struct stored *stored)
 {
     const char *path;
 
-    if (o->keys)
+    if (o->set.keys)
         return build(o, &stored->shards);
-    if (o->algorithm || o->memory || o->fpr || o->seed || o->sets || o->shards)
+    if (wanted_anything(&o->wanted) || o->shards)
         return fail("the filter file says what the filter is like; -a, -m, -e, -S, --seed and "
                     "--shards go with --keys") == 0;
     path = keyset_file(o);
@@ -42,16 +41,21 @@ static bool open_set(const struct options *o, struct stored *stored)
 
 static int run(const struct options *o, struct shards *shards)
 {
-    struct consult *store = o->strict ? consult_open(o, o->strict) : NULL;
-    int from = o->keys ? 0 : 1;
-    struct job job = {.options = o,
-                      .files = o->operand + from,
-                      .count = o->operands - from,
-                      .judge = judge_filter(shards, judge_by_asking),
-                      .store = store,
-                      .passes = o->invert ? WEIR_NEW : WEIR_SEEN};
+    const char *url = o->set.strict;
+    struct consult *store =
+        url ? consult_open(url, &o->patience, o->records.nul, o->records.ignore_case) : NULL;
+    struct job job = {
+        .command = o->command,
+        .inputs = options_inputs(o, o->set.keys ? 0 : 1),
+        .records = &o->records,
+        .verbosity = o->verbosity,
+        .threads = o->threads,
+        .judge = judge_filter(shards, judge_by_asking),
+        .store = store,
+        .output = &o->output,
+        .passes = passing(&o->output, o->set.invert ? WEIR_NEW : WEIR_SEEN, o->patience.silence)};
     struct tally tally = {0};
-    int status = o->strict && !store ? EXIT_ERROR : flow_run(&job, &tally);
+    int status = url && !store ? EXIT_ERROR : flow_run(&job, &tally);
 
     if (store)
         consult_tell(store, tally.unanswered);

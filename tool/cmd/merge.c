@@ -35,7 +35,7 @@ static int merge_sketches(const struct options *o)
             ok = fail("%s and %s: %s", o->operand[0], o->operand[i], error.text) == 0;
         weir_sketch_close(other);
     }
-    ok = ok && file_save_sketch(o->output, into);
+    ok = ok && file_save_sketch(o->output.path, into);
     weir_sketch_close(into);
     return ok ? EXIT_FINE : EXIT_ERROR;
 }
@@ -45,7 +45,7 @@ int cmd_merge(const struct options *o)
     static struct stored stored;
     bool ok;
 
-    if (!o->output)
+    if (!o->output.path)
         return fail("'weir merge' needs -o FILE, the filter file to make");
     if (o->operands < 2)
         return fail("'weir merge' needs two or more filter files");
@@ -54,7 +54,7 @@ int cmd_merge(const struct options *o)
     ok = file_load(&stored, o->operand[0]);
     for (int i = 1; ok && i < o->operands; i++)
         ok = merge_file(&stored.shards, o->operand[i], o->operand[0]);
-    ok = ok && file_save(o->output, "", &stored.shards);
+    ok = ok && file_save(o->output.path, "", &stored.shards);
     shards_close(&stored.shards);
     return ok ? EXIT_FINE : EXIT_ERROR;
 }

@@ -42,23 +42,24 @@ static bool read_plan(struct plan *p, const struct options *o)
     struct weir_error error;
 
     p->options = o;
-    p->wish = (struct weir_wish){.fp = o->cost[0], .fn = o->cost[1], .fnr = o->fnr};
+    p->wish = (struct weir_wish){.fp = o->plan.cost[0], .fn = o->plan.cost[1], .fnr = o->plan.fnr};
     if (o->operands)
         return fail("'weir plan' reads no files: '%s'; 'weir eval' measures on them",
                     o->operand[0]) == 0;
-    if (weir_stream_read(&p->stream, o->stream ? o->stream : "endless", &error) != WEIR_OK)
+    if (weir_stream_read(&p->stream, o->plan.stream ? o->plan.stream : "endless", &error) !=
+        WEIR_OK)
         return fail("%s", error.text) == 0;
-    if (!read_ceiling(o->fpr, &p->wish.fpr))
+    if (!read_ceiling(o->wanted.fpr, &p->wish.fpr))
         return false;
-    if (o->memory && !(read_size(o->memory, &p->wish.memory) && p->wish.memory >= 64))
+    if (o->wanted.memory && !(read_size(o->wanted.memory, &p->wish.memory) && p->wish.memory >= 64))
         return fail("--memory %s does not fit: it takes a size from 64 bytes: 64M, 1G",
-                    o->memory) == 0;
-    p->windowed = o->window != NULL;
-    p->sizing = !o->memory && !p->windowed && (p->wish.fpr > 0 || p->wish.fnr > 0);
+                    o->wanted.memory) == 0;
+    p->windowed = o->plan.window != NULL;
+    p->sizing = !o->wanted.memory && !p->windowed && (p->wish.fpr > 0 || p->wish.fnr > 0);
     if (p->sizing && p->stream.n == 0 && p->stream.fresh == 1)
         return fail("an endless stream of new keys has no repeats to miss: say how much memory "
                     "there is (-m), or what comes again (--stream)") == 0;
-    if (!o->memory && !p->sizing && !p->windowed)
+    if (!o->wanted.memory && !p->sizing && !p->windowed)
         p->wish.memory = MEMORY_DEFAULT;
     return true;
 }
@@ -70,8 +71,9 @@ static bool name_filter(const struct plan *p, const char *name, char sentence[SE
 {
     int used = snprintf(sentence, SENTENCE_MAX, "%s", name);
 
-    for (int i = 0; i < p->options->sets && used < SENTENCE_MAX; i++)
-        used += snprintf(sentence + used, (size_t)(SENTENCE_MAX - used), " %s", p->options->set[i]);
+    for (int i = 0; i < p->options->wanted.sets && used < SENTENCE_MAX; i++)
+        used += snprintf(sentence + used, (size_t)(SENTENCE_MAX - used), " %s",
+                         p->options->wanted.set[i]);
     return used < SENTENCE_MAX || fail("the options of the filter are too long") == 0;
 }
 
@@ -82,9 +84,9 @@ static enum weir_status ask_window(const struct plan *p, const char *sentence,
     char opened[SENTENCE_MAX + 128];
     const struct options *o = p->options;
 
-    snprintf(opened, sizeof opened, "%s window=%s%s%s%s%s", sentence, o->window,
-             o->fpr ? " fpr=" : "", o->fpr ? o->fpr : "", o->memory ? " memory=" : "",
-             o->memory ? o->memory : "");
+    snprintf(opened, sizeof opened, "%s window=%s%s%s%s%s", sentence, o->plan.window,
+             o->wanted.fpr ? " fpr=" : "", o->wanted.fpr ? o->wanted.fpr : "",
+             o->wanted.memory ? " memory=" : "", o->wanted.memory ? o->wanted.memory : "");
     enum weir_status status = weir_predict(out, opened, &p->stream, error);
     if (status == WEIR_OK)
         out->cost = weir_cost(out, &p->stream, &p->wish);
@@ -150,8 +152,8 @@ static bool ask_opened(struct plan *p, const char *sentence)
     char opened[SENTENCE_MAX + 64];
 
     snprintf(opened, sizeof opened, "%s memory=%llu%s%s", sentence,
-             (unsigned long long)p->wish.memory, p->options->fpr ? " fpr=" : "",
-             p->options->fpr ? p->options->fpr : "");
+             (unsigned long long)p->wish.memory, p->options->wanted.fpr ? " fpr=" : "",
+             p->options->wanted.fpr ? p->options->wanted.fpr : "");
     if (weir_predict(&p->p[p->n], opened, &p->stream, NULL) != WEIR_OK)
         return false;
     p->p[p->n].cost = weir_cost(&p->p[p->n], &p->stream, &p->wish);
@@ -164,7 +166,7 @@ static bool ask_one(struct plan *p)
     char sentence[SENTENCE_MAX];
     struct weir_error error;
 
-    if (!name_filter(p, p->options->algorithm, sentence))
+    if (!name_filter(p, p->options->wanted.algorithm, sentence))
         return false;
     p->n += !p->sizing && !p->windowed && ask_opened(p, sentence);
     if (ask(p, sentence, &p->p[p->n], &error) != WEIR_OK)
@@ -217,7 +219,7 @@ static void say_why(const struct plan *p, char *text, size_t size)
         snprintf(
             text, size,
             "%s keeps the latest %s keys in the least memory: %s, with an error of %.3g at most",
-            name, p->options->window, show_bytes((double)best->memory).text,
+            name, p->options->plan.window, show_bytes((double)best->memory).text,
             fmax(best->stable, best->error));
     else if (isinf(best->cost))
         snprintf(text, size, "no filter keeps the ceilings in this memory; %s comes nearest", name);
@@ -284,15 +286,15 @@ static void add_row(struct grid *g, const struct plan *p, size_t i)
     const char *settings = one->config + name_of(one);
     char why[512] = "";
 
-    if (i == 0 && p->options->table != TABLE_ALIGNED && !p->options->algorithm)
+    if (i == 0 && p->options->table != TABLE_ALIGNED && !p->options->wanted.algorithm)
         say_why(p, why, sizeof why);
     settings = strchr(settings + 1, ' '); /* after memory= */
     grid_text(g, "%.*s", (int)name_of(one), one->config);
     grid_text(g, "%s", settings ? settings + 1 : "");
     grid_text(g, "%s",
-              !p->options->algorithm ? ""
-              : i == p->chosen       ? "its best settings"
-                                     : "as opened");
+              !p->options->wanted.algorithm ? ""
+              : i == p->chosen              ? "its best settings"
+                                            : "as opened");
     grid_count(g, one->memory);
     grid_number(g, one->cost);
     grid_number(g, one->fpr);
@@ -325,9 +327,9 @@ static bool print(const struct plan *p)
     grid_close(&grid);
     if (!ok)
         return fail("memory is short") == 0;
-    if (p->options->table != TABLE_ALIGNED || p->options->quiet)
+    if (p->options->table != TABLE_ALIGNED || p->options->verbosity.quiet)
         return true;
-    if (p->options->algorithm) {
+    if (p->options->wanted.algorithm) {
         printf("\n");
         say_of_one(p, p->p);
         return true;
@@ -345,7 +347,7 @@ int cmd_plan(const struct options *o)
 
     if (!ok)
         return fail("memory is short");
-    ok = read_plan(&p, o) && (o->algorithm ? ask_one(&p) : ask_all(&p)) && print(&p);
+    ok = read_plan(&p, o) && (o->wanted.algorithm ? ask_one(&p) : ask_all(&p)) && print(&p);
     free(p.p);
     return ok ? EXIT_FINE : EXIT_ERROR;
 }

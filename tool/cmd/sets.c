@@ -25,13 +25,9 @@ static bool has_knob(const char *filter, const char *name)
     return false;
 }
 
-static bool sized(const struct options *o)
+static bool sized(const struct wanted *w)
 {
-    bool set = o->memory != NULL;
-
-    for (int i = 0; i < o->sets; i++)
-        set |= strncmp(o->set[i], "memory=", 7) == 0 || strncmp(o->set[i], "capacity=", 9) == 0;
-    return set;
+    return w->memory || wanted_sets(w, "memory") || wanted_sets(w, "capacity");
 }
 
 /* Records of a file, or a few more: line breaks inside CSV count too. */
@@ -52,23 +48,23 @@ static bool count_records(const char *path, char delimiter, uint64_t *sum)
     return n == 0;
 }
 
-bool keyset_open(const struct options *o, char *const *files, int count, struct shards *s)
+bool keyset_open(const struct options *o, struct inputs files, struct shards *s)
 {
-    struct options fitting = *o;
-    const char *name = o->algorithm ? o->algorithm : FOR_SETS;
+    struct wanted w = o->wanted;
     char sentence[SENTENCE_MAX], capacity[40];
     struct weir_error error;
     uint64_t keys = 0;
-    bool fits = count > 0 && !sized(o) && o->sets < SETS_MAX && has_knob(name, "capacity");
+    bool fits = files.count > 0 && !sized(&w) && w.sets < SETS_MAX &&
+                has_knob(w.algorithm ? w.algorithm : FOR_SETS, "capacity");
 
-    for (int i = 0; i < count && fits; i++)
-        fits = count_records(files[i], o->nul ? '\0' : '\n', &keys);
+    for (uint32_t i = 0; i < files.count && fits; i++)
+        fits = count_records(files.file[i], o->records.nul ? '\0' : '\n', &keys);
     if (fits) {
         snprintf(capacity, sizeof capacity, "capacity=%llu", (unsigned long long)keys);
-        fitting.set[fitting.sets++] = capacity;
-        fitting.fpr = o->fpr ? o->fpr : FPR_FOR_SETS;
+        w.set[w.sets++] = capacity;
+        w.fpr = w.fpr ? w.fpr : FPR_FOR_SETS;
     }
-    if (!shards_sentence(&fitting, FOR_SETS, NULL, sentence))
+    if (!wanted_sentence(&w, FOR_SETS, NULL, sentence))
         return fail("the options of the filter are too long") == 0;
     return shards_open(s, sentence, o->shards ? o->shards : o->threads, &error) == WEIR_OK ||
            fail("%s", error.text) == 0;
@@ -106,10 +102,13 @@ int keyset_change(const struct options *o, judge_keys judge)
 
     if (path && lock_file(path) && file_load(&stored, path) &&
         (judge != judge_by_forgetting || can_forget(&stored.shards))) {
-        struct job job = {.options = o,
-                          .files = o->operand + 1,
-                          .count = o->operands - 1,
+        struct job job = {.command = o->command,
+                          .inputs = options_inputs(o, 1),
+                          .records = &o->records,
+                          .verbosity = o->verbosity,
+                          .threads = o->threads,
                           .judge = judge_filter(&stored.shards, judge),
+                          .output = &(struct output){0},
                           .mute = true,
                           .save = path,
                           .note = stored.note};

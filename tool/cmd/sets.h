@@ -2,13 +2,14 @@
 #ifndef WEIR_CMD_SETS_H
 #define WEIR_CMD_SETS_H
 
+#include "cli/options.h"
 #include "pipe/pipe.h"
 
 /* Open a filter for the set of keys in some files. Where no other is asked for
  * it is the one that never forgets: a set that loses members is none. Where no
  * size is asked for, and the files can be read twice, it is one that fits them,
  * at one false positive in a thousand. False after a sentence. */
-bool keyset_open(const struct options *o, char *const *files, int count, struct shards *s);
+bool keyset_open(const struct options *o, struct inputs files, struct shards *s);
 
 /* The operand that names the filter file; NULL after a sentence. */
 const char *keyset_file(const struct options *o);

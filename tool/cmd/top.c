@@ -35,9 +35,9 @@ static size_t find(const struct board *b, const struct weir_sketch_stats *stats)
 {
     size_t n = weir_sketch_top(b->sketch, b->list, b->room), wanted = 0;
 
-    if (b->options->share == 0)
+    if (b->options->count.share == 0)
         return n;
-    while (wanted < n && share_of(&b->list[wanted], stats) >= b->options->share)
+    while (wanted < n && share_of(&b->list[wanted], stats) >= b->options->count.share)
         wanted++;
     return wanted;
 }
@@ -110,13 +110,13 @@ static void tell_bound(const struct board *b, const struct weir_sketch_stats *st
     else
         note("%llu counted in all; a key that is not kept came at most %llu times",
              (unsigned long long)stats->total, (unsigned long long)stats->error);
-    if (o->share > 0 && (double)stats->error >= o->share * (double)stats->total)
+    if (o->count.share > 0 && (double)stats->error >= o->count.share * (double)stats->total)
         note("so keys of that share may be missing%s",
              stats->error == WEIR_NO_BOUND ? "" : "; more memory (-m) finds them all");
-    if (o->number > b->keys)
+    if (o->count.number > b->keys)
         note("%u are asked for, but no more than %zu are kept; more memory (-m) or -S keys= keeps "
              "more",
-             o->number, b->keys);
+             o->count.number, b->keys);
     if (stats->too_long)
         note("%llu of these had keys too long to be kept; more memory (-m) takes longer ones",
              (unsigned long long)stats->too_long);
@@ -133,7 +133,7 @@ static void print(const struct board *b, bool notes)
 
         fwrite(h->key.data, 1, h->key.size, stdout);
         printf("\t%llu\t%s\t%.6g%c", (unsigned long long)h->count, show_error(h->error, error),
-               share_of(h, &stats), b->options->nul ? '\0' : '\n');
+               share_of(h, &stats), b->options->records.nul ? '\0' : '\n');
     }
     if (notes)
         tell_bound(b, &stats);
@@ -145,8 +145,8 @@ static bool open_board(struct board *b)
 
     weir_sketch_config(b->sketch, config, sizeof config);
     b->keys = strtoul(config_value(config, "keys").text, NULL, 10);
-    b->room = b->options->number ? b->options->number : NUMBER;
-    if (b->options->share > 0) /* there may be as many as are kept */
+    b->room = b->options->count.number ? b->options->count.number : NUMBER;
+    if (b->options->count.share > 0) /* there may be as many as are kept */
         b->room = b->keys;
     b->list = calloc(b->room, sizeof *b->list);
     return b->list || fail("memory is short") == 0;
@@ -155,15 +155,21 @@ static bool open_board(struct board *b)
 int cmd_top(const struct options *o)
 {
     static const char *const kinds[] = {"top", "heavykeeper", NULL};
-    weir_sketch *s = counting_open(o, kinds);
+    struct counted counted = {.command = o->command,
+                              .inputs = options_inputs(o, 0),
+                              .records = &o->records,
+                              .ngrams = o->count.ngrams,
+                              .state = o->state.path,
+                              .quiet = o->verbosity.quiet};
+    weir_sketch *s = counting_open(&counted, &o->wanted, kinds);
     struct board b = {.options = o, .sketch = s, .drawn = now()};
-    bool live = isatty(1) && !o->quiet;
+    bool live = isatty(1) && !o->verbosity.quiet;
     int status = EXIT_ERROR;
 
     if (s && open_board(&b)) {
-        status = counting_run(o, s, live ? refresh : NULL, &b);
+        status = counting_run(&counted, s, live ? refresh : NULL, &b);
         erase(&b);
-        print(&b, !o->quiet && status == EXIT_FINE);
+        print(&b, !o->verbosity.quiet && status == EXIT_FINE);
     }
     free(b.list);
     weir_sketch_close(s);

@@ -18,16 +18,16 @@
 
 static bool open_stream(struct arrivals *s)
 {
-    const struct options *o = s->options;
+    const struct request *o = s->request;
 
-    if (o->operands)
-        return fail("--synthetic does not go with files: '%s' would not be read", o->operand[0]) ==
-               0;
-    if (o->key || o->importance || o->format != FORMAT_LINES || o->nul || o->header ||
-        o->ignore_case)
+    if (o->inputs.count)
+        return fail("--synthetic does not go with files: '%s' would not be read",
+                    o->inputs.file[0]) == 0;
+    if (o->records.key || o->records.importance || o->records.format != FORMAT_LINES ||
+        o->records.nul || o->records.header || o->records.ignore_case)
         return fail("--synthetic does not go with options on records: its keys are what they are, "
                     "and importance= is of the stream") == 0;
-    if (!stream_open(&s->stream, o->synthetic))
+    if (!stream_open(&s->stream, o->measures.synthetic))
         return false;
     if (s->stream.spec.n == 0)
         return fail("--synthetic endless would never end: give it n=, as in endless:n=10M") == 0;
@@ -39,26 +39,27 @@ static bool open_stream(struct arrivals *s)
 
 static bool open_files(struct arrivals *s)
 {
-    const struct options *o = s->options;
+    const struct request *o = s->request;
 
-    read_open(&s->reader, o, o->operand, (uint32_t)o->operands);
+    read_open(&s->reader, &o->records, o->inputs);
     s->reader.patience = PATIENCE;
-    s->weighed = o->importance != NULL;
-    if (o->operands == 0 && isatty(0) && !o->quiet)
-        note("reading from the terminal; Ctrl-D ends, 'weir help %s' explains", o->command);
-    return pick_open(&s->picker, o);
+    s->weighed = o->records.importance != NULL;
+    if (o->inputs.count == 0 && isatty(0) && !o->verbosity.quiet)
+        note("reading from the terminal; Ctrl-D ends, 'weir help eval' explains");
+    return pick_open(&s->picker, &o->records);
 }
 
-bool arrivals_open(struct arrivals *s, const struct options *o)
+bool arrivals_open(struct arrivals *s, const struct request *o)
 {
-    *s = (struct arrivals){
-        .options = o, .synthetic = o->synthetic, .keeping = o->permutations || o->report};
+    *s = (struct arrivals){.request = o,
+                           .synthetic = o->measures.synthetic,
+                           .keeping = o->measures.permutations || o->measures.report};
     return s->synthetic ? open_stream(s) : open_files(s);
 }
 
 bool arrivals_start(struct arrivals *s, const struct shards *hasher)
 {
-    uint64_t limit = s->options->truth_memory;
+    uint64_t limit = s->request->measures.truth_memory;
     char *end;
 
     s->hasher = hasher;
@@ -194,7 +195,7 @@ uint64_t arrivals_count(const struct arrivals *s)
 
 uint64_t arrivals_total(const struct arrivals *s)
 {
-    uint64_t orders = s->options->permutations ? s->options->permutations : 1;
+    uint64_t orders = s->request->measures.permutations ? s->request->measures.permutations : 1;
 
     return s->kept        ? s->count * sizeof *s->kept * orders
            : s->synthetic ? s->stream.spec.n * s->stream.spec.length
@@ -219,7 +220,7 @@ static bool make_room(struct arrivals *s, uint64_t count, char failure[512])
         snprintf(failure, 512,
                  "%s keeps the stream in memory, %zu bytes per record: %s are more than "
                  "--truth-memory or the system allows",
-                 s->options->report ? "--report" : "--permutations", sizeof *kept,
+                 s->request->measures.report ? "--report" : "--permutations", sizeof *kept,
                  show_bytes((double)(room * sizeof *kept)).text);
         return false;
     }

@@ -6,6 +6,7 @@
 #ifndef WEIR_EVAL_ARRIVALS_H
 #define WEIR_EVAL_ARRIVALS_H
 
+#include "eval/request.h"
 #include "pipe/pick.h"
 #include "pipe/read.h"
 #include "verdict/shards.h"
@@ -13,7 +14,7 @@
 #include "eval/truth.h"
 
 struct arrivals {
-    const struct options *options;
+    const struct request *request;
     const struct shards *hasher;
     struct reader reader;
     struct picker picker;
@@ -37,7 +38,7 @@ struct arrivals {
 };
 
 /* What comes, and how; false after a sentence. */
-bool arrivals_open(struct arrivals *s, const struct options *o);
+bool arrivals_open(struct arrivals *s, const struct request *o);
 void arrivals_close(struct arrivals *s);
 
 /* Before the first batch: who hashes. False after a sentence. */

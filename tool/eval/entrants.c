@@ -64,21 +64,21 @@ static bool gets(const struct field *f, const char *name, const char *knob)
 }
 
 /* The options as this filter is to have them. */
-static struct options fit(const struct field *f, const char *name, const char *memory,
-                          const char *fpr)
+static struct wanted fit(const struct field *f, const char *name, const char *memory,
+                         const char *fpr)
 {
-    struct options o = *f->options;
+    struct wanted w = f->request->wanted;
 
-    o.algorithm = name;
-    o.memory = memory;
-    o.fpr = fpr ? fpr : o.fpr;
-    o.fpr = o.fpr && gets(f, name, "fpr") ? o.fpr : NULL;
-    o.sets = 0;
-    for (int i = 0; i < f->options->sets; i++)
-        if (gets(f, name, f->options->set[i]))
-            o.set[o.sets++] = f->options->set[i];
-    o.importance = f->weighed && filter_takes(name, "importance") ? "given" : NULL;
-    return o;
+    w.algorithm = name;
+    w.memory = memory;
+    w.fpr = fpr ? fpr : w.fpr;
+    w.fpr = w.fpr && gets(f, name, "fpr") ? w.fpr : NULL;
+    w.sets = 0;
+    for (int i = 0; i < f->request->wanted.sets; i++)
+        if (gets(f, name, f->request->wanted.set[i]))
+            w.set[w.sets++] = f->request->wanted.set[i];
+    w.importance = f->weighed && filter_takes(name, "importance");
+    return w;
 }
 
 /* ---- opening ---- */
@@ -98,13 +98,13 @@ static void describe(struct entrant *r)
     }
 }
 
-static bool equip(struct entrant *r, const struct options *o)
+static bool equip(struct entrant *r, const struct measures *m)
 {
     describe(r);
     r->memory = weir_stats(r->filter.w[0]).memory;
     r->answer = malloc(RECORDS_MAX);
-    r->class = o->by_importance ? calloc(CLASSES, sizeof *r->class) : NULL;
-    return (r->answer && (r->class || !o->by_importance) && curve_open(&r->curve, o->curve)) ||
+    r->class = m->by_importance ? calloc(CLASSES, sizeof *r->class) : NULL;
+    return (r->answer && (r->class || !m->by_importance) && curve_open(&r->curve, m->curve)) ||
            fail("memory is short") == 0;
 }
 
@@ -113,12 +113,12 @@ bool entrants_enter(struct entrants *c, const struct field *f, const char *name,
 {
     char sentence[SENTENCE_MAX];
     struct entrant *r = &c->entrant[c->count];
-    struct options o = fit(f, name, memory, fpr);
+    struct wanted w = fit(f, name, memory, fpr);
     struct weir_error error = {0};
 
     if (c->count == ENTRANTS_MAX)
         return fail("at most %d filters can be measured at once", ENTRANTS_MAX) == 0;
-    if (!shards_sentence(&o, NULL, *c->seed ? c->seed : NULL, sentence))
+    if (!wanted_sentence(&w, NULL, *c->seed ? c->seed : NULL, sentence))
         return fail("the options of the filter are too long") == 0;
     *r = (struct entrant){0};
     shards_open(&r->filter, sentence, 1, &error);
@@ -130,7 +130,7 @@ bool entrants_enter(struct entrants *c, const struct field *f, const char *name,
     }
     c->count++;
     snprintf(c->seed, sizeof c->seed, "%s", config_value(r->filter.config, "seed").text);
-    return equip(r, &o);
+    return equip(r, &f->request->measures);
 }
 
 static void dismiss(struct entrant *r)
@@ -148,13 +148,13 @@ void entrants_leave(struct entrants *c)
 
 /* ---- all of a field ---- */
 
-bool field_read(struct field *f, const struct options *o, bool weighed)
+bool field_read(struct field *f, const struct request *o, bool weighed)
 {
-    *f = (struct field){.options = o, .weighed = weighed};
-    if (!split(&o->algorithms, "-a", f->name, &f->names) ||
-        !split(&o->memories, "-m", f->memory, &f->memories))
+    *f = (struct field){.request = o, .weighed = weighed};
+    if (!split(&o->measures.algorithms, "-a", f->name, &f->names) ||
+        !split(&o->measures.memories, "-m", f->memory, &f->memories))
         return false;
-    for (size_t i = 0; o->algorithms.n == 0 && weir_about(i); i++)
+    for (size_t i = 0; o->measures.algorithms.n == 0 && weir_about(i); i++)
         if (is_default(weir_about(i)->name))
             snprintf(f->name[f->names++], sizeof f->name[0], "%s", weir_about(i)->name);
     return true;

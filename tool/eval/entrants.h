@@ -4,7 +4,7 @@
 #ifndef WEIR_EVAL_ENTRANTS_H
 #define WEIR_EVAL_ENTRANTS_H
 
-#include "cli/options.h"
+#include "eval/request.h"
 #include "eval/score.h"
 #include "verdict/shards.h"
 
@@ -48,7 +48,7 @@ struct entrants {
 /* Who is to take part: the words of -a (or all filters but those that are there
  * for a paper's tables) and of -m. */
 struct field {
-    const struct options *options;
+    const struct request *request;
     bool weighed; /* arrivals have an importance */
     char name[ENTRANTS_MAX][64], memory[ENTRANTS_MAX][64];
     uint32_t names, memories;
@@ -58,7 +58,7 @@ struct field {
 bool filter_takes(const char *name, const char *knob);
 
 /* All combinations of filters and memories. False after a sentence. */
-bool field_read(struct field *f, const struct options *o, bool weighed);
+bool field_read(struct field *f, const struct request *o, bool weighed);
 bool entrants_open(struct entrants *c, const struct field *f);
 
 /* Or one by one: begin with none; memory and fpr may be NULL, for what the options

@@ -12,11 +12,11 @@
 #include "cli/signals.h"
 #include "cli/units.h"
 
-bool evaluation_open(struct evaluation *t, const struct options *o)
+bool evaluation_open(struct evaluation *t, const struct request *o)
 {
     static struct field field;
 
-    *t = (struct evaluation){.options = o};
+    *t = (struct evaluation){.request = o};
     if (!signals_watch())
         return fail("the system is short of memory or files") == 0;
     return arrivals_open(&t->arrivals, o) && field_read(&field, o, t->arrivals.weighed) &&
@@ -100,7 +100,7 @@ static const struct threads_work judging = {do_read, do_prepare, do_judge, do_wr
 
 static bool pass(struct evaluation *t, const struct threads_work *work, uint32_t shards)
 {
-    if (!threads_run(work, t, t->options->threads, shards))
+    if (!threads_run(work, t, t->request->threads, shards))
         return fail("memory is short") == 0;
     if (t->failed && *t->failure) {
         progress_clear(&t->progress);
@@ -122,7 +122,7 @@ static bool gather(struct evaluation *t)
 {
     uint64_t skipped;
 
-    progress_open(&t->progress, t->options, arrivals_total(&t->arrivals));
+    progress_open(&t->progress, t->request->verbosity.quiet, arrivals_total(&t->arrivals));
     if (!pass(t, &keeping, 1))
         return false;
     arrivals_kept(&t->arrivals);
@@ -137,7 +137,7 @@ static bool gather(struct evaluation *t)
 /* Interrupted orders would make uneven averages: they are not told. */
 static bool show_orders(struct evaluation *t)
 {
-    uint32_t orders = t->options->permutations;
+    uint32_t orders = t->request->measures.permutations;
 
     for (uint32_t i = 0; i < (orders ? orders : 1) && !signals_caught(); i++) {
         if (orders)
@@ -154,9 +154,9 @@ bool evaluation_run(struct evaluation *t)
 {
     bool ok;
 
-    if (t->options->permutations && !t->gathered && !gather(t))
+    if (t->request->measures.permutations && !t->gathered && !gather(t))
         return false;
-    progress_open(&t->progress, t->options, arrivals_total(&t->arrivals));
+    progress_open(&t->progress, t->request->verbosity.quiet, arrivals_total(&t->arrivals));
     ok = t->gathered ? show_orders(t) : show_order(t);
     progress_clear(&t->progress);
     t->tally.skipped += t->gathered ? 0 : t->arrivals.reader.skipped;
@@ -167,21 +167,21 @@ bool evaluation_run(struct evaluation *t)
 /* Any filter hashes; one of the hash= asked for. */
 static bool open_hasher(struct evaluation *t)
 {
-    struct options o = {.algorithm = "bloom", .memory = "64", .seed = t->options->seed};
+    struct wanted w = {.algorithm = "bloom", .memory = "64", .seed = t->request->wanted.seed};
     char sentence[SENTENCE_MAX];
     struct weir_error error;
 
-    for (int i = 0; i < t->options->sets; i++)
-        if (strncmp(t->options->set[i], "hash=", 5) == 0)
-            o.set[o.sets++] = t->options->set[i];
-    if (!shards_sentence(&o, NULL, NULL, sentence))
+    for (int i = 0; i < t->request->wanted.sets; i++)
+        if (strncmp(t->request->wanted.set[i], "hash=", 5) == 0)
+            w.set[w.sets++] = t->request->wanted.set[i];
+    if (!wanted_sentence(&w, NULL, NULL, sentence))
         return fail("the options of the filter are too long") == 0;
     return shards_open(&t->hasher, sentence, 1, &error) == WEIR_OK || fail("%s", error.text) == 0;
 }
 
-bool evaluation_gather(struct evaluation *t, const struct options *o, uint64_t most)
+bool evaluation_gather(struct evaluation *t, const struct request *o, uint64_t most)
 {
-    *t = (struct evaluation){.options = o};
+    *t = (struct evaluation){.request = o};
     if (!signals_watch())
         return fail("the system is short of memory or files") == 0;
     if (!arrivals_open(&t->arrivals, o) || !open_hasher(t) ||
@@ -201,7 +201,7 @@ static void report_text(const struct evaluation *t)
     fprintf(stderr, "weir: %llu records, %llu of them new and %llu repeats",
             (unsigned long long)y->records, (unsigned long long)(y->records - y->seen),
             (unsigned long long)y->seen);
-    if (t->options->permutations)
+    if (t->request->measures.permutations)
         fprintf(stderr, ", in %u orders", t->entrants.orders);
     if (y->skipped)
         fprintf(stderr, "; %llu malformed and skipped", (unsigned long long)y->skipped);
@@ -234,7 +234,7 @@ static void report_json(const struct evaluation *t)
 
 void evaluation_report(const struct evaluation *t)
 {
-    enum stats_style style = stats_style(t->options);
+    enum stats_style style = stats_style(&t->request->verbosity);
 
     if (style == STATS_TEXT)
         report_text(t);

@@ -7,7 +7,7 @@
 #include "eval/arrivals.h"
 
 struct evaluation {
-    const struct options *options;
+    const struct request *request;
     struct arrivals arrivals;
     struct entrants entrants;
     struct progress progress;
@@ -20,14 +20,14 @@ struct evaluation {
 };
 
 /* False after a sentence. */
-bool evaluation_open(struct evaluation *t, const struct options *o);
+bool evaluation_open(struct evaluation *t, const struct request *o);
 bool evaluation_run(struct evaluation *t);
 void evaluation_close(struct evaluation *t);
 
 /* In two steps: first take the arrivals into memory, at most so many (see
  * arrivals.h); then, with a entrants that the caller has opened for that seed, run,
  * and again with another. */
-bool evaluation_gather(struct evaluation *t, const struct options *o, uint64_t most);
+bool evaluation_gather(struct evaluation *t, const struct request *o, uint64_t most);
 
 /* On standard error, as --stats asks: what went by and what the truth cost. */
 void evaluation_report(const struct evaluation *t);

@@ -7,6 +7,11 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+struct inputs {
+    char *const *file;
+    uint32_t count; /* none: standard input */
+};
+
 /* The name to use in messages. */
 const char *input_name(const char *file);
 

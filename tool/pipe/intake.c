@@ -80,12 +80,11 @@ static int run(struct state *s)
 {
     const struct intake *in = s->in;
 
-    read_open(&s->reader, in->options, in->files, (uint32_t)in->count);
+    read_open(&s->reader, in->records, in->inputs);
     s->reader.patience = in->look ? PATIENCE : -1;
-    if (in->count == 0 && isatty(0) && !in->options->quiet)
-        note("reading from the terminal; Ctrl-D ends, 'weir help %s' explains",
-             in->options->command);
-    if (!pick_open(&s->picker, in->options))
+    if (in->inputs.count == 0 && isatty(0) && !in->quiet)
+        note("reading from the terminal; Ctrl-D ends, 'weir help %s' explains", in->command);
+    if (!pick_open(&s->picker, in->records))
         return EXIT_ERROR;
     /* One takes while the other reads on; but look() must not meet a take(). */
     if (!threads_run(&work, s, in->look ? 1 : 2, 1))

@@ -4,12 +4,14 @@
 #define WEIR_PIPE_INTAKE_H
 
 #include "pipe/batch.h"
-#include "cli/options.h"
+#include "pipe/inputs.h"
+#include "pipe/records.h"
 
 struct intake {
-    const struct options *options;
-    char *const *files; /* none: standard input */
-    int count;
+    const char *command;
+    struct inputs inputs;
+    const struct records *records;
+    bool quiet;
     void (*take)(void *context, struct batch *b); /* each batch, in order; may fail it */
     void (*look)(void *context);                  /* after each batch, and while waiting; or NULL */
     void *context;

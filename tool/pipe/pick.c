@@ -59,13 +59,13 @@ static bool add_columns(struct picker *p, const char *list, const char *option)
     }
 }
 
-static enum pick_way way_of(const struct options *o)
+static enum pick_way way_of(const struct records *r)
 {
-    if (o->format == FORMAT_JSONL)
+    if (r->format == FORMAT_JSONL)
         return PICK_JSON;
-    if (!o->key && !options_measure(o))
+    if (!r->key && !records_measure(r))
         return PICK_WHOLE;
-    return o->format == FORMAT_CSV ? PICK_CSV : o->format == FORMAT_LINES ? PICK_BLANKS : PICK_CHAR;
+    return r->format == FORMAT_CSV ? PICK_CSV : r->format == FORMAT_LINES ? PICK_BLANKS : PICK_CHAR;
 }
 
 static void find_widest(struct picker *p)
@@ -76,16 +76,16 @@ static void find_widest(struct picker *p)
             p->widest = p->column[i].number;
 }
 
-bool pick_open(struct picker *p, const struct options *o)
+bool pick_open(struct picker *p, const struct records *r)
 {
-    *p = (struct picker){.way = way_of(o), .skip = o->skip, .delimiter = o->delimiter};
-    p->fold = o->ignore_case;
+    *p = (struct picker){.way = way_of(r), .skip = r->skip, .delimiter = r->delimiter};
+    p->fold = r->ignore_case;
     if (p->fold)
         fold_case_open();
-    if (o->key && !add_columns(p, o->key, "--key"))
+    if (r->key && !add_columns(p, r->key, "--key"))
         return false;
     p->keys = p->columns;
-    const char *measure = options_measure(o), *option = o->weight ? "--weight" : "--importance";
+    const char *measure = records_measure(r), *option = r->weight ? "--weight" : "--importance";
     if (measure && !add_columns(p, measure, option))
         return false;
     p->important = measure != NULL;

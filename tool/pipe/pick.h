@@ -3,7 +3,7 @@
 #define WEIR_PIPE_PICK_H
 
 #include "pipe/batch.h"
-#include "cli/options.h"
+#include "pipe/records.h"
 
 #define COLUMNS_MAX 16
 #define KEY_JOINT '\x1f' /* between the fields of a key of several */
@@ -31,7 +31,7 @@ struct picker {
 };
 
 /* False after a sentence on what was wrong. */
-bool pick_open(struct picker *p, const struct options *o);
+bool pick_open(struct picker *p, const struct records *r);
 void pick_close(struct picker *p);
 
 /* Find the columns given by name, once there is a header (NULL: not yet). Where

@@ -2,6 +2,7 @@
 #include "pipe/pipe.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -148,13 +149,12 @@ static bool do_write(void *context, struct batch *b)
 static bool is_due(void *context)
 {
     struct flow *f = context;
-    const struct options *o = f->job->options;
+    const struct state_options *s = f->job->state;
 
     draw(f);
-    if (!f->job->stateful || f->unsaved == 0)
+    if (!s || f->unsaved == 0)
         return false;
-    return (o->checkpoint_records && f->unsaved >= o->checkpoint_records) ||
-           (o->checkpoint_seconds > 0 && now() >= f->next_save);
+    return (s->records && f->unsaved >= s->records) || (s->seconds > 0 && now() >= f->next_save);
 }
 
 /* What a state file says of this moment, when nothing is under way. */
@@ -166,13 +166,13 @@ static void describe(struct flow *f, struct state *s)
 
     memset(s, 0, sizeof *s);
     snprintf(s->config, sizeof s->config, "%s", f->job->judge.config);
-    options_describe_records(f->job->options, s->records, sizeof s->records);
+    snprintf(s->records, sizeof s->records, "%s", f->job->keys);
     s->position = position;
     if (s->position.known) {
         snprintf(s->input, sizeof s->input, "%s", file);
         state_tail(f->job->judge.hasher, file, s->position.offset, s->tail);
     }
-    s->cut = f->job->options->output && fstat(f->writer.fd, &st) == 0 && S_ISREG(st.st_mode);
+    s->cut = f->job->output->path && fstat(f->writer.fd, &st) == 0 && S_ISREG(st.st_mode);
     s->output = f->writer.bytes;
 }
 
@@ -183,7 +183,7 @@ static bool save(struct flow *f)
 
     if (!write_sync(&f->writer))
         return false;
-    if (f->job->stateful) {
+    if (f->job->state) {
         describe(f, &state);
         state_write(&state, note);
     } else {
@@ -203,9 +203,7 @@ static bool do_rest(void *context)
         return false;
     took = now() - began;
     f->unsaved = 0;
-    f->next_save = now() + (took / SAVING_SHARE > f->job->options->checkpoint_seconds
-                                ? took / SAVING_SHARE
-                                : f->job->options->checkpoint_seconds);
+    f->next_save = now() + fmax(took / SAVING_SHARE, f->job->state->seconds);
     return true;
 }
 
@@ -215,14 +213,14 @@ static bool do_rest(void *context)
  * there would replace it. */
 static bool apart(const struct flow *f)
 {
-    const struct options *o = f->job->options;
+    const struct output *o = f->job->output;
     struct stat out;
 
-    if (!f->job->mute && (o->output ? stat(o->output, &out) : fstat(1, &out)) == 0 &&
+    if (!f->job->mute && (o->path ? stat(o->path, &out) : fstat(1, &out)) == 0 &&
         S_ISREG(out.st_mode) && inputs_hold(f->reader.files, f->reader.count, &out))
         return false;
-    if (f->job->stateful && o->output && strcmp(o->output, f->job->save) == 0)
-        return fail("%s cannot be output and state at once; name two files", o->output) == 0;
+    if (f->job->state && o->path && strcmp(o->path, f->job->save) == 0)
+        return fail("%s cannot be output and state at once; name two files", o->path) == 0;
     return !f->job->save || stat(f->job->save, &out) != 0 || !S_ISREG(out.st_mode) ||
            !inputs_hold(f->reader.files, f->reader.count, &out);
 }
@@ -269,27 +267,46 @@ static bool resume(struct flow *f)
     f->position = s->position;
     f->progress.start = s->position.offset;
     f->headed = true;
-    return ok && (!s->cut || !f->job->options->output || write_cut(&f->writer, s->output));
+    return ok && (!s->cut || !f->job->output->path || write_cut(&f->writer, s->output));
+}
+
+static void tell_words(struct flow *f)
+{
+    const struct records *r = f->job->records;
+    bool fields = r->format == FORMAT_CSV || r->format == FORMAT_DELIMITED;
+
+    f->progress.seen = f->job->judge.seen;
+    f->progress.holder = f->job->judge.holder;
+    f->writer.words = f->job->judge.words;
+    f->writer.joint = fields ? r->delimiter : '\t';
 }
 
 static bool open_stages(struct flow *f)
 {
     const struct job *j = f->job;
-    const struct options *o = j->options;
     bool waits;
 
-    read_open(&f->reader, o, j->files, (uint32_t)j->count);
-    if (!pick_open(&f->picker, o) || !apart(f) || (j->save && !replace_possible(j->save)) ||
-        !write_open(&f->writer, o, (uint8_t)j->passes, j->mute || o->count_only))
+    read_open(&f->reader, j->records, j->inputs);
+    if (!pick_open(&f->picker, j->records) || !apart(f) ||
+        (j->save && !replace_possible(j->save)) ||
+        !write_open(&f->writer, j->output, j->passes, j->mute || j->output->count_only, j->resume))
         return false;
-    progress_open(&f->progress, o, f->reader.total);
-    waits = j->stateful || f->progress.bar || o->threads > 1;
+    progress_open(&f->progress, j->verbosity.quiet, f->reader.total);
+    tell_words(f);
+    waits = j->state || f->progress.bar || j->threads > 1;
     f->reader.patience = waits ? PATIENCE : -1;
-    f->reader.linger = o->oracle ? o->max_wait : 0;
-    f->next_save = now() + o->checkpoint_seconds;
-    if (j->count == 0 && isatty(0) && !o->quiet)
-        note("reading from the terminal; Ctrl-D ends, 'weir help %s' explains", o->command);
+    f->reader.linger = j->linger;
+    f->next_save = now() + (j->state ? j->state->seconds : 0);
+    if (j->inputs.count == 0 && isatty(0) && !j->verbosity.quiet)
+        note("reading from the terminal; Ctrl-D ends, 'weir help %s' explains", j->command);
     return resume(f);
+}
+
+uint8_t passing(const struct output *o, enum weir_verdict verdict, enum silence silence)
+{
+    unsigned some = o->emit == EMIT_ALL ? 1u << WEIR_NEW | 1u << WEIR_SEEN : 1u << verdict;
+
+    return (uint8_t)(some | (silence == SILENCE_PASSES ? 1u << VERDICT_UNKNOWN : 0));
 }
 
 /* ---- running ---- */
@@ -307,7 +324,7 @@ static bool print_count(struct flow *f)
 {
     char text[24];
 
-    if (!f->job->options->count_only)
+    if (!f->job->output->count_only)
         return true;
     return write_text(&f->writer, text,
                       (size_t)snprintf(text, sizeof text, "%llu\n",
@@ -332,7 +349,7 @@ static int finish(struct flow *f)
     if (f->failed && *f->failure)
         fail("%s", f->failure);
     if (!save_failed || signals_caught())
-        judge_report(&f->job->judge, &f->tally, stats_style(f->job->options));
+        judge_report(&f->job->judge, &f->tally, stats_style(&f->job->verbosity));
     return f->failed ? EXIT_ERROR : EXIT_FINE;
 }
 
@@ -345,7 +362,7 @@ int flow_run(const struct job *job, struct tally *tally)
         return fail("the system is short of memory or files");
     f->job = job;
     if (open_stages(f)) {
-        if (threads_run(&work, f, job->options->threads, job->judge.parts))
+        if (threads_run(&work, f, job->threads, job->judge.parts))
             status = finish(f);
         else
             fail("memory is short");

@@ -8,20 +8,28 @@
 #include "state/state.h"
 
 struct job {
-    const struct options *options;
-    char *const *files; /* none: standard input */
-    int count;
+    const char *command;
+    struct inputs inputs;
+    const struct records *records;
+    struct verbosity verbosity;
+    uint32_t threads;
+    double linger; /* seconds to wait for more records, once there are some */
     struct judge judge;
     struct consult *store; /* confirms what was said to be seen, if not NULL */
 
-    bool mute;                /* records are not passed on */
-    enum weir_verdict passes; /* verdict of those that are */
+    const struct output *output;
+    uint8_t passes; /* verdicts of records that are passed on: see write.h */
+    bool mute;      /* nothing is written */
 
-    const char *save;           /* file to replace at the end, or NULL */
-    const char *note;           /* with this note; not for a state, which has its own */
-    bool stateful;              /* save is a state file: checkpoints */
-    const struct state *resume; /* where to go on, or NULL */
+    const char *save;                  /* file to replace at the end, or NULL */
+    const char *note;                  /* with this note; not for a state, which has its own */
+    const struct state_options *state; /* save is a state file, or NULL */
+    const char *keys;                  /* how they are made, for the state */
+    const struct state *resume;        /* where to go on, or NULL */
 };
+
+/* The verdicts with which records pass; for struct job. */
+uint8_t passing(const struct output *o, enum weir_verdict verdict, enum silence silence);
 
 /* Run it; the exit status, after a sentence if it is EXIT_ERROR. */
 int flow_run(const struct job *job, struct tally *tally);

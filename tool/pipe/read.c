@@ -19,14 +19,14 @@
 #include "pipe/scan.h"
 #include "cli/signals.h"
 
-void read_open(struct reader *r, const struct options *o, char *const *files, uint32_t count)
+void read_open(struct reader *r, const struct records *records, struct inputs inputs)
 {
     static char *const standard[] = {"-", NULL};
 
-    *r = (struct reader){.options = o, .patience = -1, .fd = -1};
-    r->files = count ? files : standard;
-    r->count = count ? count : 1;
-    r->delimiter = o->nul ? '\0' : '\n';
+    *r = (struct reader){.records = records, .patience = -1, .fd = -1};
+    r->files = inputs.count ? inputs.file : standard;
+    r->count = inputs.count ? inputs.count : 1;
+    r->delimiter = records->nul ? '\0' : '\n';
     r->total = inputs_size(r->files, r->count);
 }
 
@@ -65,7 +65,7 @@ static bool open_file(struct reader *r, struct batch *b)
     off_t at = r->regular ? lseek(r->fd, 0, SEEK_CUR) : 0;
     r->offset = at > 0 ? (uint64_t)at : 0;
     r->line = 1;
-    r->heads = r->options->header;
+    r->heads = r->records->header;
     r->ended = r->padded = false;
     r->csv = (struct csv_scan){0};
     r->next++;
@@ -121,8 +121,8 @@ static ssize_t fill(struct reader *r, struct batch *b, size_t filled)
 
 static void split(struct reader *r, struct batch *b, size_t *scanned, size_t filled)
 {
-    if (r->options->format == FORMAT_CSV) {
-        csv_split(&r->csv, b, filled, r->options->delimiter, r->options->skip);
+    if (r->records->format == FORMAT_CSV) {
+        csv_split(&r->csv, b, filled, r->records->delimiter, r->records->skip);
         return;
     }
     size_t n =
@@ -154,7 +154,7 @@ static bool refuse_long(struct reader *r, struct batch *b)
              "%.200s, line %llu: the record is longer than %llu bytes; --max-record allows more, "
              "--on-error skip leaves it out",
              input_name(r->files[r->next - 1]), (unsigned long long)r->line,
-             (unsigned long long)r->options->max_record);
+             (unsigned long long)r->records->max_record);
     return false;
 }
 
@@ -171,7 +171,7 @@ static bool drop_bytes(struct reader *r, size_t *scanned, size_t *filled)
 /* A record that fills the buffer: ask for a larger one, or refuse it. */
 static bool make_room(struct reader *r, struct batch *b, size_t *scanned, size_t *filled)
 {
-    uint64_t most = r->options->max_record;
+    uint64_t most = r->records->max_record;
 
     if (!r->dropping && *filled <= most) {
         size_t room = b->room * 2 > most + BLOCK ? most + BLOCK : b->room * 2;
@@ -184,7 +184,7 @@ static bool make_room(struct reader *r, struct batch *b, size_t *scanned, size_t
         split(r, b, scanned, *filled);
         return true;
     }
-    if (!r->options->skip)
+    if (!r->records->skip)
         return refuse_long(r, b);
     return drop_bytes(r, scanned, filled);
 }
@@ -202,7 +202,7 @@ static void end_drop(struct reader *r, struct batch *b)
     if (!r->dropping || b->n == 0)
         return;
     r->dropping = false;
-    if (r->options->format == FORMAT_CSV)
+    if (r->records->format == FORMAT_CSV)
         return; /* it is marked bad */
     remove_first(b);
     r->skipped++;
@@ -286,18 +286,18 @@ static void take_header(struct reader *r, struct batch *b)
 static void check_lengths(const struct reader *r, struct batch *b)
 {
     for (uint32_t i = 0; i < b->n; i++)
-        if (record_end(b, i) - record_begin(b, i) > r->options->max_record)
-            batch_fault(b, i, r->options->skip,
+        if (record_end(b, i) - record_begin(b, i) > r->records->max_record)
+            batch_fault(b, i, r->records->skip,
                         "the record is longer than %llu bytes; --max-record allows more, "
                         "--on-error skip leaves it out",
-                        (unsigned long long)r->options->max_record);
+                        (unsigned long long)r->records->max_record);
 }
 
 static uint64_t count_lines(const struct reader *r, const struct batch *b)
 {
     uint64_t lines = 0;
 
-    if (r->options->format != FORMAT_CSV)
+    if (r->records->format != FORMAT_CSV)
         return b->n;
     for (size_t i = record_begin(b, 0); i < b->used; i++)
         lines += b->data[i] == '\n';
@@ -309,7 +309,7 @@ static void commit(struct reader *r, struct batch *b, size_t filled)
 {
     b->used = record_begin(b, b->n);
     b->offset = r->offset; /* moved since label(), if bytes were dropped */
-    if (b->n && r->options->max_record < b->used)
+    if (b->n && r->records->max_record < b->used)
         check_lengths(r, b);
     if (!keep_rest(r, b, filled))
         fail_batch(b, "read", b->name, ENOMEM);

@@ -4,7 +4,8 @@
 
 #include "pipe/batch.h"
 #include "pipe/csv.h"
-#include "cli/options.h"
+#include "pipe/inputs.h"
+#include "pipe/records.h"
 
 /* Where in the inputs the next record begins. */
 struct position {
@@ -14,7 +15,7 @@ struct position {
 };
 
 struct reader {
-    const struct options *options;
+    const struct records *records;
     char *const *files; /* "-" is standard input */
     uint32_t count;
     char delimiter; /* of records */
@@ -39,7 +40,7 @@ struct reader {
 
 enum read_result { READ_BATCH, READ_NOTHING, READ_END };
 
-void read_open(struct reader *r, const struct options *o, char *const *files, uint32_t count);
+void read_open(struct reader *r, const struct records *records, struct inputs inputs);
 void read_close(struct reader *r);
 
 /* Fill an empty batch with what one read() brings, or as many as there is time to

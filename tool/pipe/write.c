@@ -20,34 +20,22 @@
 #define SHORT 48                  /* mean length up to which records are copied singly */
 #define STEP 32
 
-/* By verdict. */
-static const char *const of_filters[] = {"new", "seen", [VERDICT_UNKNOWN] = "unknown"};
-static const char *const of_stores[] = {"other", "member", [VERDICT_UNKNOWN] = "unknown"};
+const char *const words_of_filters[] = {"new", "seen", [VERDICT_UNKNOWN] = "unknown"};
+const char *const words_of_stores[] = {"other", "member", [VERDICT_UNKNOWN] = "unknown"};
 
-static uint8_t passing(const struct options *o, uint8_t verdict)
+bool write_open(struct writer *w, const struct output *o, uint8_t passes, bool mute, bool keep)
 {
-    unsigned some = o->emit == EMIT_ALL ? 1u << WEIR_NEW | 1u << WEIR_SEEN : 1u << verdict;
+    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (keep ? 0 : O_TRUNC);
 
-    return (uint8_t)(some | (o->silence == SILENCE_PASSES ? 1u << VERDICT_UNKNOWN : 0));
-}
-
-bool write_open(struct writer *w, const struct options *o, uint8_t passes, bool mute)
-{
-    bool fields = o->format == FORMAT_CSV || o->format == FORMAT_DELIMITED;
-    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (o->resume ? 0 : O_TRUNC);
-
-    *w = (struct writer){.name = "standard output", .fd = 1, .mute = mute};
-    w->passes = passing(o, passes);
-    w->words = o->oracle ? of_stores : of_filters;
+    *w = (struct writer){.name = "standard output", .fd = 1, .mute = mute, .passes = passes};
     w->tags = o->emit == EMIT_ALL;
-    w->joint = fields ? o->delimiter : '\t';
     w->buffer = malloc(ROOM + MARGIN);
     if (!w->buffer)
         return fail("memory is short") == 0;
-    if (!o->output || (mute && !o->count_only))
+    if (!o->path || (mute && !o->count_only))
         return true;
-    w->name = o->output;
-    w->fd = open(o->output, flags, 0666);
+    w->name = o->path;
+    w->fd = open(o->path, flags, 0666);
     return w->fd >= 0 || fail("cannot write %s: %s", w->name, strerror(errno)) == 0;
 }
 

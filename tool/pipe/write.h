@@ -3,7 +3,21 @@
 #define WEIR_PIPE_WRITE_H
 
 #include "pipe/batch.h"
-#include "cli/options.h"
+
+enum emit {
+    EMIT_UNIQUE,
+    EMIT_DUPLICATES,
+    EMIT_ALL,
+    EMIT_MEMBERS = EMIT_UNIQUE, /* weir check */
+    EMIT_OTHERS = EMIT_DUPLICATES
+};
+
+/* What becomes of the records. */
+struct output {
+    const char *path; /* NULL: standard output */
+    enum emit emit;
+    bool count_only;
+};
 
 struct writer {
     const char *name;
@@ -20,8 +34,12 @@ struct writer {
     uint64_t passed; /* records */
 };
 
-/* passes: the verdict of the records to be passed. False after a sentence. */
-bool write_open(struct writer *w, const struct options *o, uint8_t passes, bool mute);
+/* Words for the verdicts. */
+extern const char *const words_of_filters[], *const words_of_stores[];
+
+/* Open for records that pass with these verdicts: bits as in struct writer. keep:
+ * what a file holds stays, for write_cut(). False after a sentence. */
+bool write_open(struct writer *w, const struct output *o, uint8_t passes, bool mute, bool keep);
 
 /* For a file that an earlier run wrote: cut off all but its first bytes. */
 bool write_cut(struct writer *w, uint64_t length);

@@ -77,13 +77,13 @@ static const char *const ceilings[] = {NULL, "50%", "10%", "1%", "0.1%"};
 #define CEILINGS (sizeof ceilings / sizeof *ceilings)
 #define CEILINGS_IBF 3 /* below 10 % they remember next to nothing */
 
-static bool is_settled(const struct options *o)
+static bool is_settled(const struct request *o)
 {
-    bool settled = o->fpr;
+    bool settled = o->wanted.fpr;
 
-    for (int i = 0; i < o->sets; i++)
-        settled |=
-            strncmp(o->set[i], "hash=", 5) != 0 && strncmp(o->set[i], "importance=", 11) != 0;
+    for (int i = 0; i < o->wanted.sets; i++)
+        settled |= strncmp(o->wanted.set[i], "hash=", 5) != 0 &&
+                   strncmp(o->wanted.set[i], "importance=", 11) != 0;
     return settled;
 }
 
@@ -99,7 +99,7 @@ static bool tries_ceilings(const struct candidates *l, const struct field *f)
 
     for (uint32_t i = 0; i < f->names; i++)
         all += ceilings_of(f->name[i]) * l->memories;
-    return !is_settled(f->options) && all <= ENTRANTS_MAX;
+    return !is_settled(f->request) && all <= ENTRANTS_MAX;
 }
 
 static bool is_double(const struct entrants *c)
@@ -117,7 +117,7 @@ static bool is_double(const struct entrants *c)
 static bool enter(struct candidates *l, struct entrants *c, const struct field *f,
                   const struct candidate *e)
 {
-    bool asked = f->options->algorithms.n > 0 && !e->fpr;
+    bool asked = f->request->measures.algorithms.n > 0 && !e->fpr;
     uint32_t before = c->count;
     struct weir_error refused;
     char memory[32];
@@ -157,7 +157,7 @@ static bool prepare(struct entrants *c, const char *seed)
     return true;
 }
 
-bool candidates_open(struct candidates *l, struct entrants *c, const struct options *o,
+bool candidates_open(struct candidates *l, struct entrants *c, const struct request *o,
                      bool weighed, uint64_t distinct, uint32_t halvings, const char *seed)
 {
     static struct field f;
@@ -165,7 +165,7 @@ bool candidates_open(struct candidates *l, struct entrants *c, const struct opti
     *l = (struct candidates){.halvings = halvings};
     if (!prepare(c, seed) || !field_read(&f, o, weighed))
         return false;
-    if (o->algorithms.n == 0)
+    if (o->measures.algorithms.n == 0)
         drop_the_rest(&f);
     if (f.memories == 0)
         sweep(l, distinct);
@@ -174,7 +174,7 @@ bool candidates_open(struct candidates *l, struct entrants *c, const struct opti
     return enter_all(l, c, &f);
 }
 
-bool candidates_pick(const struct candidates *l, struct entrants *c, const struct options *o,
+bool candidates_pick(const struct candidates *l, struct entrants *c, const struct request *o,
                      bool weighed, const uint32_t *index, uint32_t count, const char *seed)
 {
     static struct field f;

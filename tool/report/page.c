@@ -82,26 +82,26 @@ static void option(FILE *out, const char *name, const char *value)
     shell_word(out, value);
 }
 
-void shell_records(FILE *out, const struct options *o, bool with_importance)
+void shell_records(FILE *out, const struct records *r, bool with_importance)
 {
     static const char *const formats[] = {"", " --csv", " --tsv", " --jsonl", ""};
-    char delimiter[2] = {o->delimiter, '\0'};
-    bool usual = o->format == FORMAT_CSV && o->delimiter == ',';
+    char delimiter[2] = {r->delimiter, '\0'};
+    bool usual = r->format == FORMAT_CSV && r->delimiter == ',';
 
-    fprintf(out, "%s%s%s%s%s", formats[o->format], o->nul ? " -z" : "",
-            o->header ? " --header" : "", o->ignore_case ? " --ignore-case" : "",
-            o->skip ? " --on-error skip" : "");
-    if (o->format == FORMAT_DELIMITED || (o->format == FORMAT_CSV && !usual))
-        option(out, "-d", o->delimiter == '\t' ? "\\t" : delimiter);
-    option(out, "-k", o->key);
-    option(out, "-i", with_importance ? o->importance : NULL);
+    fprintf(out, "%s%s%s%s%s", formats[r->format], r->nul ? " -z" : "",
+            r->header ? " --header" : "", r->ignore_case ? " --ignore-case" : "",
+            r->skip ? " --on-error skip" : "");
+    if (r->format == FORMAT_DELIMITED || (r->format == FORMAT_CSV && !usual))
+        option(out, "-d", r->delimiter == '\t' ? "\\t" : delimiter);
+    option(out, "-k", r->key);
+    option(out, "-i", with_importance ? r->importance : NULL);
 }
 
-void shell_files(FILE *out, const struct options *o)
+void shell_files(FILE *out, struct inputs inputs)
 {
-    for (int i = 0; i < o->operands; i++) {
-        fputs(i == 0 && *o->operand[i] == '-' && o->operand[i][1] ? " -- " : " ", out);
-        shell_word(out, o->operand[i]);
+    for (uint32_t i = 0; i < inputs.count; i++) {
+        fputs(i == 0 && *inputs.file[i] == '-' && inputs.file[i][1] ? " -- " : " ", out);
+        shell_word(out, inputs.file[i]);
     }
 }
 

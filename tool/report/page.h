@@ -4,7 +4,8 @@
 
 #include <stdio.h>
 
-#include "cli/options.h"
+#include "pipe/inputs.h"
+#include "pipe/records.h"
 #include "cli/units.h"
 
 /* Text from anywhere, so that it is shown as it is and never taken for HTML:
@@ -15,8 +16,8 @@ void page_text(FILE *page, const char *text);
 void shell_word(FILE *out, const char *word);
 
 /* The options on records, and the files, as one would type them. */
-void shell_records(FILE *out, const struct options *o, bool with_importance);
-void shell_files(FILE *out, const struct options *o);
+void shell_records(FILE *out, const struct records *r, bool with_importance);
+void shell_files(FILE *out, struct inputs inputs);
 
 struct shown show_percent(double fraction); /* 12.3 %, 0.047 %; - for none */
 struct shown show_whole(double n);          /* 113,872 */

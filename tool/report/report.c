@@ -18,26 +18,27 @@
 
 /* ---- measuring ---- */
 
-static bool check(const struct options *o)
+static bool check(const struct request *o)
 {
     struct stat st;
 
-    if (o->curve || o->by_importance)
+    if (o->measures.curve || o->measures.by_importance)
         return fail("--report has the tables of --curve and --by-importance as pictures; ask for "
                     "them alone") == 0;
-    if (stat(o->report, &st) == 0 && inputs_hold(o->operand, (uint32_t)o->operands, &st))
+    if (stat(o->measures.report, &st) == 0 && inputs_hold(o->inputs.file, o->inputs.count, &st))
         return false;
-    return replace_possible(o->report) && chart_ready();
+    return replace_possible(o->measures.report) && chart_ready();
 }
 
 /* Windows and capacities are numbers of keys: of a sample they would mean
  * something else. */
-static uint64_t records_most(const struct options *o)
+static uint64_t records_most(const struct request *o)
 {
     bool all = false;
 
-    for (int i = 0; i < o->sets; i++)
-        all |= strncmp(o->set[i], "window=", 7) == 0 || strncmp(o->set[i], "capacity=", 9) == 0;
+    for (int i = 0; i < o->wanted.sets; i++)
+        all |= strncmp(o->wanted.set[i], "window=", 7) == 0 ||
+               strncmp(o->wanted.set[i], "capacity=", 9) == 0;
     return all ? UINT32_MAX : RECORDS_MEASURED;
 }
 
@@ -53,7 +54,7 @@ static bool gather(struct report *r)
 {
     const struct arrivals *s = &r->evaluation.arrivals;
 
-    if (!evaluation_gather(&r->evaluation, &r->detailed, records_most(r->options)))
+    if (!evaluation_gather(&r->evaluation, &r->detailed, records_most(r->request)))
         return false;
     if (s->count == 0)
         return fail("there are no records: a report needs some") == 0;
@@ -77,7 +78,7 @@ static bool run_all(struct report *r)
     struct evaluation *t = &r->evaluation;
     struct value seed;
 
-    if (!candidates_open(&r->candidates, &t->entrants, r->options, r->weighed,
+    if (!candidates_open(&r->candidates, &t->entrants, r->request, r->weighed,
                          r->distinct << t->arrivals.halvings, t->arrivals.halvings,
                          seed_of(r, &seed)) ||
         !evaluation_run(t))
@@ -95,12 +96,12 @@ static bool run_best(struct report *r)
     struct evaluation *t = &r->evaluation;
     struct value seed;
 
-    r->detailed.curve = CURVE_POINTS;
-    r->detailed.by_importance = r->weighed;
+    r->detailed.measures.curve = CURVE_POINTS;
+    r->detailed.measures.by_importance = r->weighed;
     if (!candidates_pick(&r->candidates, &t->entrants, &r->detailed, r->weighed, r->choice.champion,
                          r->choice.champions, seed_of(r, &seed)) ||
         !evaluation_run(t) ||
-        (r->options->permutations && !remember_latest(r))) /* of the last order */
+        (r->request->measures.permutations && !remember_latest(r))) /* of the last order */
         return false;
     list_filters(&r->final, t);
     if (r->weighed)
@@ -141,7 +142,7 @@ static bool save_page(const struct report *r)
     if (ok && !whole)
         fail("memory is short");
     ok = ok && whole &&
-         replace_file(r->options->report, write_text, &(struct weir_bytes){text, size});
+         replace_file(r->request->measures.report, write_text, &(struct weir_bytes){text, size});
     free(text);
     return ok;
 }
@@ -150,11 +151,11 @@ static bool save_page(const struct report *r)
 
 static bool tell(const struct report *r)
 {
-    if (r->options->table == TABLE_ALIGNED) {
+    if (r->request->table == TABLE_ALIGNED) {
         report_say(r);
         return true;
     }
-    return grid_print(&r->rows, r->options->table) || fail("memory is short") == 0;
+    return grid_print(&r->rows, r->request->table) || fail("memory is short") == 0;
 }
 
 static void close_report(struct report *r)
@@ -168,14 +169,14 @@ static void close_report(struct report *r)
     free(r);
 }
 
-int report_run(const struct options *o)
+int report_run(const struct request *o)
 {
     struct report *r = check(o) ? calloc(1, sizeof *r) : NULL;
     int status = EXIT_ERROR;
 
     if (!r)
         return EXIT_ERROR;
-    r->options = o;
+    r->request = o;
     r->detailed = *o;
     if (gather(r) && run_all(r) && run_best(r) && save_page(r) && tell(r)) {
         evaluation_report(&r->evaluation);

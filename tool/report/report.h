@@ -14,8 +14,8 @@
 #define CURVE_POINTS 24
 
 struct report {
-    const struct options *options; /* as given */
-    struct options detailed;       /* the same, with curves and classes of importance */
+    const struct request *request; /* as given */
+    struct request detailed;       /* the same, with curves and classes of importance */
     struct evaluation evaluation;  /* its entrants: the best setting of each filter, at the end */
     struct entrants sweep;         /* all that was measured */
     struct candidates candidates;
@@ -29,7 +29,7 @@ struct report {
 };
 
 /* weir eval --report, in full; the exit status. */
-int report_run(const struct options *o);
+int report_run(const struct request *o);
 
 void report_name(const struct report *r, FILE *page); /* of the stream */
 

@@ -103,7 +103,7 @@ void report_tables(const struct report *r, FILE *page)
             "records "
             "in the same order%s.</li>\n",
             r->weighed ? ", each counted as much as it matters" : "",
-            r->options->permutations ? ", shuffled several times" : "");
+            r->request->measures.permutations ? ", shuffled several times" : "");
     put_sample(r, page);
     fprintf(page,
             "<li>Settings that were tried: each filter as it comes, and with ceilings of false "

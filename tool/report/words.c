@@ -28,38 +28,39 @@ struct shown words_size(const struct report *r, uint32_t memory)
 
 static void type_filter(FILE *out, const struct report *r, uint32_t entrant)
 {
-    const struct options *o = r->options;
+    const struct request *o = r->request;
     const struct candidate *e = &r->candidates.candidate[entrant];
-    const char *fpr = e->fpr ? e->fpr : o->fpr;
+    const char *fpr = e->fpr ? e->fpr : o->wanted.fpr;
 
     fprintf(out, "-a %s -m %s", e->name, show_size(r->candidates.memory[e->memory]).text);
     if (fpr && filter_takes(e->name, "fpr")) {
         fprintf(out, " -e ");
         shell_word(out, fpr);
     }
-    for (int i = 0; i < o->sets; i++)
-        if (filter_takes(e->name, o->set[i])) {
+    for (int i = 0; i < o->wanted.sets; i++)
+        if (filter_takes(e->name, o->wanted.set[i])) {
             fprintf(out, " -S ");
-            shell_word(out, o->set[i]);
+            shell_word(out, o->wanted.set[i]);
         }
 }
 
 static void type_command(FILE *out, const struct report *r, uint32_t entrant)
 {
-    const struct options *o = r->options;
+    const struct request *o = r->request;
 
-    if (o->synthetic) {
+    if (o->measures.synthetic) {
         fprintf(out, "weir gen ");
-        shell_word(out, o->synthetic);
+        shell_word(out, o->measures.synthetic);
         fprintf(out, " | ");
     }
     fprintf(out, "weir dedup ");
     type_filter(out, r, entrant);
-    if (o->synthetic && r->weighed)
+    if (o->measures.synthetic && r->weighed)
         fprintf(out, " --tsv -k 1%s",
                 filter_takes(r->candidates.candidate[entrant].name, "importance") ? " -i 2" : "");
-    shell_records(out, o, filter_takes(r->candidates.candidate[entrant].name, "importance"));
-    shell_files(out, o);
+    shell_records(out, &o->records,
+                  filter_takes(r->candidates.candidate[entrant].name, "importance"));
+    shell_files(out, o->inputs);
 }
 
 /* Made by one of the two above, as text of the page. */
@@ -87,16 +88,16 @@ void words_filter(FILE *page, const struct report *r, uint32_t entrant)
 
 void report_name(const struct report *r, FILE *page)
 {
-    const struct options *o = r->options;
+    const struct request *o = r->request;
 
-    if (o->synthetic)
-        page_text(page, o->synthetic);
-    else if (o->operands == 0)
+    if (o->measures.synthetic)
+        page_text(page, o->measures.synthetic);
+    else if (o->inputs.count == 0)
         page_text(page, "standard input");
     else
-        page_text(page, o->operand[0]);
-    if (o->operands > 1)
-        fprintf(page, " and %d more", o->operands - 1);
+        page_text(page, o->inputs.file[0]);
+    if (o->inputs.count > 1)
+        fprintf(page, " and %u more", o->inputs.count - 1);
 }
 
 static void put_stream(const struct report *r, FILE *page)
@@ -306,5 +307,5 @@ void report_say(const struct report *r)
            words_size(r, h->memory).text, words_wrong(r, h->best).text,
            r->weighed ? ", each counted as it matters" : "");
     type_command(stdout, r, h->best);
-    printf("\n\nthe picture is in %s\n", r->options->report);
+    printf("\n\nthe picture is in %s\n", r->request->measures.report);
 }

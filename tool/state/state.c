@@ -98,13 +98,10 @@ bool state_looks_right(const char *path)
            fail("%s is not a state file; name another, or remove it to start anew", path) == 0;
 }
 
-bool state_same_records(const struct options *o, const struct state *s)
+bool state_same_records(const char *path, const char *records, const struct state *s)
 {
-    char asked[1024];
-
-    options_describe_records(o, asked, sizeof asked);
-    return strcmp(asked, s->records) == 0 ||
+    return strcmp(records, s->records) == 0 ||
            fail("%s was saved with other keys (%s, now %s); give the same record options, or "
                 "remove the file to start anew",
-                o->state, s->records, asked) == 0;
+                path, s->records, records) == 0;
 }

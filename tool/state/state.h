@@ -10,9 +10,18 @@
 
 #define NOTE_MAX 8192
 
+/* What the command line says of it. */
+struct state_options {
+    const char *path; /* NULL: none is wanted */
+    bool checkpoint;  /* one was asked for */
+    double seconds;   /* between checkpoints; 0: not by time */
+    uint64_t records; /* 0: not by records */
+    bool resume;
+};
+
 struct state {
     char config[CONFIG_MAX];  /* of the whole, as shards_open() made it */
-    char records[1024];       /* how keys are made, as options_describe_records() has it */
+    char records[1024];       /* how keys are made, as records_describe() has it */
     struct position position; /* of the first record not in the filters */
     char tail[40];            /* hash of the bytes before it */
     bool cut;                 /* the output is a file, and was so long: */
@@ -30,7 +39,7 @@ void state_tail(const weir *hasher, const char *file, uint64_t offset, char tail
  * sentence. */
 bool state_looks_right(const char *path);
 
-/* Are the records of these options those of the state? False after a sentence. */
-bool state_same_records(const struct options *o, const struct state *s);
+/* Are keys made as those of the state at this path? False after a sentence. */
+bool state_same_records(const char *path, const char *records, const struct state *s);
 
 #endif

@@ -14,23 +14,24 @@ static bool interrupted(void)
     return signals_caught() != 0;
 }
 
-struct consult *consult_open(const struct options *o, const char *url)
+struct consult *consult_open(const char *url, const struct store_patience *p, bool nul,
+                             bool ignore_case)
 {
     struct consult *c = calloc(1, sizeof *c);
-    struct store_options options = {.timeout = o->timeout,
-                                    .attempts = o->retries + 1,
-                                    .nul = o->nul,
-                                    .fold = o->ignore_case ? fold_case : NULL,
+    struct store_options options = {.timeout = p->timeout,
+                                    .attempts = p->retries + 1,
+                                    .nul = nul,
+                                    .fold = ignore_case ? fold_case : NULL,
                                     .interrupted = interrupted};
     char why[1024] = "memory is short";
 
     signal(SIGPIPE, SIG_IGN); /* a store that hangs up; of the output, write.c sees EPIPE */
-    if (o->ignore_case)
+    if (ignore_case)
         fold_case_open();
     if (c)
         c->oracle = store_open(url, &options, why, sizeof why);
     if (c && c->oracle && weir_screen_open(&c->screen, "none", NULL) == WEIR_OK) {
-        c->silence = o->silence;
+        c->silence = p->silence;
         return c;
     }
     fail("%s", why);

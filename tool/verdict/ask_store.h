@@ -5,7 +5,15 @@
 
 #include "store/store.h"
 #include "pipe/batch.h"
-#include "cli/options.h"
+
+enum silence { SILENCE_STOPS, SILENCE_PASSES, SILENCE_DROPS };
+
+/* How long to bear with a store. */
+struct store_patience {
+    double timeout; /* seconds */
+    uint32_t retries;
+    enum silence silence; /* what becomes of records that it cannot tell of */
+};
 
 struct consult {
     struct store *oracle;
@@ -19,7 +27,8 @@ struct consult {
 };
 
 /* The store of a URL; for now, nothing stands before it. NULL after a sentence. */
-struct consult *consult_open(const struct options *o, const char *url);
+struct consult *consult_open(const char *url, const struct store_patience *p, bool nul,
+                             bool ignore_case);
 void consult_close(struct consult *c);
 
 /* Give every record that is not bad the verdict of the store: WEIR_SEEN for

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "pipe/write.h"
 #include "state/files.h"
 #include "cli/units.h"
 
@@ -118,6 +119,9 @@ struct judge judge_filter(struct shards *s, judge_keys answer)
                           .config = s->config,
                           .hasher = s->count ? s->w[0] : NULL,
                           .answer = answer,
+                          .words = words_of_filters,
+                          .seen = "seen",
+                          .holder = "filter",
                           .prepare = prepare,
                           .judge = judge,
                           .fill = fill,

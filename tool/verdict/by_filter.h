@@ -13,10 +13,12 @@ typedef void (*judge_keys)(weir *w, const struct weir_key *keys, size_t n, uint8
 
 struct judge {
     void *context;
-    uint32_t parts;     /* that may work at once, each on one batch after the other */
-    const char *config; /* for the state file */
-    const weir *hasher; /* the same; any that is opened the same way each time */
-    judge_keys answer;  /* of filters */
+    uint32_t parts;            /* that may work at once, each on one batch after the other */
+    const char *config;        /* for the state file */
+    const weir *hasher;        /* the same; any that is opened the same way each time */
+    judge_keys answer;         /* of filters */
+    const char *const *words;  /* by verdict */
+    const char *seen, *holder; /* for the bar: what is seen, and what fills */
 
     void (*prepare)(const struct judge *j, struct batch *b, bool important);
     void (*judge)(const struct judge *j, struct batch *b, uint32_t part); /* may fail the batch */

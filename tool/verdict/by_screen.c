@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "cli/messages.h"
+#include "pipe/write.h"
 #include "state/files.h"
 #include "cli/units.h"
 
@@ -129,6 +130,9 @@ struct judge judge_screening(struct screening *s)
                           .parts = 1,
                           .config = s->config,
                           .hasher = s->hasher,
+                          .words = words_of_stores,
+                          .seen = "members",
+                          .holder = "screen",
                           .prepare = prepare,
                           .judge = judge,
                           .fill = fill,

@@ -14,7 +14,7 @@
 #define HELD 4096 /* keys counted at once, where they are not the records */
 
 struct counting {
-    const struct options *options;
+    const struct counted *counted;
     weir_sketch *sketch;
     void (*look)(void *context);
     void (*visit)(void *context, const struct weir_bytes *keys, size_t n);
@@ -26,13 +26,13 @@ struct counting {
 
 /* ---- which sketch ---- */
 
-static weir_sketch *open_asked(const struct options *o, const char *name, const char *seed)
+static weir_sketch *open_asked(const struct wanted *w, const char *name, const char *seed)
 {
     char sentence[SENTENCE_MAX];
     struct weir_error error;
     weir_sketch *s;
 
-    if (!shards_sentence(o, name, seed, sentence)) {
+    if (!wanted_sentence(w, name, seed, sentence)) {
         fail("the options of the sketch are too long");
         return NULL;
     }
@@ -42,15 +42,16 @@ static weir_sketch *open_asked(const struct options *o, const char *name, const 
 }
 
 /* Would these options make the sketch that the state holds, of this kind? */
-static bool same_sketch(const struct options *o, const char *kind, const weir_sketch *s)
+static bool same_sketch(const char *path, const struct wanted *w, const char *kind,
+                        const weir_sketch *s)
 {
     char held[CONFIG_MAX], now[CONFIG_MAX];
     weir_sketch *asked;
 
-    if (!o->algorithm && !o->memory && !o->sets && !o->seed)
+    if (!wanted_anything(w))
         return true; /* the state knows */
     weir_sketch_config(s, held, sizeof held);
-    asked = open_asked(o, kind, config_value(held, "seed").text);
+    asked = open_asked(w, kind, config_value(held, "seed").text);
     if (!asked)
         return false;
     weir_sketch_config(asked, now, sizeof now);
@@ -58,7 +59,7 @@ static bool same_sketch(const struct options *o, const char *kind, const weir_sk
     return strcmp(held, now) == 0 ||
            fail("%s was saved by another sketch, '%s', where now '%s' is asked for; leave the "
                 "options out to go on with it, or remove the file to start anew",
-                o->state, held, now) == 0;
+                path, held, now) == 0;
 }
 
 /* Which of the kinds a sentence begins with; NULL if it is another. */
@@ -70,9 +71,10 @@ static const char *kind_of(const char *sentence, const char *const kinds[])
     return NULL;
 }
 
-static weir_sketch *open_state(const struct options *o, const char *const kinds[])
+static weir_sketch *open_state(const struct counted *d, const struct wanted *w,
+                               const char *const kinds[])
 {
-    weir_sketch *s = file_load_sketch(o->state);
+    weir_sketch *s = file_load_sketch(d->state);
     char held[CONFIG_MAX];
     const char *kind;
 
@@ -81,24 +83,25 @@ static weir_sketch *open_state(const struct options *o, const char *const kinds[
     weir_sketch_config(s, held, sizeof held);
     kind = kind_of(held, kinds);
     if (!kind)
-        fail("%s holds '%s', not a sketch of 'weir %s'", o->state, held, o->command);
-    if (kind && same_sketch(o, kind, s))
+        fail("%s holds '%s', not a sketch of 'weir %s'", d->state, held, d->command);
+    if (kind && same_sketch(d->state, w, kind, s))
         return s;
     weir_sketch_close(s);
     return NULL;
 }
 
-weir_sketch *counting_open(const struct options *o, const char *const kinds[])
+weir_sketch *counting_open(const struct counted *d, const struct wanted *w,
+                           const char *const kinds[])
 {
-    if (o->algorithm && !kind_of(o->algorithm, kinds)) {
-        fail("'weir %s' has no sketch '%s'; 'weir list' shows them", o->command, o->algorithm);
+    if (w->algorithm && !kind_of(w->algorithm, kinds)) {
+        fail("'weir %s' has no sketch '%s'; 'weir list' shows them", d->command, w->algorithm);
         return NULL;
     }
-    if (o->state && !lock_file(o->state))
+    if (d->state && !lock_file(d->state))
         return NULL;
-    if (o->state && access(o->state, F_OK) == 0)
-        return open_state(o, kinds);
-    return open_asked(o, kinds[0], NULL);
+    if (d->state && access(d->state, F_OK) == 0)
+        return open_state(d, w, kinds);
+    return open_asked(w, kinds[0], NULL);
 }
 
 /* ---- records into it ---- */
@@ -135,7 +138,7 @@ static bool is_blank(char c)
 /* Every so many words in a row, with one space between them. */
 static bool hold_grams(struct counting *c, struct arena *a, struct weir_bytes text, uint64_t amount)
 {
-    uint32_t n = c->options->ngrams, words = 0;
+    uint32_t n = c->counted->ngrams, words = 0;
     const char *at = text.data, *end = at + text.size;
     char *to = arena_take(a, text.size + 1), *first[GRAM_MAX];
 
@@ -162,20 +165,20 @@ static bool hold_grams(struct counting *c, struct arena *a, struct weir_bytes te
 static void take(void *context, struct batch *b)
 {
     struct counting *c = context;
-    const struct options *o = c->options;
+    const struct counted *d = c->counted;
 
     if (c->sketch)
         weir_sketch_advance(c->sketch, b->read_at);
-    if (!b->bads && !o->ngrams && !o->weight) {
+    if (!b->bads && !d->ngrams && !d->records->weight) {
         give(c, b->key, NULL, b->n);
         return;
     }
     for (uint32_t i = 0; i < b->n; i++) {
-        uint64_t amount = o->weight ? b->importance[i] : 1;
+        uint64_t amount = d->records->weight ? b->importance[i] : 1;
 
         if (b->bads && b->bad[i])
             continue;
-        if (!o->ngrams)
+        if (!d->ngrams)
             hold(c, b->key[i], amount);
         else if (!hold_grams(c, &b->arena, b->key[i], amount))
             batch_fault(b, i, false, "memory is short");
@@ -195,15 +198,16 @@ static void look(void *context)
 static int run(const struct counting *given)
 {
     struct counting *c = malloc(sizeof *c);
-    const struct options *o = given->options;
+    const struct counted *d = given->counted;
     int status;
 
     if (!c)
         return fail("memory is short");
     *c = *given;
-    status = intake_run(&(struct intake){.options = o,
-                                         .files = o->operand,
-                                         .count = o->operands,
+    status = intake_run(&(struct intake){.command = d->command,
+                                         .inputs = d->inputs,
+                                         .records = d->records,
+                                         .quiet = d->quiet,
                                          .take = take,
                                          .look = c->look ? look : NULL,
                                          .context = c});
@@ -211,23 +215,23 @@ static int run(const struct counting *given)
     return status;
 }
 
-int counting_run(const struct options *o, weir_sketch *s, void (*looks)(void *), void *context)
+int counting_run(const struct counted *d, weir_sketch *s, void (*looks)(void *), void *context)
 {
-    struct counting c = {.options = o, .sketch = s, .look = looks, .context = context};
+    struct counting c = {.counted = d, .sketch = s, .look = looks, .context = context};
     int status;
 
     weir_sketch_advance(s, time_of_day());
     status = run(&c);
-    if (o->state && !file_save_sketch(o->state, s))
+    if (d->state && !file_save_sketch(d->state, s))
         status = EXIT_ERROR;
     return status;
 }
 
-int counting_visit(const struct options *o,
+int counting_visit(const struct counted *d,
                    void (*visit)(void *context, const struct weir_bytes *keys, size_t n),
                    void *context)
 {
-    struct counting c = {.options = o, .visit = visit, .context = context};
+    struct counting c = {.counted = d, .visit = visit, .context = context};
 
     return run(&c);
 }

@@ -9,50 +9,6 @@
 
 /* ---- opening ---- */
 
-static bool add(char *sentence, const char *before, const char *text)
-{
-    size_t used = strlen(sentence), room = SENTENCE_MAX - used;
-
-    if (!text)
-        return true;
-    return (size_t)snprintf(sentence + used, room, "%s%s%s", used ? " " : "", before, text) < room;
-}
-
-/* -i says where importance is, -S importance= how it counts. */
-static bool says_how_important(const struct options *o)
-{
-    for (int i = 0; i < o->sets; i++)
-        if (strncmp(o->set[i], "importance=", strlen("importance=")) == 0)
-            return true;
-    return false;
-}
-
-bool shards_sentence(const struct options *o, const char *name, const char *seed,
-                     char sentence[SENTENCE_MAX])
-{
-    bool fits;
-
-    *sentence = '\0';
-    fits = add(sentence, "", o->algorithm ? o->algorithm : name) &&
-           add(sentence, "memory=", o->memory) && add(sentence, "fpr=", o->fpr) &&
-           add(sentence, "seed=", o->seed ? o->seed : seed);
-    for (int i = 0; i < o->sets && fits; i++)
-        fits = add(sentence, "", o->set[i]);
-    return fits &&
-           (!o->importance || says_how_important(o) || add(sentence, "importance=", "percentile"));
-}
-
-struct value config_value(const char *config, const char *parameter)
-{
-    struct value v = {""};
-    size_t n = strlen(parameter);
-
-    for (const char *at = strchr(config, ' '); at; at = strchr(at + 1, ' '))
-        if (strncmp(at + 1, parameter, n) == 0 && at[1 + n] == '=')
-            snprintf(v.text, sizeof v.text, "%.*s", (int)strcspn(at + 2 + n, " "), at + 2 + n);
-    return v;
-}
-
 /* Is it a matter of size, so that each shard gets its share? */
 static bool divided(const char *word)
 {

@@ -1,0 +1,23 @@
+/* records.c - see records.h. */
+#include "pipe/records.h"
+
+#include <stdio.h>
+
+struct records records_of_keys(const struct records *r)
+{
+    return (struct records){
+        .nul = r->nul, .ignore_case = r->ignore_case, .max_record = r->max_record};
+}
+
+void records_describe(const struct records *r, char *text, size_t size)
+{
+    static const char *const names[] = {"lines", "--csv", "--tsv", "--jsonl", "lines"};
+    char delimiter[8] = "";
+
+    if (r->format == FORMAT_DELIMITED || (r->format == FORMAT_CSV && r->delimiter != ','))
+        snprintf(delimiter, sizeof delimiter, " -d %c", r->delimiter);
+    snprintf(text, size, "%s%s%s%s%s%s%s%s%s", names[r->format], r->nul ? " -z" : "", delimiter,
+             r->header ? " --header" : "", r->key ? " -k " : "", r->key ? r->key : "",
+             r->importance ? " -i " : "", r->importance ? r->importance : "",
+             r->ignore_case ? " --ignore-case" : "");
+}

@@ -1,0 +1,35 @@
+/* records.h - what the records are, and where in them the key is. */
+#ifndef WEIR_PIPE_RECORDS_H
+#define WEIR_PIPE_RECORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum format { FORMAT_LINES, FORMAT_CSV, FORMAT_TSV, FORMAT_JSONL, FORMAT_DELIMITED };
+
+struct records {
+    enum format format;
+    bool nul;       /* records end with NUL, not with a line break */
+    char delimiter; /* of fields; 0: blanks */
+    bool header;
+    const char *key, *importance;
+    const char *weight; /* the same field for what is counted */
+    bool ignore_case;
+    uint64_t max_record;
+    bool skip; /* malformed records, instead of stopping */
+};
+
+/* The field that is a number: importance or weight; NULL if there is none. */
+static inline const char *records_measure(const struct records *r)
+{
+    return r->weight ? r->weight : r->importance;
+}
+
+/* Keys of a file that has one per line, whatever else these records are. */
+struct records records_of_keys(const struct records *r);
+
+/* For the state file: equal texts, equal keys. */
+void records_describe(const struct records *r, char *text, size_t size);
+
+#endif
