@@ -31,6 +31,16 @@ int fail(const char *format, ...)
     return EXIT_ERROR;
 }
 
+bool reject(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+    return false;
+}
+
 void note(const char *format, ...)
 {
     va_list args;
