@@ -4,9 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/commands.h"
-#include "verdict/by_sketch.h"
-#include "verdict/shards.h"
+#include "cli/command.h"
 #include "cli/units.h"
 
 #define RECORD_MOST ((uint64_t)1 << 30)

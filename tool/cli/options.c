@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/commands.h"
+#include "cli/command.h"
 #include "cli/option_table.h"
 #include "cli/messages.h"
 
@@ -141,11 +141,6 @@ static uint32_t default_threads(const struct options *o)
     long online = o->measures.report ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
 
     return online < 1 ? 1 : online > THREADS_MOST ? THREADS_MOST : (uint32_t)online;
-}
-
-struct inputs options_inputs(const struct options *o, int from)
-{
-    return (struct inputs){o->operand + from, (uint32_t)(o->operands - from)};
 }
 
 int options_read(struct options *o, int argc, char **argv, bool *done)

@@ -4,12 +4,10 @@
 #define WEIR_CLI_OPTIONS_H
 
 #include "cli/progress.h"
-#include "eval/request.h"
-#include "pipe/records.h"
-#include "pipe/write.h"
-#include "state/state.h"
-#include "verdict/ask_store.h"
-#include "verdict/wanted.h"
+#include "cli/pieces.h"
+#include "cli/records.h"
+#include "cli/table.h"
+#include "cli/wanted.h"
 
 struct options {
     const char *command;
@@ -51,9 +49,6 @@ struct options {
     char **operand;
     int operands;
 };
-
-/* The operands from this one on, as files to read. */
-struct inputs options_inputs(const struct options *o, int from);
 
 /* Read the words after the command's name; 0, or the exit status after a
  * sentence on what was wrong. --help is answered here: *done becomes true. */

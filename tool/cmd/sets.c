@@ -9,6 +9,7 @@
 
 #include "state/lock.h"
 #include "cli/messages.h"
+#include "cmd/commands.h"
 #include "state/files.h"
 
 #define FOR_SETS "bloom"

@@ -5,7 +5,7 @@
 
 #include "pipe/batch.h"
 #include "pipe/inputs.h"
-#include "pipe/records.h"
+#include "cli/records.h"
 
 struct intake {
     const char *command;

@@ -3,7 +3,7 @@
 #define WEIR_PIPE_PICK_H
 
 #include "pipe/batch.h"
-#include "pipe/records.h"
+#include "cli/records.h"
 
 #define COLUMNS_MAX 16
 #define KEY_JOINT '\x1f' /* between the fields of a key of several */

@@ -5,7 +5,7 @@
 #include "pipe/batch.h"
 #include "pipe/csv.h"
 #include "pipe/inputs.h"
-#include "pipe/records.h"
+#include "cli/records.h"
 
 /* Where in the inputs the next record begins. */
 struct position {

@@ -20,9 +20,6 @@
 #define SHORT 48                  /* mean length up to which records are copied singly */
 #define STEP 32
 
-const char *const words_of_filters[] = {"new", "seen", [VERDICT_UNKNOWN] = "unknown"};
-const char *const words_of_stores[] = {"other", "member", [VERDICT_UNKNOWN] = "unknown"};
-
 bool write_open(struct writer *w, const struct output *o, uint8_t passes, bool mute, bool keep)
 {
     int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (keep ? 0 : O_TRUNC);

@@ -2,22 +2,8 @@
 #ifndef WEIR_PIPE_WRITE_H
 #define WEIR_PIPE_WRITE_H
 
+#include "cli/pieces.h"
 #include "pipe/batch.h"
-
-enum emit {
-    EMIT_UNIQUE,
-    EMIT_DUPLICATES,
-    EMIT_ALL,
-    EMIT_MEMBERS = EMIT_UNIQUE, /* weir check */
-    EMIT_OTHERS = EMIT_DUPLICATES
-};
-
-/* What becomes of the records. */
-struct output {
-    const char *path; /* NULL: standard output */
-    enum emit emit;
-    bool count_only;
-};
 
 struct writer {
     const char *name;
@@ -33,9 +19,6 @@ struct writer {
     uint64_t bytes;  /* written so far; for a file its length */
     uint64_t passed; /* records */
 };
-
-/* Words for the verdicts. */
-extern const char *const words_of_filters[], *const words_of_stores[];
 
 /* Open for records that pass with these verdicts: bits as in struct writer. keep:
  * what a file holds stays, for write_cut(). False after a sentence. */

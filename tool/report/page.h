@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "pipe/inputs.h"
-#include "pipe/records.h"
+#include "cli/records.h"
 #include "cli/units.h"
 
 /* Text from anywhere, so that it is shown as it is and never taken for HTML:

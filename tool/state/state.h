@@ -5,19 +5,11 @@
 
 #include <weir.h>
 
+#include "cli/pieces.h"
 #include "pipe/read.h"
 #include "verdict/shards.h"
 
 #define NOTE_MAX 8192
-
-/* What the command line says of it. */
-struct state_options {
-    const char *path; /* NULL: none is wanted */
-    bool checkpoint;  /* one was asked for */
-    double seconds;   /* between checkpoints; 0: not by time */
-    uint64_t records; /* 0: not by records */
-    bool resume;
-};
 
 struct state {
     char config[CONFIG_MAX];  /* of the whole, as shards_open() made it */

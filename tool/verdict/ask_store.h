@@ -4,16 +4,8 @@
 #define WEIR_VERDICT_ASK_STORE_H
 
 #include "store/store.h"
+#include "cli/pieces.h"
 #include "pipe/batch.h"
-
-enum silence { SILENCE_STOPS, SILENCE_PASSES, SILENCE_DROPS };
-
-/* How long to bear with a store. */
-struct store_patience {
-    double timeout; /* seconds */
-    uint32_t retries;
-    enum silence silence; /* what becomes of records that it cannot tell of */
-};
 
 struct consult {
     struct store *oracle;

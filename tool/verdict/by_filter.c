@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "pipe/write.h"
 #include "state/files.h"
 #include "cli/units.h"
 
@@ -112,6 +111,8 @@ void judge_report(const struct judge *j, const struct tally *t, enum stats_style
     json_decref(all);
 }
 
+static const char *const words[] = {"new", "seen", [VERDICT_UNKNOWN] = "unknown"};
+
 struct judge judge_filter(struct shards *s, judge_keys answer)
 {
     return (struct judge){.context = s,
@@ -119,7 +120,7 @@ struct judge judge_filter(struct shards *s, judge_keys answer)
                           .config = s->config,
                           .hasher = s->count ? s->w[0] : NULL,
                           .answer = answer,
-                          .words = words_of_filters,
+                          .words = words,
                           .seen = "seen",
                           .holder = "filter",
                           .prepare = prepare,

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "cli/messages.h"
-#include "pipe/write.h"
 #include "state/files.h"
 #include "cli/units.h"
 
@@ -124,13 +123,15 @@ static json_t *describe(const struct judge *j, const struct tally *t)
     return all;
 }
 
+static const char *const words[] = {"other", "member", [VERDICT_UNKNOWN] = "unknown"};
+
 struct judge judge_screening(struct screening *s)
 {
     return (struct judge){.context = s,
                           .parts = 1,
                           .config = s->config,
                           .hasher = s->hasher,
-                          .words = words_of_stores,
+                          .words = words,
                           .seen = "members",
                           .holder = "screen",
                           .prepare = prepare,

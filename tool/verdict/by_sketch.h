@@ -5,9 +5,7 @@
 #include <weir/sketch.h>
 
 #include "pipe/intake.h"
-#include "verdict/wanted.h"
-
-#define GRAM_MAX 16 /* words in a key of --ngrams, at most */
+#include "cli/wanted.h"
 
 /* What is counted. */
 struct counted {

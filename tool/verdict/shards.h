@@ -4,9 +4,7 @@
 #define WEIR_VERDICT_SHARDS_H
 
 #include "pipe/batch.h"
-#include "verdict/wanted.h"
-
-#define SHARDS_MAX 256
+#include "cli/wanted.h"
 
 struct shards {
     uint32_t count;

@@ -1,5 +1,5 @@
 /* records.c - see records.h. */
-#include "pipe/records.h"
+#include "cli/records.h"
 
 #include <stdio.h>
 

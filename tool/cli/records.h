@@ -1,14 +1,18 @@
 /* records.h - what the records are, and where in them the key is. */
-#ifndef WEIR_PIPE_RECORDS_H
-#define WEIR_PIPE_RECORDS_H
+#ifndef WEIR_CLI_RECORDS_H
+#define WEIR_CLI_RECORDS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#define GRAM_MAX 16 /* words in a key of --ngrams, at most */
+
 enum format { FORMAT_LINES, FORMAT_CSV, FORMAT_TSV, FORMAT_JSONL, FORMAT_DELIMITED };
 
 struct records {
+#define GRAM_MAX 16 /* words in a key of --ngrams, at most */
+
     enum format format;
     bool nul;       /* records end with NUL, not with a line break */
     char delimiter; /* of fields; 0: blanks */

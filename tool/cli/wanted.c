@@ -1,5 +1,5 @@
 /* wanted.c - see wanted.h. */
-#include "verdict/wanted.h"
+#include "cli/wanted.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,11 +1,12 @@
 /* wanted.h - what the command line says of a filter, a sketch or a screen, and
  * the sentence that the library takes for it. */
-#ifndef WEIR_VERDICT_WANTED_H
-#define WEIR_VERDICT_WANTED_H
+#ifndef WEIR_CLI_WANTED_H
+#define WEIR_CLI_WANTED_H
 
 #include <stdbool.h>
 
 #define SETS_MAX 16
+#define SHARDS_MAX 256 /* and threads */
 #define CONFIG_MAX 512
 #define SENTENCE_MAX 2048
 

@@ -1,0 +1,60 @@
+/* pieces.h - what single stages take of the command line: output, state, store,
+ * measuring. Records are in records.h, filters in wanted.h. */
+#ifndef WEIR_CLI_PIECES_H
+#define WEIR_CLI_PIECES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum emit {
+    EMIT_UNIQUE,
+    EMIT_DUPLICATES,
+    EMIT_ALL,
+    EMIT_MEMBERS = EMIT_UNIQUE, /* weir check */
+    EMIT_OTHERS = EMIT_DUPLICATES
+};
+
+/* What becomes of the records. */
+struct output {
+    const char *path; /* NULL: standard output */
+    enum emit emit;
+    bool count_only;
+};
+
+/* What is remembered between runs. */
+struct state_options {
+    const char *path; /* NULL: none is wanted */
+    bool checkpoint;  /* one was asked for */
+    double seconds;   /* between checkpoints; 0: not by time */
+    uint64_t records; /* 0: not by records */
+    bool resume;
+};
+
+enum silence { SILENCE_STOPS, SILENCE_PASSES, SILENCE_DROPS };
+
+/* How long to bear with a store. */
+struct store_patience {
+    double timeout; /* seconds */
+    uint32_t retries;
+    enum silence silence; /* what becomes of records that it cannot tell of */
+};
+
+#define LIST_MAX 64
+
+/* Values of an option that may be given several times, in their order. */
+struct list {
+    const char *at[LIST_MAX];
+    int n;
+};
+
+/* How to measure. */
+struct measures {
+    struct list algorithms, memories; /* all that were given */
+    const char *synthetic;            /* a stream instead of files */
+    uint64_t truth_memory;
+    bool by_importance;
+    uint32_t curve, permutations; /* 0 if not given */
+    const char *report;           /* page to write */
+};
+
+#endif
