@@ -32,7 +32,7 @@ static void settle(weir *w)
 {
     double keys = (double)w->shape.cells * KEYS_PER_CELL;
 
-    if (w->ops->knobs & HAS(KNOB_CAPACITY))
+    if (w->ops->is.knobs & HAS(KNOB_CAPACITY))
         keys = (double)w->shape.cells * log(2) / (double)w->config.k;
     for (uint64_t i = 0; i < (uint64_t)keys; i++) {
         struct record record = {{~i, i * RNG_STEP}};

@@ -29,11 +29,11 @@ static void require_sentence(const struct weir_error *error)
         require(error->text[i] >= ' ' && error->text[i] <= '~');
 }
 
-static bool plan(const char *sentence, struct config *config, struct shape *shape)
+/* Read and completed, but for a seed. */
+static bool plan(const struct grammar *g, const char *sentence, void *record)
 {
     struct weir_error error = {0};
-    bool planned =
-        config_read(sentence, config, &error) && config->ops->plan(config, shape, &error);
+    bool planned = sentence_read(g, sentence, record, &error) && g->plan(record, &error);
 
     if (!planned)
         require_sentence(&error);
@@ -53,18 +53,6 @@ static void open_it(const char *sentence)
 
 /* ---- screens ---- */
 
-static bool plan_screen(const char *sentence, struct screen_config *config,
-                        struct screen_shape *shape)
-{
-    struct weir_error error = {0};
-    bool planned =
-        screen_config_read(sentence, config, &error) && config->ops->plan(config, shape, &error);
-
-    if (!planned)
-        require_sentence(&error);
-    return planned;
-}
-
 static void open_screen(const char *sentence)
 {
     weir_screen *s;
@@ -76,40 +64,39 @@ static void open_screen(const char *sentence)
 
 static void try_screen(const char *sentence)
 {
-    struct screen_config config, again;
-    struct screen_shape shape = {0}, same = {0};
-    char first[CONFIG_SIZE], second[CONFIG_SIZE];
+    struct screen_config c, again;
+    char first[WEIR_SENTENCE], second[WEIR_SENTENCE];
 
-    if (!plan_screen(sentence, &config, &shape))
+    if (!plan(&screen_grammar, sentence, &c))
         return;
-    screen_config_write(&config, first, sizeof first);
-    require(plan_screen(first, &again, &same));
-    screen_config_write(&again, second, sizeof second);
-    require(strcmp(first, second) == 0 && strlen(first) < CONFIG_SIZE - 1);
-    require(memcmp(&shape, &same, sizeof shape) == 0);
-    for (uint32_t i = 0; i < shape.filters; i++)
-        require(shape.filter[i].cells > 0 && shape.filter[i].k <= K_MAX);
-    if (config.memory <= OPENED_MOST)
+    sentence_write(&screen_grammar, &c, first, sizeof first);
+    require(plan(&screen_grammar, first, &again));
+    sentence_write(&screen_grammar, &again, second, sizeof second);
+    require(strcmp(first, second) == 0 && strlen(first) < WEIR_SENTENCE - 1);
+    require(memcmp(&c.shape, &again.shape, sizeof c.shape) == 0);
+    for (uint32_t i = 0; i < c.shape.areas; i++)
+        require(c.shape.area[i].cells > 0);
+    require(c.k <= K_MAX && c.k_set <= K_MAX);
+    if (c.memory <= OPENED_MOST)
         open_screen(sentence);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct config config, again;
-    struct shape shape = {0}, same = {0};
-    char first[CONFIG_SIZE], second[CONFIG_SIZE];
+    struct planned p, again;
+    char first[WEIR_SENTENCE], second[WEIR_SENTENCE];
     char *sentence = malloc(size + 1);
 
     memcpy(sentence, data, size);
     sentence[size] = '\0';
-    if (plan(sentence, &config, &shape)) {
-        config_write(&config, first, sizeof first);
-        require(plan(first, &again, &same));
-        config_write(&again, second, sizeof second);
-        require(strcmp(first, second) == 0 && strlen(first) < CONFIG_SIZE - 1);
-        require(memcmp(&shape, &same, sizeof shape) == 0);
-        require(shape.cells > 0 && shape.cells * shape.planes * shape.width <= MEMORY_MAX);
-        if (config.memory <= OPENED_MOST)
+    if (plan(&filter_grammar, sentence, &p)) {
+        sentence_write(&filter_grammar, &p, first, sizeof first);
+        require(plan(&filter_grammar, first, &again));
+        sentence_write(&filter_grammar, &again, second, sizeof second);
+        require(strcmp(first, second) == 0 && strlen(first) < WEIR_SENTENCE - 1);
+        require(memcmp(&p.shape, &again.shape, sizeof p.shape) == 0);
+        require(p.shape.cells > 0 && p.shape.cells * p.shape.planes * p.shape.width <= MEMORY_MAX);
+        if (p.config.memory <= OPENED_MOST)
             open_it(sentence);
     }
     try_screen(sentence);

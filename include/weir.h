@@ -191,6 +191,8 @@ struct weir_part {
 WEIR_API enum weir_status weir_part_read(const void *data, size_t size, struct weir_part *part,
                                          struct weir_error *error);
 
+/* Write a part of a kind below 65536: WEIR_OK, WEIR_WRITE_FAILED, or for another
+ * kind WEIR_UNSUPPORTED. */
 WEIR_API enum weir_status weir_part_write(uint32_t kind, const void *body, size_t size,
                                           weir_sink sink, void *context);
 
@@ -199,9 +201,28 @@ WEIR_API enum weir_status weir_part_write(uint32_t kind, const void *body, size_
 struct weir_about {
     const char *name;
     const char *idea; /* one line */
+    uint64_t traits;  /* of enum weir_trait: what it can do, given the knobs for it */
 };
 
-/* The i-th filter, or NULL after the last. */
+/* What can be asked of a filter, a sketch (weir/sketch.h) or a screen
+ * (weir/screen.h), and what it is there for. */
+enum weir_trait {
+    WEIR_CAN_FORGET = 1 << 0,      /* take back a key: weir_forget(), weir_sketch_take() */
+    WEIR_CAN_MERGE = 1 << 1,       /* weir_merge(), weir_sketch_merge() */
+    WEIR_CAN_WINDOW = 1 << 2,      /* forget by count: window=; half-life= in records */
+    WEIR_CAN_TIME = 1 << 3,        /* by time, which it must be told: span=; half-life= as a time */
+    WEIR_CAN_WEIGH = 1 << 4,       /* keep longer what matters more: importance= */
+    WEIR_CAN_LAST = 1 << 5,        /* serve a stream without end: neither fills up nor ages */
+    WEIR_CAN_KEEP_ALL = 1 << 6,    /* miss no key that was shown: forgets none by itself */
+    WEIR_CAN_LIST = 1 << 7,        /* list the keys that came most often: weir_sketch_top() */
+    WEIR_CAN_COUNT_ANY = 1 << 8,   /* count any key, by its hash alone: weir_sketch_add_hashed() */
+    WEIR_CAN_HOLD_SET = 1 << 9,    /* a screen that is told the set before the first check */
+    WEIR_CAN_CONFIRM = 1 << 10,    /* a screen that asks the store at all */
+    WEIR_FOR_IMPORTANCE = 1 << 16, /* of use only where some keys matter more than others */
+    WEIR_FOR_TABLES = 1 << 17      /* there to reproduce the tables of a paper, not to be chosen */
+};
+
+/* The i-th filter, or NULL after the last. The first is the default. */
 WEIR_API const struct weir_about *weir_about(size_t i);
 
 /* The j-th knob of that filter and what it takes, or NULL after the last. */
@@ -211,6 +232,49 @@ struct weir_knob {
     const char *does;  /* "hash functions" */
 };
 WEIR_API const struct weir_knob *weir_about_knob(size_t i, size_t j);
+
+/* ---- sentences as values ---- */
+
+/* The same for filters, sketches and screens. Nothing here opens one or takes its
+ * memory; any thread may call. */
+enum weir_kind { WEIR_KIND_FILTER, WEIR_KIND_SKETCH, WEIR_KIND_SCREEN };
+
+#define WEIR_SENTENCE 512 /* no completed sentence is longer, with its end */
+
+/* The i-th of a kind and its j-th knob, as weir_about() and weir_about_knob(). */
+WEIR_API const struct weir_about *weir_listed(enum weir_kind kind, size_t i);
+WEIR_API const struct weir_knob *weir_listed_knob(enum weir_kind kind, size_t i, size_t j);
+
+/* What a sentence names, and a knob of that by name ("k", or "k=3"); NULL if there
+ * is none. Only the name in the sentence is looked at. */
+WEIR_API const struct weir_about *weir_find(enum weir_kind kind, const char *sentence);
+WEIR_API const struct weir_knob *weir_find_knob(enum weir_kind kind, const char *sentence,
+                                                const char *knob);
+
+/* Complete a sentence: what weir_config() says of the filter that it opens. WEIR_OK, or
+ * what weir_open() would say, but for memory that is not to be had. */
+WEIR_API enum weir_status weir_complete(enum weir_kind kind, const char *sentence, char *buffer,
+                                        size_t size, struct weir_error *error);
+
+/* What can be done with these knobs: of enum weir_trait. Statuses as of
+ * weir_complete(). */
+WEIR_API enum weir_status weir_traits(enum weir_kind kind, const char *sentence, uint64_t *traits,
+                                      struct weir_error *error);
+
+/* The sentence of one of n filters that share out the keys of the one asked for:
+ * each has its part of memory=, capacity= and window=. Also WEIR_BAD_CONFIG where
+ * the memory is too small for n. */
+WEIR_API enum weir_status weir_divide(const char *sentence, uint32_t n, char *buffer, size_t size,
+                                      struct weir_error *error);
+
+/* The value of a knob as a sentence of any kind has it. Returns its length, 0 if the sentence does
+ * not have it; cuts off at size - 1. */
+WEIR_API size_t weir_sentence_knob(const char *sentence, const char *knob, char *buffer,
+                                   size_t size);
+
+/* The same of a completed sentence, where it is a whole number: a count, a size in
+ * bytes (rounded up), a time in milliseconds. False if it is none. */
+WEIR_API bool weir_sentence_number(const char *sentence, const char *knob, uint64_t *number);
 
 WEIR_API const char *weir_version(void);
 

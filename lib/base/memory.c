@@ -5,12 +5,11 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#define LINE 64
 #define HUGE_PAGE (UINT64_C(2) << 20)
 
 void *memory_open(uint64_t bytes, void **allocation)
 {
-    uint64_t align = bytes < HUGE_PAGE ? LINE : HUGE_PAGE;
+    uint64_t align = bytes < HUGE_PAGE ? CACHE_LINE : HUGE_PAGE;
 
     if (bytes > SIZE_MAX - align)
         return NULL;

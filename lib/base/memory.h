@@ -5,6 +5,14 @@
 
 #include <stdint.h>
 
+#define CACHE_LINE 64
+
+/* Bytes of the whole cache lines that so many take. */
+static inline uint64_t memory_lines(uint64_t bytes)
+{
+    return (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+}
+
 /* The block, and in *allocation what memory_close() takes; NULL if there is
  * none. */
 void *memory_open(uint64_t bytes, void **allocation);

@@ -8,23 +8,15 @@
 #include <weir.h>
 
 #include <string.h>
-#include <unistd.h>
 
 #include "base/memory.h"
 #include "filter/filter.h"
 #include "filter/handle.h"
 
-#define LINE 64
-
-static uint64_t round_up(uint64_t n)
-{
-    return (n + LINE - 1) / LINE * LINE;
-}
-
 weir *handle_open(const struct config *config, const struct shape *shape)
 {
-    uint64_t stride = round_up(cells_bytes(shape->cells, shape->width));
-    uint64_t head = round_up(sizeof(weir));
+    uint64_t stride = memory_lines(cells_bytes(shape->cells, shape->width));
+    uint64_t head = memory_lines(sizeof(weir));
     uint64_t bytes = head + stride * shape->planes;
     void *allocation;
     weir *w = memory_open(bytes, &allocation);
@@ -43,19 +35,13 @@ weir *handle_open(const struct config *config, const struct shape *shape)
 
 enum weir_status weir_open(weir **out, const char *sentence, struct weir_error *error)
 {
-    struct config config;
-    struct shape shape = {0};
+    struct planned p;
+    enum weir_status status = sentence_complete(&filter_grammar, sentence, &p, error);
 
-    *out = NULL;
-    if (!config_read(sentence, &config, error))
-        return WEIR_BAD_CONFIG;
-    if (!config_has(&config, KNOB_SEED) && getentropy(&config.seed, sizeof config.seed) != 0)
-        return error_say(error, WEIR_NO_MEMORY,
-                         "the system gives no random seed; give seed=", NULL);
-    if (!config.ops->plan(&config, &shape, error))
-        return WEIR_BAD_CONFIG;
-    *out = handle_open(&config, &shape);
-    return *out ? WEIR_OK : error_no_memory(error, config.memory / 8);
+    *out = status == WEIR_OK ? handle_open(&p.config, &p.shape) : NULL;
+    if (status != WEIR_OK)
+        return status;
+    return *out ? WEIR_OK : error_no_memory(error, p.config.memory / 8);
 }
 
 void weir_close(weir *w)
@@ -130,8 +116,8 @@ enum weir_status weir_forget(weir *w, struct weir_key key, bool *was_there,
                              struct weir_error *error)
 {
     if (!w->ops->forget)
-        return error_say(error, WEIR_UNSUPPORTED, w->ops->about.name,
-                         " cannot forget a key; counting can", NULL);
+        return error_say(error, WEIR_UNSUPPORTED, w->ops->is.about.name, " cannot forget a key; ",
+                         sentence_names(&filter_grammar, WEIR_CAN_FORGET).text, " can", NULL);
     bool there = w->ops->forget(w, key);
     if (was_there)
         *was_there = there;
@@ -152,11 +138,10 @@ enum weir_status weir_merge(weir *into, const weir *from, struct weir_error *err
     if (why)
         return error_say(error, WEIR_UNSUPPORTED, why, NULL);
     if (!into->ops->merge)
-        return error_say(error, WEIR_UNSUPPORTED, into->ops->about.name,
-                         " filters cannot be merged: what one forgot depends on all it saw;"
-                         " bloom, counting, sbf, weir and the ibf ones can",
-                         NULL);
-    if (config_differ(&into->config, &from->config, a, b))
+        return error_say(error, WEIR_UNSUPPORTED, into->ops->is.about.name,
+                         " filters cannot be merged: what one forgot depends on all it saw; ",
+                         sentence_names(&filter_grammar, WEIR_CAN_MERGE).text, " can", NULL);
+    if (sentence_differ(&filter_grammar, &into->config, &from->config, a, b))
         return error_say(error, WEIR_MISMATCH, "the filters differ: ", a, " and ", b,
                          "; only filters of one configuration and seed can be merged", NULL);
     into->ops->merge(into, from);
@@ -194,11 +179,7 @@ struct weir_stats weir_stats(const weir *w)
 
 size_t weir_config(const weir *w, char *buffer, size_t size)
 {
-    char full[CONFIG_SIZE];
-    size_t length = config_write(&w->config, full, sizeof full);
-
-    text_copy(buffer, size, full);
-    return length;
+    return sentence_tell(&filter_grammar, &w->config, buffer, size);
 }
 
 const char *weir_version(void)

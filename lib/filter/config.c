@@ -1,14 +1,19 @@
-/* config.c - one grammar for everyone: "NAME knob=value knob=value ...".
- *
- * The table of what filters can be asked for; knobs.c reads by it. */
+/* config.c - the filters there are, and what they can be asked for. list.h is the
+ * only list of them. */
 #include "filter/config.h"
 
-#include <string.h>
-
-#include "sentence/error.h"
 #include "filter/filter.h"
-#include "sentence/knobs.h"
-#include "filter/registry.h"
+#include "sentence/error.h"
+
+#define FILTER(name) extern const struct filter_ops filter_##name;
+#include "filter/list.h"
+#undef FILTER
+
+static const struct named *const filters[] = {
+#define FILTER(name) &filter_##name.is,
+#include "filter/list.h"
+#undef FILTER
+    NULL};
 
 static bool read_importance(struct span text, void *value)
 {
@@ -71,90 +76,56 @@ static const struct knob_row rows[KNOBS] = {
 };
 /* clang-format on */
 
-static bool refuse_name(struct span name, struct weir_error *error)
+static void begin(void *record)
 {
-    char list[200];
-    struct text t = text_in(list, sizeof list);
+    struct config *c = record;
 
-    for (size_t i = 0; weir_about(i); i++) {
-        text_add(&t, i ? ", " : "");
-        text_add(&t, weir_about(i)->name);
-    }
-    error_say(error, WEIR_BAD_CONFIG, "there is no filter '", quote(name).text, "'; there are ",
-              list, NULL);
-    return false;
+    *c = (struct config){.is = c->is, .memory = MEMORY_DEFAULT};
+    c->ops = (const struct filter_ops *)c->is.of;
 }
 
-bool config_read(const char *sentence, struct config *c, struct weir_error *error)
+static bool plan(void *record, struct weir_error *error)
 {
-    const char *at = sentence ? sentence : "";
-    struct span name = sentence_name(&at);
+    struct planned *p = record;
 
-    *c = (struct config){.ops = registry_default(), .memory = MEMORY_DEFAULT};
-    if (name.n)
-        c->ops = registry_find(name);
-    if (!c->ops)
-        return refuse_name(name, error);
-    struct knobs knobs = {c->ops->about.name, rows, KNOBS, c->ops->knobs};
-    return knobs_read(&knobs, at, c, &c->given, error);
+    p->shape = (struct shape){0};
+    return p->config.ops->plan(&p->config, &p->shape, error);
 }
 
-/* fpr has done its work; capacity, window and span may be nobody's wish. */
-static bool is_kept(const struct config *c, enum knob knob)
+static uint64_t traits(const void *record)
 {
-    return (c->ops->knobs & HAS(knob)) && knob != KNOB_FPR &&
-           (knob != KNOB_CAPACITY || c->capacity) && (knob != KNOB_WINDOW || c->window) &&
-           (knob != KNOB_SPAN || c->span);
+    const struct config *c = record;
+    uint64_t lacks = c->ops->unmergeable && c->ops->unmergeable(c) ? WEIR_CAN_MERGE : 0;
+
+    lacks |= c->window ? 0 : WEIR_CAN_WINDOW;
+    lacks |= c->span ? 0 : WEIR_CAN_TIME;
+    lacks |= c->importance.mode != IMPORTANCE_NONE ? 0 : WEIR_CAN_WEIGH;
+    return c->is.of->about.traits & ~lacks;
 }
 
-static size_t write_knobs(const struct config *c, uint32_t which, char *buffer, size_t size)
-{
-    struct text t = text_in(buffer, size);
-
-    text_add(&t, c->ops->about.name);
-    for (int knob = 0; knob < KNOBS; knob++) {
-        if (is_kept(c, (enum knob)knob) && (which & HAS(knob))) {
-            text_add(&t, " ");
-            knobs_write(&t, &rows[knob], c);
-        }
-    }
-    return (size_t)(t.at - buffer);
-}
-
-size_t config_write(const struct config *c, char *buffer, size_t size)
-{
-    return write_knobs(c, UINT32_MAX, buffer, size);
-}
-
-size_t config_describe(const struct config *c, char *buffer, size_t size)
-{
-    return write_knobs(c, ~(HAS(KNOB_HASH) | HAS(KNOB_SEED)) | c->given, buffer, size);
-}
+const struct grammar filter_grammar = {
+    .noun = "filter",
+    .example = "memory=64M",
+    .names = filters,
+    .nameless = true,
+    .rows = rows,
+    .n = KNOBS,
+    .wishes = HAS(KNOB_FPR),
+    .if_set = HAS(KNOB_CAPACITY) | HAS(KNOB_WINDOW) | HAS(KNOB_SPAN),
+    .aside = HAS(KNOB_CAPACITY),
+    .chance = HAS(KNOB_HASH) | HAS(KNOB_SEED),
+    .divided = HAS(KNOB_MEMORY) | HAS(KNOB_CAPACITY) | HAS(KNOB_WINDOW),
+    .seed = KNOB_SEED,
+    .begin = begin,
+    .plan = plan,
+    .traits = traits,
+};
 
 uint64_t *config_number(struct config *c, enum knob knob, uint64_t *most)
 {
     if (most)
         *most = rows[knob].max;
-    return (uint64_t *)(void *)((char *)c + rows[knob].offset);
-}
-
-bool config_differ(const struct config *a, const struct config *b, char *of_a, char *of_b)
-{
-    strcpy(of_a, a->ops->about.name);
-    strcpy(of_b, b->ops->about.name);
-    if (a->ops != b->ops)
-        return true;
-    for (int knob = 0; knob < KNOBS; knob++) {
-        struct text ta = text_in(of_a, 64), tb = text_in(of_b, 64);
-
-        if (!(a->ops->knobs & HAS(knob)) || knob == KNOB_FPR || knob == KNOB_CAPACITY)
-            continue;
-        knobs_write(&ta, &rows[knob], a);
-        knobs_write(&tb, &rows[knob], b);
-        if (strcmp(of_a, of_b) != 0)
-            return true;
-    }
-    return false;
+    return knob_number(&rows[knob], c);
 }
 
 bool config_refuse_fpr(const struct config *c, double reached, const char *advice,
@@ -165,7 +136,7 @@ bool config_refuse_fpr(const struct config *c, double reached, const char *advic
 
     text_add_double(&ta, c->fpr);
     text_add_double(&tg, reached);
-    error_say(error, WEIR_BAD_CONFIG, "fpr=", asked, " cannot be kept: ", c->ops->about.name,
+    error_say(error, WEIR_BAD_CONFIG, "fpr=", asked, " cannot be kept: ", c->is.of->about.name,
               " reaches ", got, " with these parameters; ", advice, NULL);
     return false;
 }
@@ -174,7 +145,7 @@ bool config_window_fits(const struct config *c, double reached, struct weir_erro
 {
     if (reached < 0.99)
         return true;
-    error_say(error, WEIR_BAD_CONFIG, c->ops->about.name,
+    error_say(error, WEIR_BAD_CONFIG, c->is.of->about.name,
               " cannot keep window= in this memory: it would take almost every key for seen; give "
               "it more memory or a smaller window",
               NULL);
@@ -192,14 +163,4 @@ bool config_choose_k(struct config *c, double (*error_of)(uint64_t k), uint64_t 
         c->k++;
     return error_of(c->k) <= c->fpr ||
            config_refuse_fpr(c, error_of(c->k), "leave k out or allow more", error);
-}
-
-const struct weir_knob *weir_about_knob(size_t i, size_t j)
-{
-    const struct weir_ops *ops = registry_at(i);
-
-    for (int knob = 0; ops && knob < KNOBS; knob++)
-        if ((ops->knobs & HAS(knob)) && j-- == 0)
-            return &rows[knob].about;
-    return NULL;
 }

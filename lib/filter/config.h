@@ -8,6 +8,7 @@
 
 #include <weir.h>
 
+#include "sentence/grammar.h"
 #include "sentence/importance.h"
 
 enum knob {
@@ -29,7 +30,6 @@ enum knob {
     KNOBS
 };
 
-#define HAS(knob) (1u << (knob))
 #define HAS_ALWAYS (HAS(KNOB_MEMORY) | HAS(KNOB_HASH) | HAS(KNOB_SEED))
 
 #define K_MAX 32
@@ -41,8 +41,8 @@ enum knob {
 #define MEMORY_DEFAULT (UINT64_C(64) << 23) /* bits: 64 MiB */
 
 struct config {
-    const struct weir_ops *ops;
-    uint32_t given;  /* HAS(knob) of those the sentence named */
+    struct sentence is;
+    const struct filter_ops *ops;
     uint64_t memory; /* bits */
     uint64_t capacity;
     double fpr;
@@ -62,23 +62,15 @@ struct config {
 
 static inline bool config_has(const struct config *c, enum knob knob)
 {
-    return c->given & HAS(knob);
+    return c->is.given & HAS(knob);
 }
 
-/* Read a sentence; false leaves a sentence of our own in error. */
-bool config_read(const char *sentence, struct config *c, struct weir_error *error);
-
-/* Write the completed configuration: name first, then its knobs. */
-size_t config_write(const struct config *c, char *buffer, size_t size);
-/* The same without hash and seed, unless they were asked for. */
-size_t config_describe(const struct config *c, char *buffer, size_t size);
+/* Sentences of filters; they are read into a struct config, or a struct planned to
+ * be completed. */
+extern const struct grammar filter_grammar;
 
 /* The number of a knob that is one, and the most it may be (may be NULL). */
 uint64_t *config_number(struct config *c, enum knob knob, uint64_t *most);
-
-/* The first knob in which two configurations differ, as "seed=1"; NULL if none
- * does. Buffers of 64 bytes. */
-bool config_differ(const struct config *a, const struct config *b, char *of_a, char *of_b);
 
 /* For plan(): a number that theory asks for, whole and no more than a knob may
  * be: what is planned can be written, read and planned again. */

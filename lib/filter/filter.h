@@ -33,8 +33,14 @@ struct shape {
     uint32_t lines;     /* cache lines one observation touches, at most */
 };
 
+/* A sentence that is complete, and the storage that it comes to. */
+struct planned {
+    struct config config;
+    struct shape shape;
+};
+
 struct weir {
-    const struct weir_ops *ops;
+    const struct filter_ops *ops;
     struct config config;
     struct shape shape;
     void *allocation;
@@ -54,9 +60,8 @@ struct arrival {
     uint64_t at[K_MAX];
 };
 
-struct weir_ops {
-    struct weir_about about;
-    uint32_t knobs; /* HAS(...) | HAS_ALWAYS */
+struct filter_ops {
+    struct named is; /* name, idea, what it can do; HAS(...) | HAS_ALWAYS */
     bool (*plan)(struct config *c, struct shape *s, struct weir_error *error);
     double (*error)(const weir *w); /* chance to take a new key for seen, now */
     double (*fill)(const weir *w);  /* where that is not the share of cells in use */

@@ -4,7 +4,6 @@
 #define WEIR_FILTER_HANDLE_H
 
 #include "filter/filter.h"
-#include "sentence/knobs.h"
 
 /* An empty filter; NULL if memory is short. */
 weir *handle_open(const struct config *config, const struct shape *shape);

@@ -28,7 +28,7 @@ static uint64_t body_size(size_t config_length, uint32_t sampled, const struct s
 /* The room of a full sample is kept, so that the size never changes. */
 static uint32_t sample_room(const struct config *c)
 {
-    bool used = c->ops->knobs & HAS(KNOB_IMPORTANCE) && importance_samples(&c->importance);
+    bool used = c->ops->is.knobs & HAS(KNOB_IMPORTANCE) && importance_samples(&c->importance);
 
     return used ? SAMPLE_SIZE : 0;
 }
@@ -53,8 +53,8 @@ static void put_body(struct part_writer *out, const weir *w, const char *config,
 enum weir_status weir_write(const weir *w, weir_sink sink, void *context)
 {
     struct part_writer out;
-    char config[CONFIG_SIZE];
-    size_t length = config_write(&w->config, config, sizeof config);
+    char config[WEIR_SENTENCE];
+    size_t length = sentence_write(&filter_grammar, &w->config, config, sizeof config);
 
     part_begin(&out, WEIR_PART_FILTER, body_size(length, sample_room(&w->config), &w->shape), sink,
                context);
@@ -64,8 +64,8 @@ enum weir_status weir_write(const weir *w, weir_sink sink, void *context)
 
 size_t weir_saved_size(const weir *w)
 {
-    char config[CONFIG_SIZE];
-    size_t length = config_write(&w->config, config, sizeof config);
+    char config[WEIR_SENTENCE];
+    size_t length = sentence_write(&filter_grammar, &w->config, config, sizeof config);
 
     return (size_t)(PART_FRAME + body_size(length, sample_room(&w->config), &w->shape));
 }
@@ -110,37 +110,23 @@ static bool state_valid(const weir *w)
            (!w->ops->check || w->ops->check(w));
 }
 
-/* A saved configuration is complete: the seed is there, and planning it again
- * changes nothing. */
-static bool plan_again(const char *text, struct config *config, struct shape *shape)
-{
-    char again[CONFIG_SIZE];
-
-    if (!config_read(text, config, NULL) || !config_has(config, KNOB_SEED) ||
-        !config->ops->plan(config, shape, NULL))
-        return false;
-    config_write(config, again, sizeof again);
-    return strcmp(text, again) == 0;
-}
-
 static enum weir_status load_body(weir **out, const struct weir_part *part,
                                   struct weir_error *error)
 {
     struct part_reader in = {part->body, part->body_size};
-    struct config config;
-    struct shape shape = {0};
-    char text[CONFIG_SIZE];
+    struct planned p;
+    char text[WEIR_SENTENCE];
 
-    if (!part_get_text(&in, text, sizeof text) || !plan_again(text, &config, &shape))
+    if (!part_get_text(&in, text, sizeof text) || !sentence_restore(&filter_grammar, text, &p))
         return part_bad(error,
                         "the saved configuration is not one that this version of weir writes");
-    if (part->body_size != body_size(strlen(text), sample_room(&config), &shape))
+    if (part->body_size != body_size(strlen(text), sample_room(&p.config), &p.shape))
         return part_bad(error,
                         "the saved filter is not of the size that its configuration asks for");
-    *out = handle_open(&config, &shape);
+    *out = handle_open(&p.config, &p.shape);
     if (!*out)
-        return error_no_memory(error, config.memory / 8);
-    get_state(&in, *out, sample_room(&config));
+        return error_no_memory(error, p.config.memory / 8);
+    get_state(&in, *out, sample_room(&p.config));
     if (state_valid(*out))
         return WEIR_OK;
     weir_close(*out);

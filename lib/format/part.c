@@ -7,6 +7,7 @@
 #define VERSION 1
 #define HEAD 16 /* bytes before the body: magic, version, kind, length */
 #define TAIL 8  /* after it: the checksum */
+#define KIND_MOST 0xffff
 
 /* ---- writing ---- */
 
@@ -56,6 +57,8 @@ enum weir_status weir_part_write(uint32_t kind, const void *body, size_t size, w
 {
     struct part_writer out;
 
+    if (kind > KIND_MOST)
+        return WEIR_UNSUPPORTED;
     part_begin(&out, kind, size, sink, context);
     part_put(&out, body, size);
     return part_end(&out);

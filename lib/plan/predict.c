@@ -57,7 +57,7 @@ enum weir_status plan_predict(const struct config *c, const struct shape *s,
     prediction_none(&p);
     if (!c->ops->predict || !c->ops->predict(c, s, m, &p))
         return p.no_memory ? WEIR_NO_MEMORY : WEIR_UNSUPPORTED;
-    config_describe(c, out->config, sizeof out->config);
+    sentence_describe(&filter_grammar, c, out->config, sizeof out->config);
     out->memory = cells_size(s->cells * s->planes, s->width);
     out->fpr = p.fpr;
     out->fnr = p.fnr;
@@ -75,18 +75,18 @@ enum weir_status plan_predict(const struct config *c, const struct shape *s,
 enum weir_status weir_predict(struct weir_prediction *p, const char *filter,
                               const struct weir_stream *s, struct weir_error *error)
 {
-    struct config config;
-    struct shape shape = {0};
+    struct planned planned;
     struct stream_model m;
 
-    if (!config_read(filter, &config, error) || !config.ops->plan(&config, &shape, error))
+    if (!sentence_read(&filter_grammar, filter, &planned, error) ||
+        !filter_grammar.plan(&planned, error))
         return WEIR_BAD_CONFIG;
     stream_model(s, &m);
-    enum weir_status status = plan_predict(&config, &shape, &m, p);
+    enum weir_status status = plan_predict(&planned.config, &planned.shape, &m, p);
     if (status == WEIR_NO_MEMORY)
         error_say(error, status, "the system does not give the memory for a prediction", NULL);
     if (status == WEIR_UNSUPPORTED)
-        error_say(error, status, "there is no model of ", config.ops->about.name,
+        error_say(error, status, "there is no model of ", planned.config.is.of->about.name,
                   " with these knobs on such a stream", NULL);
     return status;
 }

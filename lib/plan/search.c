@@ -9,7 +9,6 @@
 #include <math.h>
 
 #include "plan/predict.h"
-#include "filter/registry.h"
 #include "plan/streams.h"
 
 #define ENDLESS_FPR 0.01
@@ -87,7 +86,7 @@ static bool consider(struct search *s, struct config c)
 
 static bool is_free(const struct search *s, const struct config *c, enum knob knob)
 {
-    return (c->ops->knobs & HAS(knob)) && !(s->fixed & HAS(knob));
+    return (c->ops->is.knobs & HAS(knob)) && !(s->fixed & HAS(knob));
 }
 
 /* With a knob as near to a value as it can be. */
@@ -97,7 +96,7 @@ static struct config with(const struct config *base, enum knob knob, double valu
     uint64_t most, *number = config_number(&c, knob, &most);
 
     *number = value < 1 ? 1 : config_at_most(value, most);
-    c.given |= HAS(knob);
+    c.is.given |= HAS(knob);
     return c;
 }
 
@@ -108,7 +107,7 @@ static void consider_rate(struct search *s, const struct config *base, double fp
     struct config c = *base;
 
     c.fpr = fpr;
-    c.given |= HAS(KNOB_FPR);
+    c.is.given |= HAS(KNOB_FPR);
     consider(s, c);
 }
 
@@ -158,9 +157,9 @@ static struct config spelled_out(const struct search *s)
     struct config c = s->config;
 
     for (size_t i = 0; i < CLIMBED; i++)
-        if ((c.ops->knobs & HAS(climbed[i])) && *config_number(&c, climbed[i], NULL) > 0)
-            c.given |= HAS(climbed[i]);
-    c.given &= ~(HAS(KNOB_FPR) | HAS(KNOB_CAPACITY)) | s->fixed;
+        if ((c.ops->is.knobs & HAS(climbed[i])) && *config_number(&c, climbed[i], NULL) > 0)
+            c.is.given |= HAS(climbed[i]);
+    c.is.given &= ~(HAS(KNOB_FPR) | HAS(KNOB_CAPACITY)) | s->fixed;
     c.capacity = config_has(&c, KNOB_CAPACITY) ? c.capacity : 0;
     return c;
 }
@@ -197,7 +196,7 @@ static bool is_decided(const struct search *s)
 static bool find(struct search *s, const struct config *base)
 {
     s->found = false;
-    s->fixed = base->given & ~HAS(KNOB_MEMORY);
+    s->fixed = base->is.given & ~HAS(KNOB_MEMORY);
     consider_starts(s, base);
     for (int i = 0; i < CLIMBS && !is_decided(s) && climb(s); i++)
         ;
@@ -232,7 +231,7 @@ double weir_cost(const struct weir_prediction *p, const struct weir_stream *stre
 
 static enum weir_status refuse(const struct config *c, struct weir_error *error)
 {
-    return error_say(error, WEIR_UNSUPPORTED, "there is no model of ", c->ops->about.name,
+    return error_say(error, WEIR_UNSUPPORTED, "there is no model of ", c->ops->is.about.name,
                      " with these knobs on such a stream", NULL);
 }
 
@@ -241,16 +240,16 @@ static bool read_base(struct config *c, const char *filter, uint64_t memory,
 {
     struct shape shape = {0};
 
-    if (!config_read(filter, c, error))
+    if (!sentence_read(&filter_grammar, filter, c, error))
         return false;
     if (memory && !config_has(c, KNOB_MEMORY))
         c->memory = memory * 8;
-    c->given |= HAS(KNOB_MEMORY);
+    c->is.given |= HAS(KNOB_MEMORY);
     struct config tried = *c;
-    return c->memory >= MEMORY_MIN && c->memory <= MEMORY_MAX
-               ? c->ops->plan(&tried, &shape, error)
-               : error_say(error, WEIR_BAD_CONFIG, "memory must be from 64 bytes to 16 TiB",
-                           NULL) == WEIR_OK;
+    if (c->memory >= MEMORY_MIN && c->memory <= MEMORY_MAX)
+        return c->ops->plan(&tried, &shape, error);
+    error_say(error, WEIR_BAD_CONFIG, "memory must be from 64 bytes to 16 TiB", NULL);
+    return false;
 }
 
 static void hand_over(struct search *s, struct weir_prediction *p)
@@ -370,7 +369,7 @@ enum weir_status weir_least_memory(struct weir_prediction *p, const char *filter
     begin(&s, &m, wish);
     s.sparing = true;
     if (!bracket(&s, &base, most, &lo, &hi, p))
-        return s.found ? error_say(error, WEIR_UNSUPPORTED, base.ops->about.name,
+        return s.found ? error_say(error, WEIR_UNSUPPORTED, base.ops->is.about.name,
                                    " does not keep these ceilings with any memory, or not with "
                                    "what there is",
                                    NULL)

@@ -5,11 +5,17 @@
 #include <string.h>
 
 #include "sentence/error.h"
-#include "sentence/knobs.h"
+#include "sentence/grammar.h"
 
 #define SENTENCE 512
 
 /* ---- the grammar ---- */
+
+/* What a description is read into. */
+struct described {
+    struct sentence is;
+    struct weir_stream stream;
+};
 
 static bool read_share(struct span text, void *value)
 {
@@ -49,7 +55,7 @@ enum { N, DISTINCT, UNIVERSE, ALPHA, FRESH, IMPORTANCE, BIAS, LENGTH, SEED, ROWS
 
 /* clang-format off */
 static const struct knob_row rows[ROWS] = {
-#define AT(member) offsetof(struct weir_stream, member)
+#define AT(member) offsetof(struct described, stream.member)
     [N] = {{"n", "a count from 1: 500, 10k, 1M", "arrivals"},
         .kind = A_COUNT, .offset = AT(n), .min = 1, .max = UINT64_C(1000000000000000)},
     [DISTINCT] = {{"distinct", "a share above 0: 0.3 or 30%", "share of arrivals that are distinct"},
@@ -61,7 +67,7 @@ static const struct knob_row rows[ROWS] = {
     [FRESH] = {{"fresh", "a share: 0.3 or 30%", "share of arrivals with a key of their own"},
         .kind = ITS_OWN, .offset = AT(fresh), .read = read_share},
     [IMPORTANCE] = {{"importance", "a range: 1-50", "how much keys matter"},
-        .kind = ITS_OWN, .offset = 0, .read = read_range},
+        .kind = ITS_OWN, .offset = offsetof(struct described, stream), .read = read_range},
     [BIAS] = {{"bias", "direct, inverse or none", "whether frequent keys matter most or least"},
         .kind = A_WORD, .offset = AT(bias), .words = biases},
     [LENGTH] = {{"length", "a number of bytes from 16 to 65536", "length of a key"},
@@ -72,18 +78,27 @@ static const struct knob_row rows[ROWS] = {
 };
 /* clang-format on */
 
-#define ALL ((1u << ROWS) - 1)
+#define ALL (HAS(ROWS) - 1)
 
-static const struct {
-    const char *name, *owner;
-    uint32_t has;
-} kinds[] = {
-    [WEIR_UNIFORM] = {"uniform", "a uniform stream", ALL & ~(1u << ALPHA | 1u << BIAS)},
-    [WEIR_ZIPF] = {"zipf", "a zipf stream", ALL & ~(1u << DISTINCT)},
-    [WEIR_ENDLESS] = {"endless", "an endless stream",
-                      ALL & ~(1u << ALPHA | 1u << BIAS | 1u << DISTINCT)},
+/* In the order of enum weir_stream_kind. */
+static const struct named kinds[] = {
+    {{.name = "uniform"}, ALL & ~(HAS(ALPHA) | HAS(BIAS))},
+    {{.name = "zipf"}, ALL & ~HAS(DISTINCT)},
+    {{.name = "endless"}, ALL & ~(HAS(ALPHA) | HAS(BIAS) | HAS(DISTINCT))},
 };
-#define KINDS (sizeof kinds / sizeof *kinds)
+static const struct named *const names[] = {&kinds[WEIR_UNIFORM], &kinds[WEIR_ZIPF],
+                                            &kinds[WEIR_ENDLESS], NULL};
+
+static void begin(void *record)
+{
+    struct described *d = record;
+
+    d->stream = (struct weir_stream){.kind = (uint64_t)(d->is.of - kinds),
+                                     .n = d->is.of == &kinds[WEIR_ENDLESS] ? 0 : 1000000,
+                                     .distinct = 0.6,
+                                     .alpha = 1,
+                                     .length = 19};
+}
 
 /* x with (1 - exp(-x)) / x = share, by halves. */
 static double solve(double share)
@@ -106,7 +121,7 @@ static void complete(struct weir_stream *s, uint32_t given)
 {
     double drawn = (double)s->n * (1 - s->fresh);
 
-    if (s->kind == WEIR_ENDLESS && !(given & 1u << FRESH))
+    if (s->kind == WEIR_ENDLESS && !(given & HAS(FRESH)))
         s->fresh = s->universe ? 0 : 1;
     else if (s->kind == WEIR_ZIPF && !s->universe)
         s->universe = s->n;
@@ -114,42 +129,51 @@ static void complete(struct weir_stream *s, uint32_t given)
         s->universe = (uint64_t)(drawn / solve(s->distinct)) + 1;
 }
 
-static enum weir_status refuse(struct weir_error *error, const char *what, const char *why)
+static bool refuse(struct weir_error *error, const char *why)
 {
-    return error_say(error, WEIR_BAD_CONFIG, what, why, NULL);
+    error_say(error, WEIR_BAD_CONFIG, why, NULL);
+    return false;
 }
 
+static bool plan(void *record, struct weir_error *error)
+{
+    struct described *d = record;
+    struct weir_stream *s = &d->stream;
+
+    if (s->bias && !s->important)
+        return refuse(error, "bias= needs importance=: it ties that to how often a key comes");
+    if (s->kind == WEIR_ENDLESS && (d->is.given & HAS(FRESH)) && s->fresh < 1 && !s->universe)
+        return refuse(error, "fresh= below 1 needs universe=: the keys that others come from");
+    complete(s, d->is.given);
+    return true;
+}
+
+static const struct grammar stream_grammar = {
+    .noun = "stream",
+    .example = "n=1M",
+    .names = names,
+    .rows = rows,
+    .n = ROWS,
+    .seed = SEED,
+    .begin = begin,
+    .plan = plan,
+};
+
+/* Streams are written with a colon and commas. */
 enum weir_status weir_stream_read(struct weir_stream *s, const char *sentence,
                                   struct weir_error *error)
 {
     char copy[SENTENCE];
-    const char *at = copy;
-    uint32_t given = 0;
-    size_t kind = 0;
+    struct described d;
 
-    *s = (struct weir_stream){.n = 1000000, .distinct = 0.6, .alpha = 1, .length = 19};
-    if (strlen(sentence) >= sizeof copy)
-        return refuse(error, "the description of the stream is too long", "");
-    text_copy(copy, sizeof copy, sentence);
+    if (strlen(sentence ? sentence : "") >= sizeof copy)
+        return error_say(error, WEIR_BAD_CONFIG, "the description of the stream is too long", NULL);
+    text_copy(copy, sizeof copy, sentence ? sentence : "");
     for (char *c = copy; *c; c++)
         *c = *c == ':' || *c == ',' ? ' ' : *c;
-    struct span name = sentence_word(&at);
-    while (kind < KINDS && !span_is(name, kinds[kind].name))
-        kind++;
-    if (kind == KINDS)
-        return error_say(error, WEIR_BAD_CONFIG, "there is no stream '", quote(name).text,
-                         "'; there are uniform, zipf and endless, as in uniform:n=1M,distinct=60%",
-                         NULL);
-    s->kind = kind;
-    s->n = kind == WEIR_ENDLESS ? 0 : s->n;
-    struct knobs knobs = {kinds[kind].owner, rows, ROWS, kinds[kind].has};
-    if (!knobs_read(&knobs, at, s, &given, error))
+    if (!sentence_read(&stream_grammar, copy, &d, error) || !plan(&d, error))
         return WEIR_BAD_CONFIG;
-    if (s->bias && !s->important)
-        return refuse(error, "bias= needs importance=", ": it ties that to how often a key comes");
-    if (kind == WEIR_ENDLESS && (given & 1u << FRESH) && s->fresh < 1 && !s->universe)
-        return refuse(error, "fresh= below 1 needs universe=", ": the keys that others come from");
-    complete(s, given);
+    *s = d.stream;
     return WEIR_OK;
 }
 

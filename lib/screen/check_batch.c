@@ -18,7 +18,7 @@
 
 #define AHEAD 16 /* keys touched before their turn */
 
-struct batch {
+struct round {
     weir_screen *s;
     const struct weir_bytes *keys;
     size_t n;
@@ -30,7 +30,7 @@ struct batch {
 
 /* ---- which keys have been asked for ---- */
 
-static bool is_same(const struct batch *b, size_t i, size_t j)
+static bool is_same(const struct round *b, size_t i, size_t j)
 {
     const struct weir_key *x = &b->s->scratch->key[i], *y = &b->s->scratch->key[j];
 
@@ -39,7 +39,7 @@ static bool is_same(const struct batch *b, size_t i, size_t j)
 }
 
 /* Where in the table key i is, or would be. */
-static uint16_t *entry_of(const struct batch *b, size_t i)
+static uint16_t *entry_of(const struct round *b, size_t i)
 {
     struct scratch *t = b->s->scratch;
     uint32_t at = (uint32_t)t->key[i].lo & b->mask;
@@ -49,14 +49,14 @@ static uint16_t *entry_of(const struct batch *b, size_t i)
     return &t->table[at];
 }
 
-static void touch(const struct batch *b, size_t i)
+static void touch(const struct round *b, size_t i)
 {
     if (b->s->ops->touch && i < b->n)
         b->s->ops->touch(b->s, b->s->scratch->key[i]);
 }
 
 /* Ask for all from key i on that memory does not know now. */
-static void ask_ahead(struct batch *b, size_t i)
+static void ask_ahead(struct round *b, size_t i)
 {
     struct scratch *t = b->s->scratch;
     size_t before = b->asked;
@@ -77,7 +77,7 @@ static void ask_ahead(struct batch *b, size_t i)
 }
 
 /* The store's answer to key i: it has been asked for, or is now. */
-static uint8_t store_answer(struct batch *b, size_t i)
+static uint8_t store_answer(struct round *b, size_t i)
 {
     uint16_t number = *entry_of(b, i);
 
@@ -91,7 +91,7 @@ static uint8_t store_answer(struct batch *b, size_t i)
 
 /* ---- one key, many keys ---- */
 
-static uint8_t check_one(struct batch *b, size_t i)
+static uint8_t check_one(struct round *b, size_t i)
 {
     weir_screen *s = b->s;
     struct weir_key key = s->scratch->key[i];
@@ -109,7 +109,7 @@ static uint8_t check_one(struct batch *b, size_t i)
     return answer;
 }
 
-static void check_batch(struct batch *b, uint8_t *answers)
+static void check_batch(struct round *b, uint8_t *answers)
 {
     struct scratch *t = b->s->scratch;
 
@@ -133,7 +133,7 @@ size_t weir_screen_check(weir_screen *s, const struct weir_bytes *keys, size_t n
 
     for (size_t now; n > 0; n -= now, keys += now, answers += now) {
         now = n < WEIR_SCREEN_BATCH ? n : WEIR_SCREEN_BATCH;
-        check_batch(&(struct batch){s, keys, now, oracle, context, 0, 0}, answers);
+        check_batch(&(struct round){s, keys, now, oracle, context, 0, 0}, answers);
     }
     return (size_t)(s->unanswered - before);
 }
@@ -142,18 +142,18 @@ size_t weir_screen_check(weir_screen *s, const struct weir_bytes *keys, size_t n
 
 bool weir_screen_wants_set(const weir_screen *s)
 {
-    return s->ops->holds_set && s->learned == 0;
+    return screen_holds_set(s) && s->learned == 0;
 }
 
 void weir_screen_learn_set(weir_screen *s, const struct weir_bytes *keys, size_t n)
 {
-    if (!s->ops->holds_set)
+    if (!s->ops->learn)
         return;
     s->learned += n;
     for (size_t now; n > 0; n -= now, keys += now) {
         now = n < WEIR_SCREEN_BATCH ? n : WEIR_SCREEN_BATCH;
         for (size_t i = 0; i < now; i++)
             s->scratch->key[i] = screen_hash(s, keys[i]);
-        weir_observe_many(s->filter[0], s->scratch->key, now, s->scratch->answer);
+        s->ops->learn(s, s->scratch->key, now);
     }
 }

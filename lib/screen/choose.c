@@ -11,6 +11,8 @@
 #include "theory/bloom.h"
 #include "theory/dabf.h"
 
+extern const struct screen_ops screen_strict, screen_weir;
+
 #define BITS_PER_MEMBER_LEAST 8
 
 static void choose_strict(struct weir_screen_choice *c, uint64_t bits, uint64_t set)
@@ -19,7 +21,8 @@ static void choose_strict(struct weir_screen_choice *c, uint64_t bits, uint64_t 
     struct text sentence = text_in(c->sentence, sizeof c->sentence);
     struct text reason = text_in(c->reason, sizeof c->reason);
 
-    text_add(&sentence, "strict set=");
+    text_add(&sentence, screen_strict.is.about.name);
+    text_add(&sentence, " set=");
     text_add_u64(&sentence, keys);
     if (set == 0) {
         text_add(&reason, "the store lists its keys, and has none");
@@ -39,7 +42,7 @@ static void choose_verdicts(struct weir_screen_choice *c, bool listed, uint64_t 
     struct text sentence = text_in(c->sentence, sizeof c->sentence);
     struct text reason = text_in(c->reason, sizeof c->reason);
 
-    text_add(&sentence, "weir");
+    text_add(&sentence, screen_weir.is.about.name);
     if (listed) {
         text_add(&reason, "the store's ");
         text_add_u64(&reason, set);

@@ -18,7 +18,10 @@
  * 1. The paper has a capacity of 1000 whatever n (so k = 1 in all it tries); from
  * 8000 bits on it is n/8 here, if nobody says.
  * Price: k + k' lines per key and pair. */
-#include "screen/screen.h"
+#include <string.h>
+
+#include "screen/bloom_bits.h"
+#include "theory/bloom.h"
 #include "theory/dabf.h"
 
 #define ASKED(pair) (2 * (uint32_t)(pair)) /* beta, and beta': */
@@ -50,12 +53,11 @@ static bool plan(struct screen_config *c, struct screen_shape *shape, struct wei
         c->k = dabf_k(asked, c->capacity);
     if (!c->k_set)
         c->k_set = dabf_k(pair - asked, c->set);
-    shape->filters = 2 * pairs;
+    shape->areas = 2 * pairs;
     for (uint32_t i = 0; i < pairs; i++) {
-        shape->filter[ASKED(i)].cells = asked;
-        shape->filter[ASKED(i)].k = c->k;
-        shape->filter[MEMBERS(i)].cells = pair - asked;
-        shape->filter[MEMBERS(i)].k = c->k_set;
+        shape->area[ASKED(i)].cells = asked;
+        shape->area[MEMBERS(i)].cells = pair - asked;
+        shape->area[ASKED(i)].width = shape->area[MEMBERS(i)].width = 1;
     }
     return true;
 }
@@ -85,15 +87,24 @@ static struct weir_key own_key(struct weir_key key, uint32_t filter)
     return (struct weir_key){hash_word(key.lo, key.hi, i), hash_word(key.lo, key.hi, i + 1), 1};
 }
 
-static bool has(const weir_screen *s, uint32_t filter, struct weir_key key)
+static uint64_t k_of(const weir_screen *s, uint32_t filter)
 {
-    return weir_ask(s->filter[filter], own_key(key, filter)) == WEIR_SEEN;
+    return filter % 2 ? s->config.k_set : s->config.k;
 }
 
-/* Returns whether it was there already. */
-static bool add(weir_screen *s, uint32_t filter, struct weir_key key)
+static bool has(const weir_screen *s, uint32_t filter, struct weir_key key)
 {
-    return weir_observe(s->filter[filter], own_key(key, filter)) == WEIR_SEEN;
+    return bloom_has(&s->area[filter], k_of(s, filter), own_key(key, filter));
+}
+
+static void add(weir_screen *s, uint32_t filter, struct weir_key key)
+{
+    bloom_add(&s->area[filter], k_of(s, filter), own_key(key, filter));
+}
+
+static void flush(weir_screen *s, uint32_t filter)
+{
+    memset(s->area[filter].bytes, 0, (size_t)cells_size(s->area[filter].n, 1));
 }
 
 /* ---- keys ---- */
@@ -109,7 +120,10 @@ static uint8_t decide(const weir_screen *s, struct weir_key key)
 
 static void learn(weir_screen *s, uint32_t pair, struct weir_key key, uint8_t answer)
 {
-    if (!add(s, ASKED(pair), key) && answer == WEIR_MEMBER)
+    if (has(s, ASKED(pair), key))
+        return;
+    add(s, ASKED(pair), key);
+    if (answer == WEIR_MEMBER)
         add(s, MEMBERS(pair), key);
 }
 
@@ -123,8 +137,8 @@ static void settle(weir_screen *s, struct weir_key key, uint8_t answer, bool fro
             learn(s, !pair, key, answer);
     }
     if (has_younger(s) && (screen_records(s) + 1) % s->config.window == 0) {
-        weir_clear(s->filter[ASKED(pair)]);
-        weir_clear(s->filter[MEMBERS(pair)]);
+        flush(s, ASKED(pair));
+        flush(s, MEMBERS(pair));
     }
 }
 
@@ -132,23 +146,28 @@ static void settle(weir_screen *s, struct weir_key key, uint8_t answer, bool fro
 
 static double fill(const weir_screen *s)
 {
-    return weir_stats(s->filter[ASKED(older(s))]).fill;
+    return cells_fill(&s->area[ASKED(older(s))]);
+}
+
+static double error_of(const weir_screen *s, uint32_t pair)
+{
+    return bloom_error_at(cells_fill(&s->area[ASKED(pair)]), s->config.k);
 }
 
 /* A key is answered from memory if both pairs know it. */
 static double error_now(const weir_screen *s)
 {
     uint32_t pair = older(s);
-    double error = weir_stats(s->filter[ASKED(pair)]).error;
+    double error = error_of(s, pair);
 
-    return has_younger(s) ? error * weir_stats(s->filter[ASKED(!pair)]).error : error;
+    return has_younger(s) ? error * error_of(s, !pair) : error;
 }
 
 const struct screen_ops screen_dabf = {
-    .about = {"dabf", "two Bloom filters, of keys asked and of members (Busnel and Gillet 2019)"},
-    .knobs = SCREEN_ALWAYS | SCREEN_HAS(SCREEN_MEMORY) | SCREEN_HAS(SCREEN_SET) |
-             SCREEN_HAS(SCREEN_CAPACITY) | SCREEN_HAS(SCREEN_THETA) | SCREEN_HAS(SCREEN_K) |
-             SCREEN_HAS(SCREEN_K_SET) | SCREEN_HAS(SCREEN_WINDOW),
+    .is.about = {"dabf", "two Bloom filters, of keys asked and of members (Busnel and Gillet 2019)",
+                 WEIR_CAN_WINDOW | WEIR_CAN_CONFIRM},
+    .is.knobs = SCREEN_ALWAYS | HAS(SCREEN_MEMORY) | HAS(SCREEN_SET) | HAS(SCREEN_CAPACITY) |
+                HAS(SCREEN_THETA) | HAS(SCREEN_K) | HAS(SCREEN_K_SET) | HAS(SCREEN_WINDOW),
     .plan = plan,
     .decide = decide,
     .settle = settle,

@@ -14,24 +14,25 @@
 
 static uint64_t cells_of(const struct screen_shape *shape, uint32_t i)
 {
-    return cells_size(shape->filter[i].cells, shape->filter[i].k ? 1 : 8);
+    return cells_size(shape->area[i].cells, (uint32_t)shape->area[i].width);
 }
 
 static uint64_t body_size(const struct screen_shape *shape, size_t config_length)
 {
     uint64_t size = 4 + config_length + 8 * COUNTERS;
 
-    for (uint32_t i = 0; i < shape->filters; i++)
+    for (uint32_t i = 0; i < shape->areas; i++)
         size += cells_of(shape, i);
     return size;
 }
 
 size_t weir_screen_saved_size(const weir_screen *s)
 {
-    char config[CONFIG_SIZE];
+    char config[WEIR_SENTENCE];
 
     return (size_t)(PART_FRAME +
-                    body_size(&s->shape, screen_config_write(&s->config, config, sizeof config)));
+                    body_size(&s->config.shape,
+                              sentence_write(&screen_grammar, &s->config, config, sizeof config)));
 }
 
 enum weir_status weir_screen_write(const weir_screen *s, weir_sink sink, void *context)
@@ -39,29 +40,17 @@ enum weir_status weir_screen_write(const weir_screen *s, weir_sink sink, void *c
     const uint64_t counters[COUNTERS] = {s->checked, s->asked, s->unanswered, s->members,
                                          s->learned};
     struct part_writer out;
-    char config[CONFIG_SIZE];
-    size_t length = screen_config_write(&s->config, config, sizeof config);
+    char config[WEIR_SENTENCE];
+    size_t length = sentence_write(&screen_grammar, &s->config, config, sizeof config);
 
-    part_begin(&out, WEIR_PART_SCREEN, body_size(&s->shape, length), sink, context);
+    part_begin(&out, WEIR_PART_SCREEN, body_size(&s->config.shape, length), sink, context);
     part_put32(&out, (uint32_t)length);
     part_put(&out, config, length);
     for (int i = 0; i < COUNTERS; i++)
         part_put64(&out, counters[i]);
-    for (uint32_t i = 0; i < s->shape.filters; i++)
-        part_put(&out, s->filter[i]->cells, (size_t)cells_of(&s->shape, i));
+    for (uint32_t i = 0; i < s->config.shape.areas; i++)
+        part_put(&out, s->area[i].bytes, (size_t)cells_of(&s->config.shape, i));
     return part_end(&out);
-}
-
-/* A saved configuration is complete: planning it again changes nothing. */
-static bool plan_again(const char *text, struct screen_config *c, struct screen_shape *shape)
-{
-    char again[CONFIG_SIZE];
-
-    if (!screen_config_read(text, c, NULL) || !screen_given(c, SCREEN_SEED) ||
-        !c->ops->plan(c, shape, NULL))
-        return false;
-    screen_config_write(c, again, sizeof again);
-    return strcmp(text, again) == 0;
 }
 
 /* Everything after the configuration; its length has been checked. */
@@ -72,14 +61,14 @@ static bool get_state(weir_screen *s, struct part_reader *in)
 
     for (int i = 0; i < COUNTERS; i++)
         *counters[i] = bits_load64(part_get(in, 8));
-    for (uint32_t i = 0; i < s->shape.filters; i++) {
-        uint64_t size = cells_of(&s->shape, i);
+    for (uint32_t i = 0; i < s->config.shape.areas; i++) {
+        uint64_t size = cells_of(&s->config.shape, i);
 
-        memcpy(s->filter[i]->cells, part_get(in, size), (size_t)size);
+        memcpy(s->area[i].bytes, part_get(in, size), (size_t)size);
     }
     return s->checked <= CHECKED_MOST && s->unanswered <= s->checked &&
            s->asked <= screen_records(s) && s->members <= screen_records(s) &&
-           s->learned <= CHECKED_MOST && (s->ops->holds_set || s->learned == 0) &&
+           s->learned <= CHECKED_MOST && (screen_holds_set(s) || s->learned == 0) &&
            (!s->ops->check || s->ops->check(s));
 }
 
@@ -88,16 +77,15 @@ static enum weir_status load_body(weir_screen **out, const struct weir_part *par
 {
     struct part_reader in = {part->body, part->body_size};
     struct screen_config c;
-    struct screen_shape shape = {0};
-    char text[CONFIG_SIZE];
+    char text[WEIR_SENTENCE];
 
-    if (!part_get_text(&in, text, sizeof text) || !plan_again(text, &c, &shape))
+    if (!part_get_text(&in, text, sizeof text) || !sentence_restore(&screen_grammar, text, &c))
         return part_bad(error,
                         "the saved configuration is not one that this version of weir writes");
-    if (part->body_size != body_size(&shape, strlen(text)))
+    if (part->body_size != body_size(&c.shape, strlen(text)))
         return part_bad(error,
                         "the saved screen is not of the size that its configuration asks for");
-    *out = screen_make(&c, &shape);
+    *out = screen_make(&c);
     if (!*out)
         return error_no_memory(error, c.memory / 8);
     if (get_state(*out, &in))

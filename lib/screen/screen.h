@@ -1,22 +1,22 @@
 /* screen.h - the waist of the screens from inside: what one is made of and must
  * say.
  *
- * A screen's memory is that of filters (struct weir): Bloom filters that it asks
- * and shows keys to, or bare cells that it reads itself. So making, saving and
- * loading are each written once. A screen file says:
+ * A screen's memory is a few areas of cells, in one allocation with the rest: bits
+ * of Bloom filters (bloom_bits.h), or bytes (verdict_lines.h). So making, saving
+ * and loading are each written once. A screen file says:
  *
- *   plan    complete the configuration, say which filters of what size
+ *   plan    complete the configuration, say which areas of what size
  *   decide  answer a key from memory, or say that the store is needed. Pure.
  *   settle  a key has been answered: remember it, make room
  *
- * check.c makes of these the loop over a batch. */
+ * check_batch.c makes of these the loop over a batch. */
 #ifndef WEIR_SCREEN_SCREEN_H
 #define WEIR_SCREEN_SCREEN_H
 
 #include <weir/screen.h>
 
 #include "filter/filter.h"
-#include "sentence/knobs.h"
+#include "sentence/grammar.h"
 #include "format/part.h"
 
 enum screen_knob {
@@ -36,20 +36,28 @@ enum screen_knob {
     SCREEN_KNOBS
 };
 
-#define SCREEN_HAS(knob) (1u << (knob))
-#define SCREEN_ALWAYS (SCREEN_HAS(SCREEN_HASH) | SCREEN_HAS(SCREEN_SEED))
+#define SCREEN_ALWAYS (HAS(SCREEN_HASH) | HAS(SCREEN_SEED))
 
 #define SCREEN_MEMORY_DEFAULT (UINT64_C(1) << 23) /* bits: 1 MiB */
-#define FILTERS_MOST 4
+#define AREAS_MOST 4
 
 /* n/n': a part of so many to one of so many. */
 struct ratio {
     uint64_t above, below;
 };
 
+/* The memory that a screen asks for. */
+struct screen_shape {
+    uint32_t areas;
+    struct {
+        uint64_t cells;
+        uint64_t width; /* bits per cell: 1 or 8 */
+    } area[AREAS_MOST];
+};
+
 struct screen_config {
+    struct sentence is;
     const struct screen_ops *ops;
-    uint32_t given;  /* SCREEN_HAS of those the sentence named */
     uint64_t memory; /* bits */
     uint64_t set, capacity;
     struct ratio theta;
@@ -59,33 +67,22 @@ struct screen_config {
     uint64_t verdicts; /* bits */
     double fpr;
     uint64_t hash, seed;
-};
-
-/* The filters that a screen asks for: with k a Bloom filter of so many cells of
- * one bit, without one bare bytes. */
-struct screen_shape {
-    uint32_t filters;
-    struct {
-        uint64_t cells, k;
-    } filter[FILTERS_MOST];
+    struct screen_shape shape; /* as planned */
 };
 
 struct weir_screen {
     const struct screen_ops *ops;
     struct screen_config config;
-    struct screen_shape shape;
     void *allocation;
     size_t bytes; /* of the allocation */
-    weir *filter[FILTERS_MOST];
+    struct cells area[AREAS_MOST];
     uint64_t checked, asked, unanswered, members;
     uint64_t learned; /* keys of the set */
     struct scratch *scratch;
 };
 
 struct screen_ops {
-    struct weir_about about;
-    uint32_t knobs;
-    bool holds_set; /* is told the set before the first check */
+    struct named is;
     bool (*plan)(struct screen_config *c, struct screen_shape *shape, struct weir_error *error);
     /* WEIR_OTHER or WEIR_MEMBER from memory, or WEIR_UNANSWERED: ask. */
     uint8_t (*decide)(const weir_screen *s, struct weir_key key);
@@ -95,10 +92,11 @@ struct screen_ops {
     void (*settle)(weir_screen *s, struct weir_key key, uint8_t answer, bool from_store);
     double (*fill)(const weir_screen *s);
     double (*error)(const weir_screen *s);
+    void (*learn)(weir_screen *s, const struct weir_key *keys, size_t n); /* members of the set */
     bool (*check)(const weir_screen *s); /* can this loaded state be? */
 };
 
-extern const struct screen_ops screen_weir, screen_dabf, screen_1bf, screen_strict, screen_none;
+extern const struct grammar screen_grammar;
 
 /* What one batch needs: at most WEIR_SCREEN_BATCH keys at a time. */
 #define TABLE (2 * WEIR_SCREEN_BATCH)
@@ -111,14 +109,11 @@ struct scratch {
 };
 
 /* From a configuration that is complete; NULL if memory is short. */
-weir_screen *screen_make(const struct screen_config *c, const struct screen_shape *shape);
-
-bool screen_config_read(const char *sentence, struct screen_config *c, struct weir_error *error);
-size_t screen_config_write(const struct screen_config *c, char *buffer, size_t size);
+weir_screen *screen_make(const struct screen_config *c);
 
 static inline bool screen_given(const struct screen_config *c, enum screen_knob knob)
 {
-    return c->given & SCREEN_HAS(knob);
+    return c->is.given & HAS(knob);
 }
 
 static inline struct weir_key screen_hash(const weir_screen *s, struct weir_bytes key)
@@ -127,6 +122,11 @@ static inline struct weir_key screen_hash(const weir_screen *s, struct weir_byte
                                       : hash_fast(key.data, key.size, s->config.seed);
 
     return (struct weir_key){h.lo, h.hi, 1};
+}
+
+static inline bool screen_holds_set(const weir_screen *s)
+{
+    return s->config.is.of->about.traits & WEIR_CAN_HOLD_SET;
 }
 
 /* How many keys so many bits are taken to be for, if nobody says: one in eight,

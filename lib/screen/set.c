@@ -8,7 +8,7 @@
  *
  * Members come again and again, and are confirmed each time. With verdicts= some
  * of strict's memory keeps the store's verdicts on what the filter let through
- * (lines.h), in fingerprints of 32 bits: each is confirmed once as long as it is
+ * (verdict_lines.h), in fingerprints of 32 bits: each is confirmed once as long as it is
  * in use. The price is an error of some billionths, and that a key which the
  * store drops is a member here until its verdict is forgotten; with window= that
  * is so many records.
@@ -16,12 +16,15 @@
  * Both go by the set as it was when told: a member that the store gets later is
  * missed.
  * Price: k lines per key; a set of n keys in m bits with k = (m/n) ln 2. */
+#include "screen/bloom_bits.h"
 #include "screen/verdict_lines.h"
+#include "theory/bloom.h"
 #include "theory/dabf.h"
 
-#define SET 0  /* filters: the set, */
+#define SET 0  /* areas: the set, */
 #define KEPT 1 /* and verdicts */
 #define KEPT_WIDTH 32
+#define AHEAD 16 /* keys of the set touched before they are added */
 
 static bool refuse(struct weir_error *error, const char *why)
 {
@@ -41,21 +44,27 @@ static bool plan(struct screen_config *c, struct screen_shape *shape, struct wei
         c->set = screen_keys(bits);
     if (!c->k)
         c->k = dabf_k(bits, c->set);
-    shape->filters = kept ? 2 : 1;
-    shape->filter[SET].cells = bits;
-    shape->filter[SET].k = c->k;
-    shape->filter[KEPT].cells = kept / 8;
+    shape->areas = kept ? 2 : 1;
+    shape->area[SET].cells = bits;
+    shape->area[SET].width = 1;
+    shape->area[KEPT].cells = kept / 8;
+    shape->area[KEPT].width = 8;
     return true;
 }
 
 static bool is_in_set(const weir_screen *s, struct weir_key key)
 {
-    struct cells bits = plane(s->filter[SET], 0);
+    return bloom_has(&s->area[SET], s->config.k, key);
+}
 
-    for (uint32_t i = 0; i < s->config.k; i++) /* most others end at the second */
-        if (!bit_get(&bits, place(key, i, bits.n)))
-            return false;
-    return true;
+static void learn(weir_screen *s, const struct weir_key *keys, size_t n)
+{
+    for (size_t i = 0; i < n + AHEAD; i++) {
+        if (i >= AHEAD)
+            bloom_add(&s->area[SET], s->config.k, keys[i - AHEAD]);
+        if (i < n)
+            bloom_touch(&s->area[SET], s->config.k, keys[i]);
+    }
 }
 
 static uint8_t decide_by_set(const weir_screen *s, struct weir_key key)
@@ -93,20 +102,17 @@ static void settle(weir_screen *s, struct weir_key key, uint8_t answer, bool fro
 
 static void touch(const weir_screen *s, struct weir_key key)
 {
-    struct cells bits = plane(s->filter[SET], 0);
-
-    for (uint32_t i = 0; i < 2 && i < s->config.k; i++) /* most others end at the second */
-        bit_touch(&bits, place(key, i, bits.n));
+    bloom_touch(&s->area[SET], s->config.k < 2 ? s->config.k : 2, key); /* most end there */
 }
 
 static double fill(const weir_screen *s)
 {
-    return weir_stats(s->filter[SET]).fill;
+    return cells_fill(&s->area[SET]);
 }
 
 static double error_now(const weir_screen *s)
 {
-    return weir_stats(s->filter[SET]).error;
+    return bloom_error_at(fill(s), s->config.k);
 }
 
 /* Only verdicts can be mistaken for those of another. */
@@ -124,27 +130,28 @@ static bool check(const weir_screen *s)
     return lines_possible(&l);
 }
 
-#define SET_KNOBS                                                                                  \
-    (SCREEN_ALWAYS | SCREEN_HAS(SCREEN_MEMORY) | SCREEN_HAS(SCREEN_SET) | SCREEN_HAS(SCREEN_K))
+#define SET_KNOBS (SCREEN_ALWAYS | HAS(SCREEN_MEMORY) | HAS(SCREEN_SET) | HAS(SCREEN_K))
 
 const struct screen_ops screen_1bf = {
-    .about = {"1bf", "the set in one Bloom filter; never asks the store, never misses a member"},
-    .knobs = SET_KNOBS,
-    .holds_set = true,
+    .is.about = {"1bf", "the set in one Bloom filter; never asks the store, never misses a member",
+                 WEIR_CAN_HOLD_SET},
+    .is.knobs = SET_KNOBS,
     .plan = plan,
     .decide = decide_by_set,
     .touch = touch,
+    .learn = learn,
     .fill = fill,
     .error = error_now,
 };
 
 const struct screen_ops screen_strict = {
-    .about = {"strict", "the set in one Bloom filter, every positive confirmed: no error"},
-    .knobs = SET_KNOBS | SCREEN_HAS(SCREEN_VERDICTS) | SCREEN_HAS(SCREEN_WINDOW),
-    .holds_set = true,
+    .is.about = {"strict", "the set in one Bloom filter, every positive confirmed: no error",
+                 WEIR_CAN_WINDOW | WEIR_CAN_HOLD_SET | WEIR_CAN_CONFIRM},
+    .is.knobs = SET_KNOBS | HAS(SCREEN_VERDICTS) | HAS(SCREEN_WINDOW),
     .plan = plan,
     .decide = decide_others,
     .touch = touch,
+    .learn = learn,
     .settle = settle,
     .fill = fill,
     .error = error_of_verdicts,

@@ -26,13 +26,13 @@ struct lines {
     uint32_t width, slots; /* of a line that is full */
 };
 
-/* The lines that a screen has as one of its filters, of bytes. */
-static inline struct lines lines_in(const weir_screen *s, uint32_t filter, uint64_t width,
+/* The lines that a screen has as one of its areas, of bytes. */
+static inline struct lines lines_in(const weir_screen *s, uint32_t area, uint64_t width,
                                     uint64_t slots)
 {
-    const weir *w = s->filter[filter];
+    const struct cells *bytes = &s->area[area];
 
-    return (struct lines){w->cells, w->shape.cells / LINE_BYTES, (uint32_t)width, (uint32_t)slots};
+    return (struct lines){bytes->bytes, bytes->n / LINE_BYTES, (uint32_t)width, (uint32_t)slots};
 }
 
 /* Bytes of the whole lines that so many bits ask for. */

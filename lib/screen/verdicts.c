@@ -1,5 +1,5 @@
 /* verdicts.c - a screen of our own: the store's verdicts by fingerprint, one
- * cache line per key (lines.h).
+ * cache line per key (verdict_lines.h).
  *
  * A key whose fingerprint is there gets the stored verdict; another is asked for,
  * and its verdict remembered in the place of one that is least used.
@@ -59,8 +59,9 @@ static bool plan(struct screen_config *c, struct screen_shape *shape, struct wei
         c->slots = lines_room(c->width);
     }
     c->slots = c->slots < most ? c->slots : most;
-    shape->filters = 1;
-    shape->filter[0].cells = lines_bytes(c->memory);
+    shape->areas = 1;
+    shape->area[0].cells = lines_bytes(c->memory);
+    shape->area[0].width = 8;
     return true;
 }
 
@@ -119,9 +120,10 @@ static bool check(const weir_screen *s)
 }
 
 const struct screen_ops screen_weir = {
-    .about = {"weir", "the store's verdicts by fingerprint, those least used forgotten first"},
-    .knobs = SCREEN_ALWAYS | SCREEN_HAS(SCREEN_MEMORY) | SCREEN_HAS(SCREEN_WINDOW) |
-             SCREEN_HAS(SCREEN_WIDTH) | SCREEN_HAS(SCREEN_SLOTS) | SCREEN_HAS(SCREEN_FPR),
+    .is.about = {"weir", "the store's verdicts by fingerprint, those least used forgotten first",
+                 WEIR_CAN_WINDOW | WEIR_CAN_LAST | WEIR_CAN_CONFIRM},
+    .is.knobs = SCREEN_ALWAYS | HAS(SCREEN_MEMORY) | HAS(SCREEN_WINDOW) | HAS(SCREEN_WIDTH) |
+                HAS(SCREEN_SLOTS) | HAS(SCREEN_FPR),
     .plan = plan,
     .decide = decide,
     .touch = touch,

@@ -73,7 +73,7 @@ INLINE uint64_t sum(uint64_t count, uint64_t amount, bool wide)
 
 INLINE uint8_t *counter(const struct spot *spot, uint32_t i, struct form f)
 {
-    uint32_t size = f.wide ? 8 : 4, each = LINE / size / f.depth; /* of a row in the line */
+    uint32_t size = f.wide ? 8 : 4, each = CACHE_LINE / size / f.depth; /* of a row in the line */
 
     if (!f.line)
         return spot->at[i];
@@ -85,7 +85,7 @@ INLINE void find(const weir_sketch *s, struct hash128 h, struct form f, struct s
     uint32_t size = f.wide ? 8 : 4, depth = f.depth;
 
     if (f.line) {
-        spot->at[0] = s->data + bits_scale(h.lo, s->size / LINE) * LINE;
+        spot->at[0] = s->data + bits_scale(h.lo, s->size / CACHE_LINE) * CACHE_LINE;
         spot->which = h.hi;
         return;
     }
@@ -130,20 +130,20 @@ INLINE void raise(const struct spot *spot, uint64_t amount, struct form f)
 /* ---- many keys: found some keys before they are raised ---- */
 
 /* Either keys or hashed ones. */
-struct batch {
+struct additions {
     const struct weir_bytes *bytes;
     const struct weir_key *hashed;
     const uint64_t *amounts;
     size_t n;
 };
 
-INLINE struct hash128 hash_of(const weir_sketch *s, const struct batch *b, size_t i)
+INLINE struct hash128 hash_of(const weir_sketch *s, const struct additions *b, size_t i)
 {
     return b->hashed ? (struct hash128){b->hashed[i].lo, b->hashed[i].hi}
                      : sketch_hash(s, b->bytes[i]);
 }
 
-INLINE void loop(weir_sketch *s, const struct batch *b, struct form f)
+INLINE void loop(weir_sketch *s, const struct additions *b, struct form f)
 {
     struct spot ring[KEYS_AHEAD];
     size_t ahead = LINES_AHEAD / (f.line ? 1 : f.depth);
@@ -159,7 +159,7 @@ INLINE void loop(weir_sketch *s, const struct batch *b, struct form f)
     }
 }
 
-static uint64_t total_of(const weir_sketch *s, const struct batch *b)
+static uint64_t total_of(const weir_sketch *s, const struct additions *b)
 {
     uint64_t n = b->n, total = b->amounts ? 0 : sketch_amount(s, &n, 0);
 
@@ -168,7 +168,7 @@ static uint64_t total_of(const weir_sketch *s, const struct batch *b)
     return total;
 }
 
-INLINE void loop_of_depth(weir_sketch *s, const struct batch *b, bool wide, bool line,
+INLINE void loop_of_depth(weir_sketch *s, const struct additions *b, bool wide, bool line,
                           bool conservative)
 {
     uint32_t depth = (uint32_t)s->config.depth;
@@ -179,7 +179,7 @@ INLINE void loop_of_depth(weir_sketch *s, const struct batch *b, bool wide, bool
         loop(s, b, (struct form){wide, line, conservative, depth});
 }
 
-static void add_batch(weir_sketch *s, const struct batch *b)
+static void add_batch(weir_sketch *s, const struct additions *b)
 {
     const struct sketch_config *c = &s->config;
 
@@ -221,23 +221,26 @@ static void add(weir_sketch *s, struct weir_bytes key, uint64_t amount)
 static void add_many(weir_sketch *s, const struct weir_bytes *keys, const uint64_t *amounts,
                      size_t n)
 {
-    add_batch(s, &(struct batch){.bytes = keys, .amounts = amounts, .n = n});
+    add_batch(s, &(struct additions){.bytes = keys, .amounts = amounts, .n = n});
 }
 
 static void add_hashed(weir_sketch *s, const struct weir_key *keys, const uint64_t *amounts,
                        size_t n)
 {
-    add_batch(s, &(struct batch){.hashed = keys, .amounts = amounts, .n = n});
+    add_batch(s, &(struct additions){.hashed = keys, .amounts = amounts, .n = n});
 }
 
-static bool take(weir_sketch *s, struct weir_bytes key, uint64_t amount)
+static bool can_take(const struct sketch_config *c)
+{
+    return c->update == UPDATE_PLAIN;
+}
+
+static void take(weir_sketch *s, struct weir_bytes key, uint64_t amount)
 {
     struct form f = form_of(s);
     uint64_t most = f.wide ? UINT64_MAX : UINT32_MAX;
     struct spot spot = {0};
 
-    if (f.conservative)
-        return false;
     find(s, sketch_hash(s, key), f, &spot);
     for (uint32_t i = 0; i < s->config.depth; i++) {
         uint8_t *at = counter(&spot, i, f);
@@ -247,7 +250,6 @@ static bool take(weir_sketch *s, struct weir_bytes key, uint64_t amount)
             set(at, f.wide, count > amount ? count - amount : 0);
     }
     s->total -= amount < s->total ? amount : s->total;
-    return true;
 }
 
 /* ---- asking ---- */
@@ -392,10 +394,12 @@ static bool take_in(weir_sketch *s, struct part_reader *in)
 }
 
 const struct sketch_ops sketch_count_min = {
-    .about = {"count-min", "how often any key came, never too low; keeps no keys"},
-    .knobs = HAS_COMMON | HAS_KNOB(SKETCH_DEPTH) | HAS_KNOB(SKETCH_COUNTER) |
-             HAS_KNOB(SKETCH_UPDATE) | HAS_KNOB(SKETCH_LAYOUT) | HAS_KNOB(SKETCH_ERROR) |
-             HAS_KNOB(SKETCH_CONFIDENCE) | HAS_KNOB(SKETCH_HALF_LIFE),
+    .is.about = {"count-min", "how often any key came, never too low; keeps no keys",
+                 WEIR_CAN_FORGET | WEIR_CAN_MERGE | WEIR_CAN_WINDOW | WEIR_CAN_TIME |
+                     WEIR_CAN_COUNT_ANY},
+    .is.knobs = HAS_COMMON | HAS(SKETCH_DEPTH) | HAS(SKETCH_COUNTER) | HAS(SKETCH_UPDATE) |
+                HAS(SKETCH_LAYOUT) | HAS(SKETCH_ERROR) | HAS(SKETCH_CONFIDENCE) |
+                HAS(SKETCH_HALF_LIFE),
     .part = WEIR_PART_COUNTS,
     .memory = UINT64_C(64) << 23,
     .plan = plan,
@@ -404,6 +408,7 @@ const struct sketch_ops sketch_count_min = {
     .add_many = add_many,
     .add_hashed = add_hashed,
     .take = take,
+    .can_take = can_take,
     .ask = ask,
     .stats = stats,
     .merge = merge,

@@ -196,7 +196,7 @@ static void stats(const weir_sketch *s, struct weir_sketch_stats *out)
 
 static uint64_t bytes_of_keys(uint64_t keys)
 {
-    return (SUMMARY_BESIDE + keys * (SUMMARY_EACH + ARENA_EACH) + LINE - 1) / LINE * LINE;
+    return memory_lines(SUMMARY_BESIDE + keys * (SUMMARY_EACH + ARENA_EACH));
 }
 
 static uint64_t row_bytes(const struct sketch_config *c)
@@ -291,10 +291,11 @@ static bool get(weir_sketch *s, struct part_reader *in)
 }
 
 const struct sketch_ops sketch_heavykeeper = {
-    .about = {"heavykeeper",
-              "the keys that came most often (as Redis Top-K); counts without bounds"},
-    .knobs = HAS_COMMON | HAS_KNOB(SKETCH_KEYS) | HAS_KNOB(SKETCH_DEPTH) | HAS_KNOB(SKETCH_WIDTH) |
-             HAS_KNOB(SKETCH_DECAY),
+    .is.about = {"heavykeeper",
+                 "the keys that came most often (as Redis Top-K); counts without bounds",
+                 WEIR_CAN_LIST},
+    .is.knobs =
+        HAS_COMMON | HAS(SKETCH_KEYS) | HAS(SKETCH_DEPTH) | HAS(SKETCH_WIDTH) | HAS(SKETCH_DECAY),
     .part = WEIR_PART_TOP,
     .memory = UINT64_C(1) << 23,
     .plan = plan,
@@ -305,7 +306,7 @@ const struct sketch_ops sketch_heavykeeper = {
     .ask = ask,
     .stats = stats,
     .unmergeable = " cannot be merged: of two keys that met in one bucket it knows only the one "
-                   "that won; top can be",
+                   "that won",
     .state_size = state_size,
     .put = put,
     .get = get,

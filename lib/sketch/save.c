@@ -20,17 +20,17 @@ static uint64_t body_size(const weir_sketch *s, size_t config_length)
 
 size_t weir_sketch_saved_size(const weir_sketch *s)
 {
-    char config[CONFIG_SIZE];
+    char config[WEIR_SENTENCE];
 
-    return (size_t)(PART_FRAME +
-                    body_size(s, sketch_config_write(&s->config, config, sizeof config)));
+    return (size_t)(PART_FRAME + body_size(s, sentence_write(&sketch_grammar, &s->config, config,
+                                                             sizeof config)));
 }
 
 enum weir_status weir_sketch_write(const weir_sketch *s, weir_sink sink, void *context)
 {
     struct part_writer out;
-    char config[CONFIG_SIZE];
-    size_t length = sketch_config_write(&s->config, config, sizeof config);
+    char config[WEIR_SENTENCE];
+    size_t length = sentence_write(&sketch_grammar, &s->config, config, sizeof config);
 
     part_begin(&out, s->ops->part, body_size(s, length), sink, context);
     part_put32(&out, (uint32_t)length);
@@ -40,18 +40,6 @@ enum weir_status weir_sketch_write(const weir_sketch *s, weir_sink sink, void *c
         fade_put(s, &out);
     enum weir_status status = s->ops->put(s, &out);
     return status == WEIR_OK ? part_end(&out) : status;
-}
-
-/* A saved configuration is complete: planning it again changes nothing. */
-static bool plan_again(const char *text, struct sketch_config *c, uint64_t *bytes)
-{
-    char again[CONFIG_SIZE];
-
-    if (!sketch_config_read(text, c, NULL) || !sketch_given(c, SKETCH_SEED) ||
-        !c->ops->plan(c, bytes, NULL))
-        return false;
-    sketch_config_write(c, again, sizeof again);
-    return strcmp(text, again) == 0;
 }
 
 static bool get_state(weir_sketch *s, struct part_reader *in)
@@ -69,19 +57,18 @@ static enum weir_status load_body(weir_sketch **out, const struct weir_part *par
 {
     struct part_reader in = {part->body, part->body_size};
     struct sketch_config c;
-    uint64_t bytes;
-    char text[CONFIG_SIZE];
+    char text[WEIR_SENTENCE];
 
-    if (!part_get_text(&in, text, sizeof text) || !plan_again(text, &c, &bytes) ||
+    if (!part_get_text(&in, text, sizeof text) || !sentence_restore(&sketch_grammar, text, &c) ||
         c.ops->part != part->kind)
         return part_bad(error,
                         "the saved configuration is not one that this version of weir writes");
-    if (c.ops->fixed && in.left != 8 + (c.half_life.length ? FADE_SAVED : 0) + bytes)
+    if (c.ops->fixed && in.left != 8 + (c.half_life.length ? FADE_SAVED : 0) + c.bytes)
         return part_bad(error,
                         "the saved sketch is not of the size that its configuration asks for");
-    *out = sketch_make(&c, bytes);
+    *out = sketch_make(&c);
     if (!*out)
-        return error_no_memory(error, bytes);
+        return error_no_memory(error, c.bytes);
     if (get_state(*out, &in))
         return WEIR_OK;
     weir_sketch_close(*out);

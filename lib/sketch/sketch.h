@@ -11,8 +11,9 @@
 #include <weir/sketch.h>
 
 #include "base/hash.h"
+#include "base/memory.h"
 #include "sentence/error.h"
-#include "sentence/knobs.h"
+#include "sentence/grammar.h"
 #include "format/part.h"
 
 enum sketch_knob {
@@ -32,11 +33,9 @@ enum sketch_knob {
     SKETCH_KNOBS
 };
 
-#define HAS_KNOB(knob) (1u << (knob))
-#define HAS_COMMON (HAS_KNOB(SKETCH_MEMORY) | HAS_KNOB(SKETCH_HASH) | HAS_KNOB(SKETCH_SEED))
+#define HAS_COMMON (HAS(SKETCH_MEMORY) | HAS(SKETCH_HASH) | HAS(SKETCH_SEED))
 
 #define DEPTH_MAX 16
-#define LINE 64
 
 enum { UPDATE_PLAIN, UPDATE_CONSERVATIVE };
 enum { LAYOUT_ROWS, LAYOUT_LINE };
@@ -49,8 +48,8 @@ struct half_life {
 };
 
 struct sketch_config {
+    struct sentence is;
     const struct sketch_ops *ops;
-    uint32_t given;  /* HAS_KNOB of those the sentence named */
     uint64_t memory; /* bits */
     uint64_t keys;
     uint64_t depth, width;
@@ -59,6 +58,7 @@ struct sketch_config {
     double error, confidence;
     struct half_life half_life;
     uint64_t hash, seed;
+    uint64_t bytes; /* of data, as planned */
 };
 
 /* How old what was counted is: see fade.h. */
@@ -108,8 +108,7 @@ struct weir_sketch {
 };
 
 struct sketch_ops {
-    struct weir_about about;
-    uint32_t knobs;
+    struct named is;
     uint32_t part;
     uint64_t memory; /* bits, if none is asked for */
     bool fixed;      /* every state takes as many bytes as are planned */
@@ -133,23 +132,21 @@ struct sketch_ops {
     size_t (*top)(const weir_sketch *s, struct weir_heavy *out, size_t n);
     void (*add_hashed)(weir_sketch *s, const struct weir_key *keys, const uint64_t *amounts,
                        size_t n);
-    bool (*take)(weir_sketch *s, struct weir_bytes key, uint64_t amount);
+    void (*take)(weir_sketch *s, struct weir_bytes key, uint64_t amount);
+    bool (*can_take)(const struct sketch_config *c);
 };
 
-extern const struct sketch_ops sketch_count_min, sketch_top, sketch_heavykeeper;
+extern const struct grammar sketch_grammar;
 
 /* From a configuration that is complete; NULL if memory is short. */
-weir_sketch *sketch_make(const struct sketch_config *c, uint64_t bytes);
+weir_sketch *sketch_make(const struct sketch_config *c);
 
 /* All that one has counted, into another of the same configuration. */
 void sketch_copy(weir_sketch *to, const weir_sketch *from);
 
-bool sketch_config_read(const char *sentence, struct sketch_config *c, struct weir_error *error);
-size_t sketch_config_write(const struct sketch_config *c, char *buffer, size_t size);
-
 static inline bool sketch_given(const struct sketch_config *c, enum sketch_knob knob)
 {
-    return c->given & HAS_KNOB(knob);
+    return c->is.given & HAS(knob);
 }
 
 static inline struct hash128 sketch_hash(const weir_sketch *s, struct weir_bytes key)

@@ -206,7 +206,7 @@ static enum weir_status merge(weir_sketch *into, const weir_sketch *from)
 {
     size_t most = (size_t)into->summary.n + from->summary.n;
     struct weir_heavy *list = malloc((most + 1) * sizeof *list);
-    weir_sketch *sum = list ? sketch_make(&into->config, into->size) : NULL;
+    weir_sketch *sum = list ? sketch_make(&into->config) : NULL;
 
     if (sum) {
         size_t n = join(into, from, list);
@@ -233,8 +233,9 @@ static enum weir_status put(const weir_sketch *s, struct part_writer *out)
 }
 
 const struct sketch_ops sketch_top = {
-    .about = {"top", "the keys that came most often (Space-Saving), each with its largest error"},
-    .knobs = HAS_COMMON | HAS_KNOB(SKETCH_KEYS) | HAS_KNOB(SKETCH_HALF_LIFE),
+    .is.about = {"top", "the keys that came most often (Space-Saving), each with its largest error",
+                 WEIR_CAN_MERGE | WEIR_CAN_WINDOW | WEIR_CAN_TIME | WEIR_CAN_LIST},
+    .is.knobs = HAS_COMMON | HAS(SKETCH_KEYS) | HAS(SKETCH_HALF_LIFE),
     .part = WEIR_PART_TOP,
     .memory = UINT64_C(1) << 23,
     .plan = plan,

@@ -243,8 +243,8 @@ static void law_filters_that_cannot_be_merged_say_so(const struct variant *v)
         return;
     strcat(
         strcat(expected, v->name),
-        " filters cannot be merged: what one forgot depends on all it saw; bloom, counting, sbf, "
-        "weir and the ibf ones can");
+        " filters cannot be merged: what one forgot depends on all it saw; weir, bloom, counting, "
+        "sbf, ibf-2c, ibf-mc, ibf-h can");
     assert_not_merged(v->sentence, v->sentence, WEIR_UNSUPPORTED, expected);
 }
 

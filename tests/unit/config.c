@@ -121,20 +121,20 @@ LAW(a_completed_sentence_opens_an_equal_filter)
 /* Without opening: the extremes would need terabytes. */
 static void assert_planned_again(const char *sentence)
 {
-    struct config config, again;
-    struct shape shape = {0}, same = {0};
-    char first[CONFIG_SIZE], second[CONFIG_SIZE];
+    const struct grammar *g = &filter_grammar;
+    struct planned p, again;
+    char first[WEIR_SENTENCE], second[WEIR_SENTENCE];
     struct weir_error error;
 
-    if (!config_read(sentence, &config, &error) || !config.ops->plan(&config, &shape, &error))
+    if (!sentence_read(g, sentence, &p, &error) || !g->plan(&p, &error))
         return;
-    config_write(&config, first, sizeof first);
-    if (!config_read(first, &again, &error) || !again.ops->plan(&again, &same, &error))
+    sentence_write(g, &p, first, sizeof first);
+    if (!sentence_read(g, first, &again, &error) || !g->plan(&again, &error))
         fail_msg("'%s' becomes '%s', which is refused: %s", sentence, first, error.text);
-    config_write(&again, second, sizeof second);
+    sentence_write(g, &again, second, sizeof second);
     assert_string_equal(first, second);
-    assert_memory_equal(&shape, &same, sizeof shape);
-    assert_true(shape.cells > 0 && shape.planes > 0 && shape.lines > 0);
+    assert_memory_equal(&p.shape, &again.shape, sizeof p.shape);
+    assert_true(p.shape.cells > 0 && p.shape.planes > 0 && p.shape.lines > 0);
 }
 
 static void extremes_can_be_planned_again(void **state)

@@ -175,7 +175,7 @@ static void merging_is_refused_with_a_reason(void **state)
     (void)state;
     assert_int_equal(weir_sketch_merge(s, t, &error), WEIR_UNSUPPORTED);
     assert_string_equal(error.text, "heavykeeper cannot be merged: of two keys that met in one "
-                                    "bucket it knows only the one that won; top can be");
+                                    "bucket it knows only the one that won; count-min, top can be");
     assert_int_equal(weir_sketch_take(s, a, 1, &error), WEIR_UNSUPPORTED);
     weir_sketch_close(s);
     weir_sketch_close(t);

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "filter/filter.h"
-#include "filter/registry.h"
 
 #define PARTS 16
 #define PATTERN 0x11 /* cells of one or two bits: some used, most not */
@@ -20,24 +19,17 @@ struct change {
     uint64_t came[PARTS], went[PARTS];
 };
 
-static weir *open_huge(const struct weir_ops *ops)
+static weir *open_huge(const char *name)
 {
-    static const struct {
-        enum knob knob;
-        const char *text;
-    } small[] = {{KNOB_K, " k=2"},
-                 {KNOB_SLICES, " slices=1"},
-                 {KNOB_CELL, " cell=2"},
-                 {KNOB_DECAY, " decay=2"},
-                 {KNOB_IMPORTANCE, " importance=1-50"}};
+    static const char *const small[] = {"k=2", "slices=1", "cell=2", "decay=2", "importance=1-50"};
     char sentence[SENTENCE] = "";
     struct weir_error error;
     weir *w;
 
-    strcat(strcat(sentence, ops->about.name), " memory=1700M seed=1");
+    strcat(strcat(sentence, name), " memory=1700M seed=1");
     for (size_t i = 0; i < sizeof small / sizeof *small; i++)
-        if (ops->knobs & HAS(small[i].knob))
-            strcat(sentence, small[i].text);
+        if (weir_find_knob(WEIR_KIND_FILTER, name, small[i]))
+            strcat(strcat(sentence, " "), small[i]);
     if (weir_open(&w, sentence, &error) == WEIR_BAD_CONFIG)
         fail_msg("%s", error.text);
     return w;
@@ -92,12 +84,12 @@ static uint64_t assert_even(const char *name, const char *what, const uint64_t *
     return all;
 }
 
-static void run_huge(const struct weir_ops *ops)
+static void run_huge(const char *name)
 {
-    weir *w = open_huge(ops);
+    weir *w = open_huge(name);
 
     if (!w) { /* a machine of too little memory; skip() would say "not ok" in TAP */
-        print_message("# %s is left out: there is no memory for it\n", ops->about.name);
+        print_message("# %s is left out: there is no memory for it\n", name);
         return;
     }
     lay_out(w);
@@ -112,19 +104,19 @@ static void run_huge(const struct weir_ops *ops)
         struct cells cells = plane(w, i);
         struct change c = change_of(&cells);
 
-        came += assert_even(ops->about.name, "came", c.came);
-        assert_even(ops->about.name, "went", c.went);
+        came += assert_even(name, "came", c.came);
+        assert_even(name, "went", c.went);
     }
     assert_true(came > ARRIVALS / 10);
-    assert_true(!ops->check || ops->check(w));
+    assert_true(!w->ops->check || w->ops->check(w));
     weir_close(w);
 }
 
 static void filters_beyond_two_to_the_32_cells_use_all_of_them(void **state)
 {
     (void)state;
-    for (size_t i = 0; registry_at(i); i++)
-        run_huge(registry_at(i));
+    for (size_t i = 0; weir_about(i); i++)
+        run_huge(weir_about(i)->name);
 }
 
 int main(void)

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "filter/filter.h"
-#include "filter/registry.h"
 #include "theory/window.h"
 
 /* ---- fpr= is a ceiling, for every filter that takes it ---- */
@@ -43,15 +42,16 @@ static struct course course_of(weir *w, uint64_t arrivals)
  * 3 % are allowed on average, 15 % at the worst of all moments. A filter
  * that is filled up to its capacity, or turns at its window, is at its worst
  * only at the end of that. */
-static void assert_ceiling(const struct weir_ops *ops, double fpr)
+static void assert_ceiling(const char *name, double fpr)
 {
-    weir *w = open_filtered("%s memory=8K seed=3 fpr=%g%s", ops->about.name, fpr,
-                            ops->knobs & HAS(KNOB_IMPORTANCE) ? " importance=0-1" : "");
+    weir *w = open_filtered("%s memory=8K seed=3 fpr=%g%s", name, fpr,
+                            weir_find_knob(WEIR_KIND_FILTER, name, "importance") ? " importance=0-1"
+                                                                                 : "");
     uint64_t capacity = w->config.capacity;
     struct course c = course_of(w, capacity ? capacity : 300000);
 
     if (c.mean > fpr * 1.03 || c.most > fpr * 1.15 || c.most < fpr * 0.3)
-        fail_msg("%s fpr=%g: %g on average, %g at most", ops->about.name, fpr, c.mean, c.most);
+        fail_msg("%s fpr=%g: %g on average, %g at most", name, fpr, c.mean, c.most);
     weir_close(w);
 }
 
@@ -60,10 +60,10 @@ static void fpr_is_a_ceiling_and_not_far_above(void **state)
     static const double rates[] = {0.3, 0.05, 0.004};
 
     (void)state;
-    for (size_t i = 0; registry_at(i); i++)
+    for (size_t i = 0; weir_about(i); i++)
         for (size_t j = 0; j < sizeof rates / sizeof *rates; j++)
-            if (registry_at(i)->knobs & HAS(KNOB_FPR))
-                assert_ceiling(registry_at(i), rates[j]);
+            if (weir_find_knob(WEIR_KIND_FILTER, weir_about(i)->name, "fpr"))
+                assert_ceiling(weir_about(i)->name, rates[j]);
 }
 
 /* The draws of ibf-h are capped; where cells to lower are rare it must lower

@@ -73,9 +73,10 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 
 #include "filter/loops.h"
 
-const struct weir_ops weir_filter_bloom = {
-    .about = {"bloom", "never forgets, fills up: the best for a stream that fits"},
-    .knobs = HAS_ALWAYS | HAS(KNOB_CAPACITY) | HAS(KNOB_FPR) | HAS(KNOB_K),
+const struct filter_ops filter_bloom = {
+    .is.about = {"bloom", "never forgets, fills up: the best for a stream that fits",
+                 WEIR_CAN_MERGE | WEIR_CAN_KEEP_ALL},
+    .is.knobs = HAS_ALWAYS | HAS(KNOB_CAPACITY) | HAS(KNOB_FPR) | HAS(KNOB_K),
     .plan = plan,
     .error = error_now,
     .predict = predict,

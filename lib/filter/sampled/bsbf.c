@@ -45,9 +45,10 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 
 #include "filter/loops.h"
 
-const struct weir_ops weir_filter_bsbf = {
-    .about = {"bsbf", "each new key clears a random bit per array: fewer false positives"},
-    .knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K),
+const struct filter_ops filter_bsbf = {
+    .is.about = {"bsbf", "each new key clears a random bit per array: fewer false positives",
+                 WEIR_CAN_LAST},
+    .is.knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K),
     .plan = plan,
     .error = error_now,
     .predict = predict,

@@ -57,9 +57,9 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 
 #include "filter/loops.h"
 
-const struct weir_ops weir_filter_bsbfsd = {
-    .about = {"bsbfsd", "each new key clears one bit in all: forgets little, fills up slowly"},
-    .knobs = HAS_ALWAYS | HAS(KNOB_K),
+const struct filter_ops filter_bsbfsd = {
+    .is.about = {"bsbfsd", "each new key clears one bit in all: forgets little, fills up slowly"},
+    .is.knobs = HAS_ALWAYS | HAS(KNOB_K),
     .plan = plan,
     .error = error_now,
     .predict = predict,

@@ -67,10 +67,11 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 
 #include "filter/loops.h"
 
-const struct weir_ops weir_filter_rlbsbf = {
-    .about = {"rlbsbf",
-              "as bsbf, but clears the more the fuller it is: the best balance of its kind"},
-    .knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K),
+const struct filter_ops filter_rlbsbf = {
+    .is.about = {"rlbsbf",
+                 "as bsbf, but clears the more the fuller it is: the best balance of its kind",
+                 WEIR_CAN_LAST},
+    .is.knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K),
     .plan = plan,
     .error = error_now,
     .predict = predict,

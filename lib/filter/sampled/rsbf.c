@@ -41,9 +41,9 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 
 #include "filter/loops.h"
 
-const struct weir_ops weir_filter_rsbf = {
-    .about = {"rsbf", "inserts ever fewer new keys, as a reservoir sample does"},
-    .knobs = RESERVOIR_KNOBS,
+const struct filter_ops filter_rsbf = {
+    .is.about = {"rsbf", "inserts ever fewer new keys, as a reservoir sample does"},
+    .is.knobs = RESERVOIR_KNOBS,
     .plan = plan,
     .error = error_now,
     .predict = predict,

@@ -36,9 +36,10 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 
 #include "filter/loops.h"
 
-const struct weir_ops weir_filter_rsbf_tables = {
-    .about = {"rsbf-tables", "rsbf as its paper's tables were made: to reproduce them"},
-    .knobs = RESERVOIR_KNOBS,
+const struct filter_ops filter_rsbf_tables = {
+    .is.about = {"rsbf-tables", "rsbf as its paper's tables were made: to reproduce them",
+                 WEIR_FOR_TABLES},
+    .is.knobs = RESERVOIR_KNOBS,
     .plan = plan,
     .error = error_now,
     .predict = predict,

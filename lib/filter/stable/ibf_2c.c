@@ -31,9 +31,9 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 
 #include "filter/loops.h"
 
-const struct weir_ops weir_filter_ibf_2c = {
-    .about = {"ibf-2c", "as sbf, but important keys fade later: two classes"},
-    .knobs = IBF_KNOBS,
+const struct filter_ops filter_ibf_2c = {
+    .is.about = {"ibf-2c", "as sbf, but important keys fade later: two classes", IBF_TRAITS},
+    .is.knobs = IBF_KNOBS,
     .plan = plan,
     .error = error_now,
     .merge = merge,

@@ -65,9 +65,9 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 
 #include "filter/loops.h"
 
-const struct weir_ops weir_filter_ibf_h = {
-    .about = {"ibf-h", "as ibf-mc, but high cells are lowered less often"},
-    .knobs = IBF_KNOBS,
+const struct filter_ops filter_ibf_h = {
+    .is.about = {"ibf-h", "as ibf-mc, but high cells are lowered less often", IBF_TRAITS},
+    .is.knobs = IBF_KNOBS,
     .plan = plan,
     .error = error_now,
     .merge = merge,

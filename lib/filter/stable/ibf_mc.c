@@ -26,9 +26,11 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 
 #include "filter/loops.h"
 
-const struct weir_ops weir_filter_ibf_mc = {
-    .about = {"ibf-mc", "as sbf, but a key fades the later the more important: a class per level"},
-    .knobs = IBF_KNOBS,
+const struct filter_ops filter_ibf_mc = {
+    .is.about = {"ibf-mc",
+                 "as sbf, but a key fades the later the more important: a class per level",
+                 IBF_TRAITS},
+    .is.knobs = IBF_KNOBS,
     .plan = plan,
     .error = error_now,
     .merge = merge,

@@ -72,9 +72,10 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 
 #include "filter/loops.h"
 
-const struct weir_ops weir_filter_sbf = {
-    .about = {"sbf", "stable Bloom filter: what is not shown again fades"},
-    .knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K) | HAS(KNOB_CELL) | HAS(KNOB_DECAY),
+const struct filter_ops filter_sbf = {
+    .is.about = {"sbf", "stable Bloom filter: what is not shown again fades",
+                 WEIR_CAN_MERGE | WEIR_CAN_LAST},
+    .is.knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K) | HAS(KNOB_CELL) | HAS(KNOB_DECAY),
     .plan = plan,
     .error = error_now,
     .merge = merge,

@@ -127,9 +127,10 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 
 #include "filter/loops.h"
 
-const struct weir_ops weir_filter_two_buffer = {
-    .about = {"two-buffer", "two Bloom filters in turn: a window of the latest keys"},
-    .knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K) | HAS(KNOB_WINDOW),
+const struct filter_ops filter_two_buffer = {
+    .is.about = {"two-buffer", "two Bloom filters in turn: a window of the latest keys",
+                 WEIR_CAN_WINDOW | WEIR_CAN_LAST},
+    .is.knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K) | HAS(KNOB_WINDOW),
     .plan = plan,
     .error = error_now,
     .predict = predict,

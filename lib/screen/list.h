@@ -1,0 +1,7 @@
+/* list.h - every screen, in the order in which they are listed to people; the
+ * first is the default. */
+SCREEN(weir)
+SCREEN(dabf)
+SCREEN(1bf)
+SCREEN(strict)
+SCREEN(none)

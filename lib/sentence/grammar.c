@@ -1,0 +1,370 @@
+/* grammar.c - see grammar.h. */
+#include "sentence/grammar.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "sentence/error.h"
+
+/* ---- words ---- */
+
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* The next word, or one of no length at the end. */
+static struct span next_word(const char **at)
+{
+    while (is_space(**at))
+        ++*at;
+    struct span word = {*at, 0};
+    while (**at && !is_space(**at))
+        ++*at;
+    word.n = (size_t)(*at - word.s);
+    return word;
+}
+
+/* "knob=value" in two; false if it is not of that form. */
+static bool split(struct span word, struct span *name, struct span *value)
+{
+    const char *equals = memchr(word.s, '=', word.n);
+
+    if (!equals)
+        return false;
+    *name = (struct span){word.s, (size_t)(equals - word.s)};
+    *value = (struct span){equals + 1, word.n - name->n - 1};
+    return true;
+}
+
+/* A word of the caller's, cut to what fits a sentence and made printable. */
+struct quote {
+    char text[48];
+};
+
+static struct quote quote(struct span a)
+{
+    struct quote q;
+    size_t n = a.n < sizeof q.text - 4 ? a.n : sizeof q.text - 4;
+
+    for (size_t i = 0; i < n; i++)
+        q.text[i] = a.s[i] >= ' ' && a.s[i] <= '~' ? a.s[i] : '?';
+    strcpy(q.text + n, n < a.n ? "..." : "");
+    return q;
+}
+
+/* ---- names ---- */
+
+/* The first word, if it is a name; the sentence goes on after it. */
+static struct span name_in(const char **at)
+{
+    const char *start = *at;
+    struct span word = next_word(at);
+
+    if (word.n == 0 || !memchr(word.s, '=', word.n))
+        return word;
+    *at = start;
+    return (struct span){start, 0};
+}
+
+static const struct named *find(const struct grammar *g, struct span name)
+{
+    if (name.n == 0)
+        return g->nameless ? g->names[0] : NULL;
+    for (size_t i = 0; g->names[i]; i++)
+        if (span_is(name, g->names[i]->about.name))
+            return g->names[i];
+    return NULL;
+}
+
+struct names sentence_names(const struct grammar *g, uint64_t trait)
+{
+    struct names list;
+    struct text t = text_in(list.text, sizeof list.text);
+
+    for (size_t i = 0; g->names[i]; i++) {
+        if ((g->names[i]->about.traits & trait) != trait)
+            continue;
+        text_add(&t, *list.text ? ", " : "");
+        text_add(&t, g->names[i]->about.name);
+    }
+    return list;
+}
+
+static bool refuse_name(const struct grammar *g, struct span name, struct weir_error *error)
+{
+    error_say(error, WEIR_BAD_CONFIG, "there is no ", g->noun, " '", quote(name).text,
+              "'; there are ", sentence_names(g, 0).text, NULL);
+    return false;
+}
+
+/* ---- reading ---- */
+
+static bool refuse_knob(const struct grammar *g, const struct named *of, struct span name,
+                        struct weir_error *error)
+{
+    char list[160];
+    struct text t = text_in(list, sizeof list);
+
+    for (int i = 0; i < g->n; i++) {
+        if (!(of->knobs & HAS(i)))
+            continue;
+        text_add(&t, *list ? ", " : "");
+        text_add(&t, g->rows[i].about.name);
+    }
+    error_say(error, WEIR_BAD_CONFIG, of->about.name, " has no parameter '", quote(name).text,
+              "'; it takes ", list, NULL);
+    return false;
+}
+
+/* The row of a knob that it takes, or g->n. */
+static int row_of(const struct grammar *g, const struct named *of, struct span knob)
+{
+    int i = 0;
+
+    while (i < g->n && !((of->knobs & HAS(i)) && span_is(knob, g->rows[i].about.name)))
+        i++;
+    return i;
+}
+
+static bool read_word(const struct grammar *g, struct span word, struct sentence *s,
+                      struct weir_error *error)
+{
+    struct span name, value;
+
+    if (!split(word, &name, &value)) {
+        error_say(error, WEIR_BAD_CONFIG, "'", quote(word).text,
+                  "' is not of the form parameter=value, such as ", g->example, NULL);
+        return false;
+    }
+    int i = row_of(g, s->of, name);
+    if (i == g->n)
+        return refuse_knob(g, s->of, name, error);
+    const struct weir_knob *about = &g->rows[i].about;
+    if (s->given & HAS(i)) {
+        error_say(error, WEIR_BAD_CONFIG, about->name, " is given twice", NULL);
+        return false;
+    }
+    if (!knob_read(&g->rows[i], value, s)) {
+        error_say(error, WEIR_BAD_CONFIG, about->name, "=", quote(value).text,
+                  " does not fit: it takes ", about->takes, NULL);
+        return false;
+    }
+    s->given |= HAS(i);
+    return true;
+}
+
+bool sentence_read(const struct grammar *g, const char *text, void *record,
+                   struct weir_error *error)
+{
+    struct sentence *s = record;
+    const char *at = text ? text : "";
+    struct span name = name_in(&at);
+
+    *s = (struct sentence){.of = find(g, name)};
+    if (!s->of)
+        return refuse_name(g, name, error);
+    g->begin(record);
+    for (struct span word; (word = next_word(&at)).n;)
+        if (!read_word(g, word, record, error))
+            return false;
+    return true;
+}
+
+/* ---- completing ---- */
+
+static bool has_seed(const struct grammar *g, const void *record)
+{
+    return ((const struct sentence *)record)->given & HAS(g->seed);
+}
+
+enum weir_status sentence_complete(const struct grammar *g, const char *text, void *record,
+                                   struct weir_error *error)
+{
+    if (!sentence_read(g, text, record, error))
+        return WEIR_BAD_CONFIG;
+    uint64_t *seed = knob_number(&g->rows[g->seed], record);
+    if (!has_seed(g, record) && getentropy(seed, sizeof *seed) != 0)
+        return error_say(error, WEIR_NO_MEMORY,
+                         "the system gives no random seed; give seed=", NULL);
+    return g->plan(record, error) ? WEIR_OK : WEIR_BAD_CONFIG;
+}
+
+bool sentence_restore(const struct grammar *g, const char *text, void *record)
+{
+    char again[WEIR_SENTENCE];
+
+    if (!sentence_read(g, text, record, NULL) || !has_seed(g, record) || !g->plan(record, NULL))
+        return false;
+    sentence_write(g, record, again, sizeof again);
+    return strcmp(text, again) == 0;
+}
+
+bool sentence_divide(const struct grammar *g, void *record, uint64_t by)
+{
+    struct sentence *s = record;
+
+    for (int i = 0; i < g->n; i++) {
+        const struct knob_row *row = &g->rows[i];
+        uint64_t *number = knob_number(row, record);
+
+        if (!(s->of->knobs & g->divided & HAS(i)) || *number == 0)
+            continue;
+        bool bytes = row->kind == A_SIZE && *number % 8 == 0;
+        *number = bytes ? *number / 8 / by * 8 : *number / by;
+        if (row->kind == A_SIZE && *number < row->min)
+            return false;
+        *number = *number < row->min ? row->min : *number;
+        s->given |= HAS(i);
+    }
+    return true;
+}
+
+/* ---- writing ---- */
+
+static bool is_kept(const struct grammar *g, const void *record, int i)
+{
+    const struct sentence *s = record;
+    const void *value = (const char *)record + g->rows[i].offset;
+
+    return (s->of->knobs & ~g->wishes & HAS(i)) &&
+           (!(g->if_set & HAS(i)) || *(const uint64_t *)value != 0);
+}
+
+static size_t write_knobs(const struct grammar *g, const void *record, uint32_t which, char *buffer,
+                          size_t size)
+{
+    struct text t = text_in(buffer, size);
+
+    text_add(&t, ((const struct sentence *)record)->of->about.name);
+    for (int i = 0; i < g->n; i++) {
+        if ((which & HAS(i)) && is_kept(g, record, i)) {
+            text_add(&t, " ");
+            knob_write(&t, &g->rows[i], record);
+        }
+    }
+    return (size_t)(t.at - buffer);
+}
+
+size_t sentence_write(const struct grammar *g, const void *record, char *buffer, size_t size)
+{
+    return write_knobs(g, record, UINT32_MAX, buffer, size);
+}
+
+size_t sentence_describe(const struct grammar *g, const void *record, char *buffer, size_t size)
+{
+    return write_knobs(g, record, ~g->chance | ((const struct sentence *)record)->given, buffer,
+                       size);
+}
+
+bool sentence_differ(const struct grammar *g, const void *a, const void *b, char *of_a, char *of_b)
+{
+    const struct named *of = ((const struct sentence *)a)->of;
+
+    strcpy(of_a, of->about.name);
+    strcpy(of_b, ((const struct sentence *)b)->of->about.name);
+    if (strcmp(of_a, of_b) != 0)
+        return true;
+    for (int i = 0; i < g->n; i++) {
+        struct text ta = text_in(of_a, 64), tb = text_in(of_b, 64);
+
+        if (!(of->knobs & ~g->wishes & ~g->aside & HAS(i)))
+            continue;
+        knob_write(&ta, &g->rows[i], a);
+        knob_write(&tb, &g->rows[i], b);
+        if (strcmp(of_a, of_b) != 0)
+            return true;
+    }
+    return false;
+}
+
+/* ---- for the public calls ---- */
+
+const struct weir_about *sentence_about(const struct grammar *g, size_t i)
+{
+    for (size_t j = 0; g->names[j]; j++)
+        if (j == i)
+            return &g->names[j]->about;
+    return NULL;
+}
+
+const struct weir_knob *sentence_about_knob(const struct grammar *g, size_t i, size_t j)
+{
+    if (!sentence_about(g, i))
+        return NULL;
+    for (int row = 0; row < g->n; row++)
+        if ((g->names[i]->knobs & HAS(row)) && j-- == 0)
+            return &g->rows[row].about;
+    return NULL;
+}
+
+static const struct named *named_in(const struct grammar *g, const char *text)
+{
+    const char *at = text ? text : "";
+
+    return find(g, name_in(&at));
+}
+
+const struct weir_about *sentence_find(const struct grammar *g, const char *text)
+{
+    const struct named *of = named_in(g, text);
+
+    return of ? &of->about : NULL;
+}
+
+const struct weir_knob *sentence_find_knob(const struct grammar *g, const char *text,
+                                           const char *knob)
+{
+    const struct named *of = named_in(g, text);
+    int row = of ? row_of(g, of, (struct span){knob, strcspn(knob, "=")}) : g->n;
+
+    return row < g->n ? &g->rows[row].about : NULL;
+}
+
+size_t sentence_tell(const struct grammar *g, const void *record, char *buffer, size_t size)
+{
+    char full[WEIR_SENTENCE];
+    size_t length = sentence_write(g, record, full, sizeof full);
+
+    text_copy(buffer, size, full);
+    return length;
+}
+
+/* The value of a knob that a sentence names, or nothing. */
+static struct span value_of(const char *sentence, const char *knob)
+{
+    struct span name, value;
+
+    for (struct span word; (word = next_word(&sentence)).n;)
+        if (split(word, &name, &value) && span_is(name, knob))
+            return value;
+    return (struct span){"", 0};
+}
+
+size_t weir_sentence_knob(const char *sentence, const char *knob, char *buffer, size_t size)
+{
+    struct span value = value_of(sentence, knob);
+
+    if (size > 0) {
+        struct text t = text_in(buffer, size);
+
+        text_add_span(&t, value.s, value.n);
+    }
+    return value.n;
+}
+
+bool weir_sentence_number(const char *sentence, const char *knob, uint64_t *number)
+{
+    struct span value = value_of(sentence, knob);
+    size_t digits = 0;
+
+    while (digits < value.n && value.s[digits] >= '0' && value.s[digits] <= '9')
+        digits++;
+    struct span unit = {value.s + digits, value.n - digits};
+    bool bits = span_is(unit, "bit");
+    if (!span_whole((struct span){value.s, digits}, number) ||
+        !(unit.n == 0 || bits || span_is(unit, "ms")))
+        return false;
+    *number = bits ? *number / 8 + (*number % 8 != 0) : *number;
+    return true;
+}

@@ -1,0 +1,87 @@
+/* grammar.h - "name knob=value ...": one grammar for filters, sketches, screens
+ * and streams.
+ *
+ * Each of them says in a struct grammar which names there are, which knobs, and
+ * how a sentence is completed. Reading, completing, writing and comparing go by
+ * that, and are written here once; nothing else in the library parses text. */
+#ifndef WEIR_SENTENCE_GRAMMAR_H
+#define WEIR_SENTENCE_GRAMMAR_H
+
+#include "sentence/knobs.h"
+
+#define HAS(row) (UINT32_C(1) << (row))
+
+/* What a sentence can name: descriptions of filters, sketches and screens begin
+ * with one. */
+struct named {
+    struct weir_about about;
+    uint32_t knobs; /* bit i: it takes row i */
+};
+
+/* What a sentence is read into begins with this; the values of knobs follow. */
+struct sentence {
+    const struct named *of;
+    uint32_t given; /* bit i: row i was named */
+};
+
+struct grammar {
+    const char *noun, *example;       /* "filter", "memory=64M" */
+    const struct named *const *names; /* up to NULL */
+    bool nameless;                    /* without a name it is the first of them */
+    const struct knob_row *rows;
+    int n;
+    uint32_t wishes;  /* bit i: row i becomes others, and is not written */
+    uint32_t if_set;  /* written only if it is not zero */
+    uint32_t aside;   /* two that differ in it alone do not differ */
+    uint32_t chance;  /* hash and seed: no part of a description, unless given */
+    uint32_t divided; /* a matter of size: each of several gets its share */
+    int seed;         /* its row */
+
+    void (*begin)(void *record); /* the name is known: what holds if nothing is said */
+    bool (*plan)(void *record, struct weir_error *error); /* complete it */
+    uint64_t (*traits)(const void *record);               /* what can be done with these knobs */
+};
+
+/* The name and the knobs as they are said; false leaves a sentence of our own in
+ * error. NULL means "". */
+bool sentence_read(const struct grammar *g, const char *text, void *record,
+                   struct weir_error *error);
+
+/* The same, completed: with a seed, and every choice made. */
+enum weir_status sentence_complete(const struct grammar *g, const char *text, void *record,
+                                   struct weir_error *error);
+
+/* The same of a text that was complete when it was saved: completing it again
+ * changes nothing, or it is refused. */
+bool sentence_restore(const struct grammar *g, const char *text, void *record);
+
+/* Write what is complete, or only what describes it. Returns the length; cuts off
+ * at size - 1. */
+size_t sentence_write(const struct grammar *g, const void *record, char *buffer, size_t size);
+size_t sentence_describe(const struct grammar *g, const void *record, char *buffer, size_t size);
+
+/* The first in which two that are complete differ, as "seed=1", in buffers of 64
+ * bytes; false if they do not. */
+bool sentence_differ(const struct grammar *g, const void *a, const void *b, char *of_a, char *of_b);
+
+/* The share of one of so many in what is complete; false if it would be too small. */
+bool sentence_divide(const struct grammar *g, void *record, uint64_t by);
+
+/* All names of those that have a trait (0: of all), with commas between them. */
+struct names {
+    char text[200];
+};
+struct names sentence_names(const struct grammar *g, uint64_t trait);
+
+/* ---- for the public calls ---- */
+
+const struct weir_about *sentence_about(const struct grammar *g, size_t i);
+const struct weir_knob *sentence_about_knob(const struct grammar *g, size_t i, size_t j);
+const struct weir_about *sentence_find(const struct grammar *g, const char *text);
+const struct weir_knob *sentence_find_knob(const struct grammar *g, const char *text,
+                                           const char *knob);
+
+/* What sentence_write() gives, into a caller's buffer of any size. */
+size_t sentence_tell(const struct grammar *g, const void *record, char *buffer, size_t size);
+
+#endif

@@ -1,0 +1,299 @@
+/* Sentences as values: completing one, reading a knob of one, asking what it can do,
+ * without opening anything. */
+#include <inttypes.h>
+#include <string.h>
+#include <weir/plan.h>
+#include <weir/screen.h>
+#include <weir/sketch.h>
+
+#include "support/support.h"
+#include "support/variants.h"
+
+static void assert_completed(enum weir_kind kind, const char *sentence, const char *expected)
+{
+    char completed[WEIR_SENTENCE];
+    struct weir_error error;
+
+    if (weir_complete(kind, sentence, completed, sizeof completed, &error) != WEIR_OK)
+        fail_msg("%s", error.text);
+    assert_string_equal(completed, expected);
+}
+
+static uint64_t traits_of(enum weir_kind kind, const char *sentence)
+{
+    struct weir_error error;
+    uint64_t traits = 0;
+
+    if (weir_traits(kind, sentence, &traits, &error) != WEIR_OK)
+        fail_msg("%s", error.text);
+    return traits;
+}
+
+/* ---- completing ---- */
+
+static void law_what_is_completed_is_what_would_be_opened(const struct variant *v)
+{
+    weir *w = open_filter(v->sentence);
+    char opened[WEIR_SENTENCE];
+
+    weir_config(w, opened, sizeof opened);
+    assert_completed(WEIR_KIND_FILTER, v->sentence, opened);
+    weir_close(w);
+}
+
+LAW(what_is_completed_is_what_would_be_opened)
+
+static void sketches_and_screens_are_completed_too(void **state)
+{
+    (void)state;
+    assert_completed(WEIR_KIND_SKETCH, "top memory=1M seed=1",
+                     "top memory=1048576 keys=10081 hash=xxh3 seed=1");
+    assert_completed(WEIR_KIND_SCREEN, "seed=7",
+                     "weir memory=1048576 width=20 slots=24 hash=xxh3 seed=7");
+}
+
+static void without_a_seed_each_completion_has_its_own(void **state)
+{
+    char a[WEIR_SENTENCE], b[WEIR_SENTENCE];
+
+    (void)state;
+    assert_int_equal(weir_complete(WEIR_KIND_FILTER, NULL, a, sizeof a, NULL), WEIR_OK);
+    assert_int_equal(weir_complete(WEIR_KIND_FILTER, NULL, b, sizeof b, NULL), WEIR_OK);
+    assert_string_not_equal(a, b);
+}
+
+static void what_cannot_be_completed_is_refused_as_by_open(void **state)
+{
+    char buffer[WEIR_SENTENCE];
+    struct weir_error error;
+
+    (void)state;
+    assert_int_equal(weir_complete(WEIR_KIND_SKETCH, "top keys=x", buffer, sizeof buffer, &error),
+                     WEIR_BAD_CONFIG);
+    assert_string_equal(error.text, "keys=x does not fit: it takes a count from 1 to 100M: 1000, "
+                                    "100k");
+    assert_int_equal(weir_complete(WEIR_KIND_FILTER, "bloom", buffer, 10, &error), WEIR_BAD_CONFIG);
+    assert_string_equal(error.text, "the buffer is too small for the sentence; one of "
+                                    "WEIR_SENTENCE bytes takes any");
+    assert_int_equal(weir_traits(WEIR_KIND_SCREEN, "bloom", NULL, NULL), WEIR_BAD_CONFIG);
+}
+
+/* ---- knobs ---- */
+
+static void a_knob_is_read_from_a_sentence(void **state)
+{
+    const char *sentence = "weir memory=1000bit window=500 span=4000ms importance=1-50 seed=18";
+    char value[8];
+    uint64_t number;
+
+    (void)state;
+    assert_int_equal(weir_sentence_knob(sentence, "importance", value, sizeof value), 4);
+    assert_string_equal(value, "1-50");
+    assert_int_equal(weir_sentence_knob(sentence, "memory", value, 3), 7);
+    assert_string_equal(value, "10");
+    assert_int_equal(weir_sentence_knob(sentence, "memory", NULL, 0), 7);
+    assert_int_equal(weir_sentence_knob(sentence, "mem", value, sizeof value), 0);
+    assert_string_equal(value, "");
+    assert_true(weir_sentence_number(sentence, "memory", &number) && number == 125);
+    assert_true(weir_sentence_number(sentence, "window", &number) && number == 500);
+    assert_true(weir_sentence_number(sentence, "span", &number) && number == 4000);
+    assert_false(weir_sentence_number(sentence, "importance", &number));
+    assert_false(weir_sentence_number(sentence, "k", &number));
+    assert_false(weir_sentence_number("bloom memory=64M", "memory", &number));
+}
+
+static void what_a_sentence_names_is_found_by_its_name_alone(void **state)
+{
+    (void)state;
+    assert_string_equal(weir_find(WEIR_KIND_FILTER, "bloom k=nonsense")->name, "bloom");
+    assert_ptr_equal(weir_find(WEIR_KIND_FILTER, ""), weir_about(0));
+    assert_ptr_equal(weir_find(WEIR_KIND_FILTER, "k=3"), weir_about(0));
+    assert_ptr_equal(weir_find(WEIR_KIND_SCREEN, NULL), weir_screen_about(0));
+    assert_null(weir_find(WEIR_KIND_SKETCH, "memory=1M"));
+    assert_null(weir_find(WEIR_KIND_FILTER, "blom"));
+    assert_non_null(weir_find_knob(WEIR_KIND_FILTER, "bloom", "capacity"));
+    assert_non_null(weir_find_knob(WEIR_KIND_FILTER, "bloom", "capacity=3"));
+    assert_null(weir_find_knob(WEIR_KIND_FILTER, "bloom", "window"));
+    assert_null(weir_find_knob(WEIR_KIND_FILTER, "blom", "memory"));
+}
+
+/* ---- shares ---- */
+
+static void assert_share(const char *sentence, uint32_t n, const char *expected)
+{
+    char share[WEIR_SENTENCE];
+    struct weir_error error;
+
+    if (weir_divide(sentence, n, share, sizeof share, &error) != WEIR_OK)
+        fail_msg("%s", error.text);
+    assert_string_equal(share, expected);
+}
+
+static void what_is_a_matter_of_size_is_divided(void **state)
+{
+    char share[WEIR_SENTENCE];
+    struct weir_error error;
+
+    (void)state;
+    assert_share("bloom memory=1001 k=4 seed=1", 4, "bloom memory=250 k=4 hash=xxh3 seed=1");
+    assert_share("bloom memory=8001bit k=4 seed=1", 2, "bloom memory=500 k=4 hash=xxh3 seed=1");
+    assert_share("two-buffer memory=64K k=4 window=3 seed=1", 4,
+                 "two-buffer memory=16384 k=4 window=1 hash=xxh3 seed=1");
+    assert_int_equal(weir_divide("bloom memory=255 k=1", 4, share, sizeof share, &error),
+                     WEIR_BAD_CONFIG);
+    assert_string_equal(error.text, "4 shards of at least 64 bytes do not fit into the memory; "
+                                    "give it 256 bytes or more, or fewer threads or shards");
+}
+
+/* ---- traits: what a filter says that it can do, it does ---- */
+
+static void law_traits_are_what_the_filter_does(const struct variant *v)
+{
+    uint64_t traits = traits_of(WEIR_KIND_FILTER, v->sentence);
+    weir *w = open_filter(v->sentence), *other = open_filter(v->sentence);
+    bool merged = weir_merge(w, other, NULL) == WEIR_OK;
+    struct weir_key key = numbered(w, 1);
+
+    assert_int_equal(merged, (traits & WEIR_CAN_MERGE) != 0);
+    weir_observe(w, key);
+    assert_int_equal(weir_forget(w, key, NULL, NULL) == WEIR_OK, (traits & WEIR_CAN_FORGET) != 0);
+    weir_close(w);
+    weir_close(other);
+}
+
+LAW(traits_are_what_the_filter_does)
+
+/* Shown far more different keys than there is room for, what keeps all misses none of
+ * the first, and what lasts has forgotten some of them and still tells new ones. */
+static void filters_keep_or_last_as_they_say(void **state)
+{
+    (void)state;
+    for (size_t i = 0; weir_about(i); i++) {
+        uint64_t traits = weir_about(i)->traits, missed = 0;
+        weir *w = open_filtered("%s memory=4K seed=1", weir_about(i)->name);
+
+        for (uint64_t j = 0; j < 500000; j++)
+            weir_observe(w, numbered(w, j));
+        for (uint64_t j = 0; j < 1000; j++)
+            missed += weir_ask(w, numbered(w, j)) == WEIR_NEW;
+        assert_int_equal(missed == 0, (traits & WEIR_CAN_KEEP_ALL) != 0);
+        if (traits & WEIR_CAN_KEEP_ALL || traits & WEIR_CAN_LAST)
+            assert_int_equal(weir_stats(w).error < 0.9, (traits & WEIR_CAN_LAST) != 0);
+        weir_close(w);
+    }
+}
+
+static void traits_follow_the_knobs(void **state)
+{
+    (void)state;
+    uint64_t plain = traits_of(WEIR_KIND_FILTER, "weir"),
+             windowed = traits_of(WEIR_KIND_FILTER, "weir window=1000"),
+             timed = traits_of(WEIR_KIND_FILTER, "weir span=1h"),
+             weighed = traits_of(WEIR_KIND_FILTER, "weir importance=log");
+
+    assert_int_equal(plain, WEIR_CAN_MERGE | WEIR_CAN_LAST);
+    assert_int_equal(windowed, WEIR_CAN_WINDOW | WEIR_CAN_LAST);
+    assert_int_equal(timed, WEIR_CAN_TIME | WEIR_CAN_LAST);
+    assert_int_equal(weighed, WEIR_CAN_MERGE | WEIR_CAN_WEIGH | WEIR_CAN_LAST);
+    assert_true(traits_of(WEIR_KIND_SKETCH, "count-min") & WEIR_CAN_FORGET);
+    assert_false(traits_of(WEIR_KIND_SKETCH, "count-min update=conservative") & WEIR_CAN_FORGET);
+    assert_true(traits_of(WEIR_KIND_SKETCH, "top half-life=1h") & WEIR_CAN_TIME);
+    assert_true(traits_of(WEIR_KIND_SKETCH, "top half-life=1k") & WEIR_CAN_WINDOW);
+    assert_false(traits_of(WEIR_KIND_SKETCH, "top") & (WEIR_CAN_TIME | WEIR_CAN_WINDOW));
+}
+
+static void sketches_do_what_they_say(void **state)
+{
+    (void)state;
+    for (size_t i = 0; weir_sketch_about(i); i++) {
+        const char *name = weir_sketch_about(i)->name;
+        uint64_t traits = traits_of(WEIR_KIND_SKETCH, name);
+        struct weir_bytes key = {"key", 3};
+        struct weir_heavy heavy;
+        weir_sketch *s, *other;
+
+        assert_int_equal(weir_sketch_open(&s, name, NULL), WEIR_OK);
+        weir_sketch_add(s, key, 2);
+        assert_int_equal(weir_sketch_top(s, &heavy, 1), (traits & WEIR_CAN_LIST) != 0);
+        struct weir_key hashed = weir_sketch_hash(s, "key", 3);
+        assert_int_equal(weir_sketch_add_hashed(s, &hashed, NULL, 1, NULL) == WEIR_OK,
+                         (traits & WEIR_CAN_COUNT_ANY) != 0);
+        assert_int_equal(weir_sketch_take(s, key, 1, NULL) == WEIR_OK,
+                         (traits & WEIR_CAN_FORGET) != 0);
+        other = weir_sketch_clone(s);
+        assert_int_equal(weir_sketch_merge(s, other, NULL) == WEIR_OK,
+                         (traits & WEIR_CAN_MERGE) != 0);
+        weir_sketch_close(s);
+        weir_sketch_close(other);
+    }
+}
+
+static void never_asked(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
+{
+    (void)keys;
+    *(bool *)context = true;
+    memset(answers, WEIR_OTHER, n);
+}
+
+static void screens_do_what_they_say(void **state)
+{
+    (void)state;
+    for (size_t i = 0; weir_screen_about(i); i++) {
+        const char *name = weir_screen_about(i)->name;
+        uint64_t traits = traits_of(WEIR_KIND_SCREEN, name);
+        struct weir_bytes key = {"key", 3};
+        bool asked = false;
+        uint8_t answer;
+        weir_screen *s;
+
+        assert_int_equal(weir_screen_open(&s, name, NULL), WEIR_OK);
+        assert_int_equal(weir_screen_wants_set(s), (traits & WEIR_CAN_HOLD_SET) != 0);
+        weir_screen_learn_set(s, &key, 1);
+        weir_screen_check(s, &key, 1, never_asked, &asked, &answer);
+        assert_int_equal(asked, (traits & WEIR_CAN_CONFIRM) != 0);
+        weir_screen_close(s);
+    }
+}
+
+/* ---- streams: the same grammar ---- */
+
+static void a_stream_is_refused_in_the_same_words(void **state)
+{
+    static const char *const refused[][2] = {
+        {"poisson:n=3", "there is no stream 'poisson'; there are uniform, zipf, endless"},
+        {NULL, "there is no stream ''; there are uniform, zipf, endless"},
+        {"endless:alpha=2", "endless has no parameter 'alpha'; it takes n, universe, fresh, "
+                            "importance, length, seed"},
+        {"zipf:n=1M,n=2M", "n is given twice"},
+        {"zipf:1M", "'1M' is not of the form parameter=value, such as n=1M"},
+    };
+    struct weir_stream s;
+    struct weir_error error;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        assert_int_equal(weir_stream_read(&s, refused[i][0], &error), WEIR_BAD_CONFIG);
+        assert_string_equal(error.text, refused[i][1]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        law_test(what_is_completed_is_what_would_be_opened),
+        cmocka_unit_test(sketches_and_screens_are_completed_too),
+        cmocka_unit_test(without_a_seed_each_completion_has_its_own),
+        cmocka_unit_test(what_cannot_be_completed_is_refused_as_by_open),
+        cmocka_unit_test(a_knob_is_read_from_a_sentence),
+        cmocka_unit_test(what_a_sentence_names_is_found_by_its_name_alone),
+        cmocka_unit_test(what_is_a_matter_of_size_is_divided),
+        law_test(traits_are_what_the_filter_does),
+        cmocka_unit_test(filters_keep_or_last_as_they_say),
+        cmocka_unit_test(traits_follow_the_knobs),
+        cmocka_unit_test(sketches_do_what_they_say),
+        cmocka_unit_test(screens_do_what_they_say),
+        cmocka_unit_test(a_stream_is_refused_in_the_same_words),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
