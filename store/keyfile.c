@@ -2,31 +2,27 @@
  *
  * One that is sorted bytewise is searched where it lies, by halves, so that it
  * takes no memory; of any other a table is made, 16 bytes per key. Either way
- * the file must not change while it is in use.
+ * the file must not change while it is in use: mapped.c notices if it does, and from
+ * then on nothing is answered. A new file that is renamed over it is no change.
  *
  * latency=1ms makes every call take as long as if a server were asked, and batch=50
  * makes as many calls of a batch as if it took 50 keys at a time. */
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "key_index.h"
 #include "backend.h"
+#include "key_index.h"
+#include "mapped.h"
 
 #define LISTED 1024 /* keys at once */
 
 struct keyfile {
-    char *path;
-    char *data;
+    struct mapped file;
+    char *folded;     /* a copy with letters folded, which then is the data; or NULL */
+    const char *data; /* all keys */
     size_t size;
-    size_t mapped; /* bytes, if data is the file itself */
     size_t keys;
     char end; /* of a key */
     bool ready, sorted;
@@ -100,46 +96,91 @@ static void sleep_for(double seconds)
     nanosleep(&t, NULL);
 }
 
-static enum outcome answer(struct store *o, const struct weir_bytes *keys, size_t n,
-                           uint8_t *answers)
-{
-    const struct keyfile *f = o->own;
+struct question {
+    struct store *store;
+    const struct weir_bytes *keys;
+    size_t n;
+    uint8_t *answers;
+    enum outcome outcome;
+};
 
-    for (size_t i = 0; i < n; i++) {
+static void find_all(void *context)
+{
+    struct question *q = context;
+    const struct keyfile *f = q->store->own;
+
+    for (size_t i = 0; i < q->n; i++) {
         if (f->latency > 0 && i % f->batch == 0) {
             sleep_for(f->latency);
-            if (store_late(o))
-                return STORE_AGAIN;
+            if (store_late(q->store)) {
+                q->outcome = STORE_AGAIN;
+                return;
+            }
         }
-        bool member = f->sorted ? search(f, keys[i]) : index_find(&f->index, keys[i], NULL);
-        answers[i] = member ? WEIR_MEMBER : WEIR_OTHER;
+        bool member = f->sorted ? search(f, q->keys[i]) : index_find(&f->index, q->keys[i], NULL);
+        q->answers[i] = member ? WEIR_MEMBER : WEIR_OTHER;
     }
+}
+
+/* Let act() read the keys, which may lie in the file. */
+static enum outcome read_keys(struct store *store, void (*act)(void *context), void *context)
+{
+    const struct keyfile *f = store->own;
+
+    if (f->folded)
+        act(context);
+    else if (!mapped_read(&f->file, act, context))
+        return store_fail(store, STORE_REFUSED,
+                          "it was written to while it was in use; make a new file and rename it "
+                          "over the old one instead");
     return STORE_OK;
+}
+
+static enum outcome answer(struct store *store, const struct weir_bytes *keys, size_t n,
+                           uint8_t *answers)
+{
+    struct question q = {store, keys, n, answers, STORE_OK};
+    enum outcome outcome = read_keys(store, find_all, &q);
+
+    if (outcome == STORE_OK)
+        return q.outcome;
+    memset(answers, WEIR_UNANSWERED, n); /* any of them may be of the changed file */
+    return outcome;
 }
 
 /* ---- size and list ---- */
 
-static enum outcome size(struct store *o, uint64_t *keys)
+static enum outcome size(struct store *store, uint64_t *keys)
 {
-    *keys = ((struct keyfile *)o->own)->keys;
+    *keys = ((struct keyfile *)store->own)->keys;
     return STORE_OK;
 }
 
-static enum outcome list(struct store *o, store_taker take, void *context)
+struct listing {
+    const struct keyfile *f;
+    store_taker take;
+    void *context;
+};
+
+static void list_all(void *context)
 {
-    const struct keyfile *f = o->own;
+    const struct listing *l = context;
     struct weir_bytes held[LISTED];
     size_t n = 0;
 
-    for (size_t at = 0; at < f->size; at += held[n++].size + 1) {
+    for (size_t at = 0; at < l->f->size; at += held[n++].size + 1) {
         if (n == LISTED) {
-            take(context, held, n);
+            l->take(l->context, held, n);
             n = 0;
         }
-        held[n] = key_at(f, at);
+        held[n] = key_at(l->f, at);
     }
-    take(context, held, n);
-    return STORE_OK;
+    l->take(l->context, held, n);
+}
+
+static enum outcome list(struct store *store, store_taker take, void *context)
+{
+    return read_keys(store, list_all, &(struct listing){store->own, take, context});
 }
 
 /* ---- opening ---- */
@@ -165,93 +206,86 @@ static bool read_batch(const char *text, unsigned long *keys)
     return !text || (*text >= '1' && *text <= '9' && !*end);
 }
 
-static bool open_file(struct store *o)
+static bool open_file(struct store *store)
 {
-    struct keyfile *f = o->own = calloc(1, sizeof *f);
+    struct keyfile *f = store->own = calloc(1, sizeof *f);
 
-    if (!f || !(f->path = url_decode(o->url.place, strlen(o->url.place))))
-        return store_fail(o, STORE_REFUSED, "its file has no name that could be read") == STORE_OK;
-    f->end = o->options.nul ? '\0' : '\n';
-    return (read_latency(url_value(&o->url, "latency"), &f->latency) &&
-            read_batch(url_value(&o->url, "batch"), &f->batch)) ||
-           store_fail(o, STORE_REFUSED, "latency takes a time, such as 1ms, batch a number") ==
-               STORE_OK;
+    if (!f)
+        return store_refuse(store, "memory is short");
+    f->file.fd = -1;
+    f->end = store->options.nul ? '\0' : '\n';
+    if (!read_latency(url_value(&store->url, "latency"), &f->latency) ||
+        !read_batch(url_value(&store->url, "batch"), &f->batch))
+        return store_refuse(store, "latency takes a time, such as 1ms, batch a number");
+    return true;
 }
 
-static enum outcome map(struct store *o, struct keyfile *f)
+/* The copy with letters folded, as those of the keys will be. */
+static void fold(void *context)
 {
-    struct stat st;
-    int fd = open(f->path, O_RDONLY | O_CLOEXEC);
+    struct store *store = context;
+    struct keyfile *f = store->own;
 
-    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        int error = fd < 0 ? errno : S_ISDIR(st.st_mode) ? EISDIR : ESPIPE;
-
-        if (fd >= 0)
-            close(fd);
-        return store_fail(o, STORE_REFUSED, "cannot search %s: %s", f->path,
-                          error == ESPIPE ? "it is not a regular file" : strerror(error));
-    }
-    f->size = f->mapped = (size_t)st.st_size;
-    f->data = f->size ? mmap(NULL, f->size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
-    close(fd);
-    if (f->data != MAP_FAILED)
-        return STORE_OK;
-    f->data = NULL;
-    return store_fail(o, STORE_REFUSED, "cannot read %s: %s", f->path, strerror(errno));
+    f->size = f->size ? store->options.fold(f->data, f->size, f->folded) : 0;
+    f->data = f->folded;
 }
 
-static void unmap(struct keyfile *f)
+static enum outcome fold_all(struct store *store)
 {
-    if (f->mapped && f->data)
-        munmap(f->data, f->mapped);
-    else
-        free(f->data);
-    f->data = NULL;
-}
+    struct keyfile *f = store->own;
+    char *copy = malloc(2 * f->size + 8);
 
-/* A copy with letters folded, as those of the keys will be. */
-static enum outcome fold_all(struct store *o, struct keyfile *f)
-{
-    char *copy = o->options.fold ? malloc(2 * f->size + 8) : NULL;
-
-    if (!o->options.fold)
-        return STORE_OK;
     if (!copy)
-        return store_fail(o, STORE_REFUSED, "memory is short");
-    size_t folded = f->size ? o->options.fold(f->data, f->size, copy) : 0;
-    unmap(f);
-    f->data = copy;
-    f->size = folded;
-    f->mapped = 0;
+        return store_fail(store, STORE_REFUSED, "memory is short");
+    f->folded = copy;
+    if (!mapped_read(&f->file, fold, store))
+        return store_fail(store, STORE_REFUSED, "it was written to while it was read");
+    mapped_close(&f->file);
     return STORE_OK;
 }
 
-static enum outcome ready(struct store *o)
+static void arrange(void *context)
 {
-    struct keyfile *f = o->own;
-    enum outcome outcome = f->ready ? STORE_OK : map(o, f);
+    struct keyfile *f = context;
 
-    if (f->ready || outcome != STORE_OK || (outcome = fold_all(o, f)) != STORE_OK)
-        return outcome;
     f->sorted = is_sorted(f);
     f->ready = f->sorted || make_table(f);
-    return f->ready ? STORE_OK
-                    : store_fail(o, STORE_REFUSED,
-                                 "memory is short for its keys; sort it with LC_ALL=C sort");
 }
 
-static void release(struct store *o)
+static enum outcome make_ready(struct store *store)
 {
-    (void)o; /* nothing is lost by keeping a file */
+    struct keyfile *f = store->own;
+    const char *why = f->ready ? NULL : mapped_open(&f->file, store->url.path);
+    enum outcome outcome = STORE_OK;
+
+    if (f->ready)
+        return STORE_OK;
+    if (why)
+        return store_fail(store, STORE_REFUSED, "it cannot be searched: %s", why);
+    f->data = f->file.data;
+    f->size = f->file.size;
+    if (store->options.fold)
+        outcome = fold_all(store);
+    if (outcome == STORE_OK)
+        outcome = read_keys(store, arrange, f);
+    if (outcome != STORE_OK || f->ready)
+        return outcome;
+    return store_fail(store, STORE_REFUSED,
+                      "memory is short for its keys; sort it with LC_ALL=C sort");
 }
 
-static void close_file(struct store *o)
+static void release(struct store *store)
 {
-    struct keyfile *f = o->own;
+    (void)store; /* nothing is lost by keeping a file */
+}
 
-    unmap(f);
+static void close_file(struct store *store)
+{
+    struct keyfile *f = store->own;
+
+    mapped_close(&f->file);
     index_close(&f->index);
-    free(f->path);
+    free(f->folded);
     free(f);
 }
 
@@ -261,7 +295,7 @@ const struct backend backend_keys = {.scheme = "keys",
                                      .form = "keys:FILE",
                                      .parameters = parameters,
                                      .open = open_file,
-                                     .connect = ready,
+                                     .connect = make_ready,
                                      .disconnect = release,
                                      .answer = answer,
                                      .size = size,

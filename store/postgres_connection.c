@@ -1,28 +1,30 @@
 /* postgres_connection.c - see postgres.h. All waiting is poll() with the deadline of the
  * attempt; a connection that fails is closed, and the next attempt makes a new one.
  *
- * libpq's own words reach the user through store_fail(), which takes passwords
- * out; those on an address that it cannot read do not, since they quote it. */
+ * libpq's own words reach the user through store_fail(), which takes secrets out,
+ * those that libpq found elsewhere (~/.pgpass, the environment) too. What it says of an
+ * address that it cannot read is not repeated at all. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "percent.h"
 #include "postgres.h"
 
 /* ---- waiting ---- */
 
 /* The message without its head, which every one of libpq's has. */
-enum outcome pg_fail(struct store *o, enum outcome outcome)
+enum outcome pg_fail(struct store *store, enum outcome outcome)
 {
-    struct postgres *p = o->own;
+    struct postgres *p = store->own;
     const char *text = p->connection ? PQerrorMessage(p->connection) : "memory is short";
 
-    return store_fail(o, outcome, "%s", *text ? text : "the connection was lost");
+    return store_fail(store, outcome, "%s", *text ? text : "the connection was lost");
 }
 
 /* Classes of errors that pass: connections, resources, shutdown, the system. */
-enum outcome pg_fail_result(struct store *o, const PGresult *r)
+enum outcome pg_fail_result(struct store *store, const PGresult *r)
 {
     const char *state = r ? PQresultErrorField(r, PG_DIAG_SQLSTATE) : NULL;
     const char *text = r ? PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY) : NULL;
@@ -31,63 +33,63 @@ enum outcome pg_fail_result(struct store *o, const PGresult *r)
                   strncmp(state, "40", 2) == 0 || strncmp(state, "25", 2) == 0;
 
     if (!text)
-        return pg_fail(o, STORE_AGAIN);
-    return store_fail(o, passes ? STORE_AGAIN : STORE_REFUSED, "%s", text);
+        return pg_fail(store, STORE_AGAIN);
+    return store_fail(store, passes ? STORE_AGAIN : STORE_REFUSED, "%s", text);
 }
 
 /* Until the next result is there; meanwhile send what is to be sent. */
-enum outcome pg_pump(struct store *o)
+enum outcome pg_pump(struct store *store)
 {
-    PGconn *c = ((struct postgres *)o->own)->connection;
+    PGconn *c = ((struct postgres *)store->own)->connection;
 
     for (;;) {
         int unsent = PQflush(c);
 
         if (unsent < 0)
-            return pg_fail(o, STORE_AGAIN);
+            return pg_fail(store, STORE_AGAIN);
         if (!PQisBusy(c))
             return STORE_OK;
-        int events = store_wait(o, PQsocket(c), POLLIN | (unsent ? POLLOUT : 0));
+        int events = store_wait(store, PQsocket(c), POLLIN | (unsent ? POLLOUT : 0));
         if (!events)
             return STORE_AGAIN;
         if ((events & ~POLLOUT) && !PQconsumeInput(c))
-            return pg_fail(o, STORE_AGAIN);
+            return pg_fail(store, STORE_AGAIN);
     }
 }
 
 /* The one result of what was sent; NULL after a failure. */
-static PGresult *one_result(struct store *o, bool sent, enum outcome *outcome)
+static PGresult *one_result(struct store *store, bool sent, enum outcome *outcome)
 {
-    PGconn *c = ((struct postgres *)o->own)->connection;
+    PGconn *c = ((struct postgres *)store->own)->connection;
     PGresult *result = NULL, *next;
 
-    *outcome = sent ? pg_pump(o) : pg_fail(o, STORE_AGAIN);
+    *outcome = sent ? pg_pump(store) : pg_fail(store, STORE_AGAIN);
     while (*outcome == STORE_OK && (next = PQgetResult(c))) {
         PQclear(result);
         result = next;
-        *outcome = pg_pump(o);
+        *outcome = pg_pump(store);
     }
     if (*outcome == STORE_OK && PQresultStatus(result) != PGRES_TUPLES_OK &&
         PQresultStatus(result) != PGRES_COMMAND_OK)
-        *outcome = pg_fail_result(o, result);
+        *outcome = pg_fail_result(store, result);
     if (*outcome == STORE_OK)
         return result;
     PQclear(result);
     return NULL;
 }
 
-PGresult *pg_query(struct store *o, const char *sql, enum outcome *outcome)
+PGresult *pg_query(struct store *store, const char *sql, enum outcome *outcome)
 {
-    PGconn *c = ((struct postgres *)o->own)->connection;
+    PGconn *c = ((struct postgres *)store->own)->connection;
 
-    return one_result(o, PQsendQueryParams(c, sql, 0, NULL, NULL, NULL, NULL, 1), outcome);
+    return one_result(store, PQsendQueryParams(c, sql, 0, NULL, NULL, NULL, NULL, 1), outcome);
 }
 
-static enum outcome command(struct store *o, const char *sql)
+static enum outcome command(struct store *store, const char *sql)
 {
     enum outcome outcome;
 
-    PQclear(pg_query(o, sql, &outcome));
+    PQclear(pg_query(store, sql, &outcome));
     return outcome;
 }
 
@@ -105,9 +107,9 @@ bool pg_knows(const char *name)
 }
 
 /* The URL less what is not libpq's. */
-static bool make_address(struct store *o, struct postgres *p)
+static bool make_address(struct store *store, struct postgres *p)
 {
-    const struct url *u = &o->url;
+    const struct url *u = &store->url;
     size_t room = strlen(u->place) + 32;
     PQconninfoOption *parsed;
     int n;
@@ -116,7 +118,7 @@ static bool make_address(struct store *o, struct postgres *p)
         room += strlen(u->parameter[i].name) + strlen(u->parameter[i].raw) + 2;
     p->address = malloc(room);
     if (!p->address)
-        return store_fail(o, STORE_REFUSED, "memory is short") == STORE_OK;
+        return store_refuse(store, "memory is short");
     n = snprintf(p->address, room, "postgres:%s", u->place);
     for (int i = 0, used = 0; i < u->parameters; i++)
         if (pg_knows(u->parameter[i].name))
@@ -124,31 +126,33 @@ static bool make_address(struct store *o, struct postgres *p)
                           u->parameter[i].name, u->parameter[i].raw);
     parsed = PQconninfoParse(p->address, NULL); /* what it says may hold the password */
     PQconninfoFree(parsed);
-    return parsed ||
-           store_fail(o, STORE_REFUSED, "this is no address of PostgreSQL; its form is %s",
-                      o->backend->form) == STORE_OK;
+    if (!parsed)
+        return store_refuse(store, "this is no address of PostgreSQL; its form is %s",
+                            store->backend->form);
+    return true;
 }
 
 /* "schema.table"; a dot that belongs to a name is written %2E. */
-static bool split_table(struct store *o, struct postgres *p)
+static bool split_table(struct store *store, struct postgres *p)
 {
-    const char *raw = url_raw(&o->url, "table");
+    const char *raw = url_raw(&store->url, "table");
     const char *dot = raw ? strchr(raw, '.') : NULL;
 
-    p->column = url_value(&o->url, "column");
+    p->column = url_value(&store->url, "column");
     if (!raw || !*raw || !p->column || !*p->column)
-        return store_fail(o, STORE_REFUSED, "table and column are needed; its form is %s",
-                          o->backend->form) == STORE_OK;
+        return store_refuse(store, "table and column are needed; its form is %s",
+                            store->backend->form);
     if (dot)
-        p->schema = url_decode(raw, (size_t)(dot - raw));
-    p->table = url_decode(dot ? dot + 1 : raw, strlen(dot ? dot + 1 : raw));
-    return (p->table && (!dot || p->schema)) ||
-           store_fail(o, STORE_REFUSED, "memory is short") == STORE_OK;
+        p->schema = percent_decode(raw, (size_t)(dot - raw));
+    p->table = percent_decode(dot ? dot + 1 : raw, strlen(dot ? dot + 1 : raw));
+    if (!p->table || (dot && !p->schema))
+        return store_refuse(store, "memory is short");
+    return true;
 }
 
-bool pg_address(struct store *o)
+bool pg_address(struct store *store)
 {
-    return make_address(o, o->own) && split_table(o, o->own);
+    return make_address(store, store->own) && split_table(store, store->own);
 }
 
 /* ---- connecting ---- */
@@ -171,39 +175,73 @@ static void ignore(void *context, const char *message)
     (void)context, (void)message;
 }
 
-static enum outcome reach(struct store *o)
+/* Begin to connect; this is where libpq looks up names. */
+static void *begin(const char *address)
 {
-    struct postgres *p = o->own;
     const char *names[] = {"fallback_application_name", "dbname", NULL};
-    const char *values[] = {"weir", p->address, NULL};
-    PostgresPollingStatusType status = PGRES_POLLING_WRITING;
+    const char *values[] = {"weir", address, NULL};
 
-    p->connection = PQconnectStartParams(names, values, 1);
+    return PQconnectStartParams(names, values, 1);
+}
+
+static void discard(void *connection)
+{
+    PQfinish(connection);
+}
+
+static enum outcome begin_in_time(struct store *store)
+{
+    struct postgres *p = store->own;
+    void *connection;
+
+    if (!p->beginning)
+        p->beginning = background_start(begin, discard, p->address);
+    if (!p->beginning)
+        return store_fail(store, STORE_AGAIN, "memory is short");
+    if (!background_wait(store, &p->beginning, &connection))
+        return STORE_AGAIN;
+    p->connection = connection;
+    if (p->connection && !secrets_add(&store->url.secrets, PQpass(p->connection), A_PASSWORD))
+        return store_fail(store, STORE_AGAIN, "memory is short");
     if (!p->connection || PQstatus(p->connection) == CONNECTION_BAD)
-        return pg_fail(o, STORE_AGAIN);
+        return pg_fail(store, STORE_AGAIN);
+    return STORE_OK;
+}
+
+/* There is no code for it before PostgreSQL 17, only its words: those that come from a
+ * server that is there and says no. */
+static bool says_no(const char *text)
+{
+    return strstr(text, "no password supplied") ||
+           (strstr(text, "FATAL:") && !strstr(text, "starting up") &&
+            !strstr(text, "shutting down") && !strstr(text, "recovery") &&
+            !strstr(text, "too many"));
+}
+
+static enum outcome reach(struct store *store)
+{
+    struct postgres *p = store->own;
+    PostgresPollingStatusType status = PGRES_POLLING_WRITING;
+    enum outcome outcome = begin_in_time(store);
+
+    if (outcome != STORE_OK)
+        return outcome;
     PQsetNoticeProcessor(p->connection, ignore, NULL);
     while (status != PGRES_POLLING_OK && status != PGRES_POLLING_FAILED) {
-        if (!store_wait(o, PQsocket(p->connection),
+        if (!store_wait(store, PQsocket(p->connection),
                         status == PGRES_POLLING_READING ? POLLIN : POLLOUT))
             return STORE_AGAIN;
         status = PQconnectPoll(p->connection);
     }
     if (status == PGRES_POLLING_OK)
         return STORE_OK;
-    /* There is no code for it before PostgreSQL 17, only its words: those that
-     * come from a server that is there and says no. */
-    const char *text = PQerrorMessage(p->connection);
-    bool refused = strstr(text, "FATAL:") && !strstr(text, "starting up") &&
-                   !strstr(text, "shutting down") && !strstr(text, "recovery") &&
-                   !strstr(text, "too many");
-    return pg_fail(o,
-                   refused || strstr(text, "no password supplied") ? STORE_REFUSED : STORE_AGAIN);
+    return pg_fail(store, says_no(PQerrorMessage(p->connection)) ? STORE_REFUSED : STORE_AGAIN);
 }
 
 /* What type the column has decides how it is compared. */
-static enum outcome learn_type(struct store *o)
+static enum outcome learn_type(struct store *store)
 {
-    struct postgres *p = o->own;
+    struct postgres *p = store->own;
     char sql[3 * SQL_MAX], plain[SQL_MAX];
     enum outcome outcome;
     PGresult *result;
@@ -211,9 +249,10 @@ static enum outcome learn_type(struct store *o)
 
     if (!quote(p->connection, p->schema, p->table, p->from) ||
         !quote(p->connection, NULL, p->column, plain))
-        return store_fail(o, STORE_REFUSED, "table or column is no name that PostgreSQL can have");
+        return store_fail(store, STORE_REFUSED,
+                          "table or column is no name that PostgreSQL can have");
     snprintf(sql, sizeof sql, "SELECT %s FROM %s LIMIT 0", plain, p->from);
-    result = pg_query(o, sql, &outcome);
+    result = pg_query(store, sql, &outcome);
     if (!result)
         return outcome;
     type = PQftype(result, 0);
@@ -229,9 +268,9 @@ static enum outcome learn_type(struct store *o)
 }
 
 /* Is there an index that begins with the column? Is each key there once? */
-static enum outcome learn_index(struct store *o)
+static enum outcome learn_index(struct store *store)
 {
-    struct postgres *p = o->own;
+    struct postgres *p = store->own;
     char sql[4 * SQL_MAX];
     char *table = PQescapeLiteral(p->connection, p->from, strlen(p->from));
     char *column = PQescapeLiteral(p->connection, p->column, strlen(p->column));
@@ -245,7 +284,7 @@ static enum outcome learn_index(struct store *o)
                  "attrelid = indrelid AND attnum = indkey[0] WHERE indrelid = %s::regclass AND "
                  "attname = %s AND indisvalid AND indpred IS NULL",
                  table, column);
-        result = pg_query(o, sql, &outcome);
+        result = pg_query(store, sql, &outcome);
     }
     for (int row = 0; result && row < PQntuples(result); row++) {
         p->indexed = true;
@@ -259,9 +298,9 @@ static enum outcome learn_index(struct store *o)
 
 /* Answers and lists depend on nothing but the rows; the server's own words and
  * encoding as they are. */
-static enum outcome settle(struct store *o)
+static enum outcome settle(struct store *store)
 {
-    struct postgres *p = o->own;
+    struct postgres *p = store->own;
     const char *encoding = PQparameterStatus(p->connection, "server_encoding");
     char sql[3 * SQL_MAX];
     enum outcome outcome;
@@ -271,18 +310,18 @@ static enum outcome settle(struct store *o)
         strspn(encoding, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") ==
             strlen(encoding)) {
         snprintf(sql, sizeof sql, "SET client_encoding TO '%s'", encoding);
-        if ((outcome = command(o, sql)) != STORE_OK)
+        if ((outcome = command(store, sql)) != STORE_OK)
             return outcome;
     }
-    outcome = command(o, "SET default_transaction_read_only TO on");
+    outcome = command(store, "SET default_transaction_read_only TO on");
     if (outcome == STORE_OK)
-        outcome = learn_type(o);
-    return outcome == STORE_OK ? learn_index(o) : outcome;
+        outcome = learn_type(store);
+    return outcome == STORE_OK ? learn_index(store) : outcome;
 }
 
-static enum outcome prepare(struct store *o)
+static enum outcome prepare(struct store *store)
 {
-    struct postgres *p = o->own;
+    struct postgres *p = store->own;
     char sql[4 * SQL_MAX];
     Oid type = p->binary ? BYTEA_ARRAY : TEXT_ARRAY;
     enum outcome outcome;
@@ -291,7 +330,7 @@ static enum outcome prepare(struct store *o)
     snprintf(sql, sizeof sql, "SELECT %s %s%s FROM %s WHERE %s = ANY($1)",
              p->unique ? "" : "DISTINCT", p->key, p->unique || p->binary ? "" : " COLLATE \"C\"",
              p->from, p->key);
-    PQclear(one_result(o, PQsendPrepare(p->connection, "weir", sql, 1, &type), &outcome));
+    PQclear(one_result(store, PQsendPrepare(p->connection, "weir", sql, 1, &type), &outcome));
     p->tuned = false;
     return outcome;
 }
@@ -300,38 +339,38 @@ static enum outcome prepare(struct store *o)
  * make one for each takes the server as long as the search. Without an index the
  * server had better see each batch. A server that does not know a setting is let
  * be. */
-enum outcome pg_tune(struct store *o)
+enum outcome pg_tune(struct store *store)
 {
-    struct postgres *p = o->own;
+    struct postgres *p = store->own;
     enum outcome outcome =
         p->indexed
-            ? command(o, "SELECT set_config(name, CASE name WHEN 'enable_seqscan' THEN 'off' "
-                         "ELSE 'force_generic_plan' END, false) FROM pg_settings WHERE name "
-                         "IN ('enable_seqscan', 'plan_cache_mode')")
+            ? command(store, "SELECT set_config(name, CASE name WHEN 'enable_seqscan' THEN 'off' "
+                             "ELSE 'force_generic_plan' END, false) FROM pg_settings WHERE name "
+                             "IN ('enable_seqscan', 'plan_cache_mode')")
             : STORE_OK;
 
     p->tuned = outcome == STORE_OK;
     return outcome;
 }
 
-enum outcome pg_connect(struct store *o)
+enum outcome pg_connect(struct store *store)
 {
-    struct postgres *p = o->own;
+    struct postgres *p = store->own;
     enum outcome outcome;
 
     if (p->connection)
         return STORE_OK;
-    outcome = reach(o);
+    outcome = reach(store);
     if (outcome == STORE_OK && PQsetnonblocking(p->connection, 1) != 0)
-        outcome = pg_fail(o, STORE_AGAIN);
+        outcome = pg_fail(store, STORE_AGAIN);
     if (outcome == STORE_OK)
-        outcome = settle(o);
-    return outcome == STORE_OK ? prepare(o) : outcome;
+        outcome = settle(store);
+    return outcome == STORE_OK ? prepare(store) : outcome;
 }
 
-void pg_disconnect(struct store *o)
+void pg_disconnect(struct store *store)
 {
-    struct postgres *p = o->own;
+    struct postgres *p = store->own;
 
     PQfinish(p->connection);
     p->connection = NULL;

@@ -6,46 +6,51 @@
  *
  * SQLite finds "007" in a column of numbers that holds 7, and "A" in one that
  * ignores case and holds "a". Here keys are bytes: what it finds is compared
- * again. A key may be there as text or as blob, which are never equal; since blobs
- * come last in SQLite's order, the greatest and the least value tell at the price
- * of two searches which of them a batch is to be searched for as. */
+ * again. A key may be there as number, text or blob, which are never equal where the
+ * column has no type. In SQLite's order numbers come first and blobs last, so that the
+ * least and the greatest value tell at the price of two searches which of them a batch
+ * is to be searched for as.
+ *
+ * The text of a real is rounded to 15 digits: one whose text is the key is somewhere
+ * near the number that the key reads as. */
+#include <ctype.h>
+#include <math.h>
 #include <sqlite3.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "key_index.h"
 #include "backend.h"
 
+#define NEAR 1e-14 /* of a number; rounding to 15 digits changes it by at most half of that */
 #define LOOK 20000 /* steps of SQLite's machine between two looks at the clock */
 
 struct sqlite {
-    char *path;
     const char *table, *column;
     sqlite3 *db;
-    sqlite3_stmt *find, *kinds, *count, *all;
-    bool has_others, has_blobs; /* what there is beside the other; by kinds */
+    sqlite3_stmt *find, *near, *kinds, *count, *all;
+    bool has_numbers, has_others, has_blobs; /* by kinds; others: numbers or text */
 };
 
 /* ---- outcomes ---- */
 
-static enum outcome outcome_of(struct store *o, int code)
+static enum outcome outcome_of(struct store *store, int code)
 {
-    struct sqlite *s = o->own;
+    struct sqlite *s = store->own;
 
     switch (code & 0xff) {
     case SQLITE_INTERRUPT: /* by tick(), which has told why */
         return STORE_AGAIN;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        return store_fail(o, STORE_AGAIN, "it is locked by a writer (no answer within %g s)",
-                          o->options.timeout);
+        return store_fail(store, STORE_AGAIN, "it is locked by a writer (no answer within %g s)",
+                          store->options.timeout);
     case SQLITE_IOERR:
     case SQLITE_PROTOCOL:
     case SQLITE_SCHEMA:
-        return store_fail(o, STORE_AGAIN, "%s", sqlite3_errmsg(s->db));
+        return store_fail(store, STORE_AGAIN, "%s", sqlite3_errmsg(s->db));
     default:
-        return store_fail(o, STORE_REFUSED, "%s",
+        return store_fail(store, STORE_REFUSED, "%s",
                           s->db ? sqlite3_errmsg(s->db) : "memory is short");
     }
 }
@@ -57,100 +62,101 @@ static int tick(void *context)
 
 /* ---- connecting ---- */
 
-static bool open_url(struct store *o)
+static bool open_url(struct store *store)
 {
-    struct sqlite *s = o->own = calloc(1, sizeof *s);
+    struct sqlite *s = store->own = calloc(1, sizeof *s);
 
-    if (!s || !(s->path = url_decode(o->url.place, strlen(o->url.place))) || !*s->path)
-        return store_fail(o, STORE_REFUSED,
-                          "its file has no name that could be read; its form is %s",
-                          o->backend->form) == STORE_OK;
-    s->table = url_value(&o->url, "table");
-    s->column = url_value(&o->url, "column");
-    return (s->table && s->column && *s->table && *s->column) ||
-           store_fail(o, STORE_REFUSED, "table and column are needed; its form is %s",
-                      o->backend->form) == STORE_OK;
+    if (!s)
+        return store_refuse(store, "memory is short");
+    s->table = url_value(&store->url, "table");
+    s->column = url_value(&store->url, "column");
+    if (!*store->url.path || !s->table || !s->column || !*s->table || !*s->column)
+        return store_refuse(store, "a file, table and column are needed; its form is %s",
+                            store->backend->form);
+    return true;
 }
 
 /* Column and table go into the format in turn, twice. */
-static enum outcome prepare(struct store *o, const char *format, sqlite3_stmt **out)
+static enum outcome prepare(struct store *store, const char *format, sqlite3_stmt **out)
 {
-    struct sqlite *s = o->own;
+    struct sqlite *s = store->own;
     char *sql = sqlite3_mprintf(format, s->column, s->table, s->column, s->table);
     int code = sql ? sqlite3_prepare_v3(s->db, sql, -1, SQLITE_PREPARE_PERSISTENT, out, NULL)
                    : SQLITE_NOMEM;
 
     sqlite3_free(sql);
-    return code == SQLITE_OK ? STORE_OK : outcome_of(o, code);
+    return code == SQLITE_OK ? STORE_OK : outcome_of(store, code);
 }
 
 /* A name in double quotes that is no column would be taken for a text. */
-static enum outcome check_names(struct store *o)
+static enum outcome check_names(struct store *store)
 {
-    struct sqlite *s = o->own;
+    struct sqlite *s = store->own;
     const char *sql = "SELECT 1 FROM pragma_table_xinfo(?1) WHERE name = ?2 COLLATE NOCASE";
     sqlite3_stmt *look;
     int code = sqlite3_prepare_v2(s->db, sql, -1, &look, NULL);
 
     if (code != SQLITE_OK)
-        return outcome_of(o, code);
+        return outcome_of(store, code);
     sqlite3_bind_text(look, 1, s->table, -1, SQLITE_STATIC);
     sqlite3_bind_text(look, 2, s->column, -1, SQLITE_STATIC);
     code = sqlite3_step(look);
     enum outcome outcome =
         code == SQLITE_ROW ? STORE_OK
         : code == SQLITE_DONE
-            ? store_fail(o, STORE_REFUSED, "it has no table '%s' with a column '%s'", s->table,
+            ? store_fail(store, STORE_REFUSED, "it has no table '%s' with a column '%s'", s->table,
                          s->column)
-            : outcome_of(o, code);
+            : outcome_of(store, code);
     sqlite3_finalize(look);
     return outcome;
 }
 
-static enum outcome connect(struct store *o)
+static enum outcome connect(struct store *store)
 {
-    struct sqlite *s = o->own;
+    struct sqlite *s = store->own;
     enum outcome outcome;
     int code;
 
     if (s->db)
         return STORE_OK;
-    code = sqlite3_open_v2(s->path, &s->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+    code =
+        sqlite3_open_v2(store->url.path, &s->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
     if (code != SQLITE_OK)
-        return store_fail(o, STORE_REFUSED, "cannot open %s: %s", s->path,
+        return store_fail(store, STORE_REFUSED, "it cannot be opened: %s",
                           s->db ? sqlite3_errmsg(s->db) : "memory is short");
-    sqlite3_busy_timeout(s->db, (int)(o->options.timeout * 1000));
-    sqlite3_progress_handler(s->db, LOOK, tick, o);
-    outcome = check_names(o);
+    sqlite3_busy_timeout(s->db, (int)(store->options.timeout * 1000));
+    sqlite3_progress_handler(s->db, LOOK, tick, store);
+    outcome = check_names(store);
     if (outcome == STORE_OK)
-        outcome = prepare(o, "SELECT \"%w\" FROM \"%w\" WHERE \"%w\" = ?1", &s->find);
+        outcome = prepare(store, "SELECT \"%w\" FROM \"%w\" WHERE \"%w\" = ?1", &s->find);
     if (outcome == STORE_OK)
-        outcome = prepare(o,
+        outcome =
+            prepare(store, "SELECT \"%w\" FROM \"%w\" WHERE \"%w\" BETWEEN ?1 AND ?2", &s->near);
+    if (outcome == STORE_OK)
+        outcome = prepare(store,
                           "SELECT typeof((SELECT min(\"%w\") FROM \"%w\")), "
                           "typeof((SELECT max(\"%w\") FROM \"%w\"))",
                           &s->kinds);
     return outcome;
 }
 
-static void disconnect(struct store *o)
+static void disconnect(struct store *store)
 {
-    struct sqlite *s = o->own;
+    struct sqlite *s = store->own;
 
     sqlite3_finalize(s->find);
+    sqlite3_finalize(s->near);
     sqlite3_finalize(s->kinds);
     sqlite3_finalize(s->count);
     sqlite3_finalize(s->all);
     sqlite3_close(s->db);
-    s->find = s->kinds = s->count = s->all = NULL;
+    s->find = s->near = s->kinds = s->count = s->all = NULL;
     s->db = NULL;
 }
 
-static void close_url(struct store *o)
+static void close_url(struct store *store)
 {
-    struct sqlite *s = o->own;
-
-    free(s->path);
-    free(s);
+    free(store->own);
 }
 
 /* ---- answering ---- */
@@ -165,13 +171,19 @@ static struct weir_bytes column_bytes(sqlite3_stmt *row)
     return (struct weir_bytes){data ? data : "", (size_t)sqlite3_column_bytes(row, 0)};
 }
 
+static bool is_kind(const struct sqlite *s, int column, const char *kind)
+{
+    return strcmp((const char *)sqlite3_column_text(s->kinds, column), kind) == 0;
+}
+
 static int learn_kinds(struct sqlite *s)
 {
     int code = sqlite3_step(s->kinds);
 
     if (code == SQLITE_ROW) {
-        s->has_others = strcmp((const char *)sqlite3_column_text(s->kinds, 0), "blob") != 0;
-        s->has_blobs = strcmp((const char *)sqlite3_column_text(s->kinds, 1), "blob") == 0;
+        s->has_numbers = is_kind(s, 0, "integer") || is_kind(s, 0, "real");
+        s->has_others = !is_kind(s, 0, "blob");
+        s->has_blobs = is_kind(s, 1, "blob");
     }
     sqlite3_reset(s->kinds);
     return code == SQLITE_ROW ? SQLITE_OK : code;
@@ -189,6 +201,30 @@ static int search(sqlite3_stmt *find, struct weir_bytes key)
     return code;
 }
 
+/* A key that reads as a number, in a column that has some: those whose text it may be. */
+static int find_number(struct sqlite *s, struct weir_bytes key)
+{
+    char text[32], *end;
+    double number, around;
+
+    if (key.size == 0 || key.size >= sizeof text)
+        return SQLITE_DONE;
+    memcpy(text, key.data, key.size);
+    text[key.size] = '\0';
+    number = strtod(text, &end);
+    if (*end || isspace((unsigned char)*text) || isnan(number))
+        return SQLITE_DONE;
+    if (strspn(text, "-0123456789") == key.size) {
+        /* out of range: the nearest, which has another text */
+        sqlite3_bind_int64(s->find, 1, strtoll(text, NULL, 10));
+        return search(s->find, key);
+    }
+    around = isfinite(number) ? fabs(number) * NEAR : 0;
+    sqlite3_bind_double(s->near, 1, number - around);
+    sqlite3_bind_double(s->near, 2, number + around);
+    return search(s->near, key);
+}
+
 static int find_key(struct sqlite *s, struct weir_bytes key, uint8_t *answer)
 {
     const void *data = key.size ? key.data : "";
@@ -198,6 +234,8 @@ static int find_key(struct sqlite *s, struct weir_bytes key, uint8_t *answer)
         sqlite3_bind_text64(s->find, 1, data, key.size, SQLITE_STATIC, SQLITE_UTF8);
         code = search(s->find, key);
     }
+    if (code == SQLITE_DONE && s->has_numbers)
+        code = find_number(s, key);
     if (code == SQLITE_DONE && s->has_blobs) {
         sqlite3_bind_blob64(s->find, 1, data, key.size, SQLITE_STATIC);
         code = search(s->find, key);
@@ -208,10 +246,10 @@ static int find_key(struct sqlite *s, struct weir_bytes key, uint8_t *answer)
     return SQLITE_OK;
 }
 
-static enum outcome answer(struct store *o, const struct weir_bytes *keys, size_t n,
+static enum outcome answer(struct store *store, const struct weir_bytes *keys, size_t n,
                            uint8_t *answers)
 {
-    struct sqlite *s = o->own;
+    struct sqlite *s = store->own;
     enum outcome outcome = STORE_OK;
     int code = sqlite3_exec(s->db, "BEGIN", NULL, NULL, NULL);
 
@@ -220,32 +258,32 @@ static enum outcome answer(struct store *o, const struct weir_bytes *keys, size_
     for (size_t i = 0; i < n && code == SQLITE_OK; i++)
         code = find_key(s, keys[i], &answers[i]);
     if (code != SQLITE_OK)
-        outcome = outcome_of(o, code); /* before another call changes the message */
+        outcome = outcome_of(store, code); /* before another call changes the message */
     sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
     return outcome;
 }
 
 /* ---- size and list ---- */
 
-static enum outcome size(struct store *o, uint64_t *keys)
+static enum outcome size(struct store *store, uint64_t *keys)
 {
-    struct sqlite *s = o->own;
+    struct sqlite *s = store->own;
     enum outcome outcome =
-        s->count ? STORE_OK : prepare(o, "SELECT count(\"%w\") FROM \"%w\"", &s->count);
+        s->count ? STORE_OK : prepare(store, "SELECT count(\"%w\") FROM \"%w\"", &s->count);
     int code = outcome == STORE_OK ? sqlite3_step(s->count) : SQLITE_ERROR;
 
     if (code == SQLITE_ROW)
         *keys = (uint64_t)sqlite3_column_int64(s->count, 0);
     else if (outcome == STORE_OK)
-        outcome = outcome_of(o, code);
+        outcome = outcome_of(store, code);
     sqlite3_reset(s->count);
     return outcome;
 }
 
-static enum outcome list(struct store *o, store_taker take, void *context)
+static enum outcome list(struct store *store, store_taker take, void *context)
 {
-    struct sqlite *s = o->own;
-    enum outcome outcome = s->all ? STORE_OK : prepare(o, "SELECT \"%w\" FROM \"%w\"", &s->all);
+    struct sqlite *s = store->own;
+    enum outcome outcome = s->all ? STORE_OK : prepare(store, "SELECT \"%w\" FROM \"%w\"", &s->all);
     int code = SQLITE_DONE;
 
     while (outcome == STORE_OK && (code = sqlite3_step(s->all)) == SQLITE_ROW) {
@@ -254,10 +292,10 @@ static enum outcome list(struct store *o, store_taker take, void *context)
 
             take(context, &key, 1);
         }
-        store_extend(o);
+        store_extend(store);
     }
     if (outcome == STORE_OK && code != SQLITE_DONE)
-        outcome = outcome_of(o, code);
+        outcome = outcome_of(store, code);
     sqlite3_reset(s->all);
     return outcome;
 }

@@ -33,24 +33,24 @@ struct store_options {
  * name that is no URL is that of a file of keys. */
 struct store *store_open(const char *url, const struct store_options *options, char *why,
                          size_t size);
-void store_close(struct store *o);
+void store_close(struct store *store);
 
 /* The URL as it may be shown: without user and password. */
-const char *store_name(const struct store *o);
+const char *store_name(const struct store *store);
 
 /* About how many keys it holds; false if it cannot tell. */
-bool store_size(struct store *o, uint64_t *keys);
+bool store_size(struct store *store, uint64_t *keys);
 
 /* All keys, in batches; some may come twice, as when the store had to be asked
  * again. False if it cannot be listed, or failed. */
 typedef void (*store_taker)(void *context, const struct weir_bytes *keys, size_t n);
-bool store_list(struct store *o, store_taker take, void *context);
+bool store_list(struct store *store, store_taker take, void *context);
 
 /* Answer n different keys: a store_handle, of which an oracle is the context. */
 void store_answer(void *store, const struct weir_bytes *keys, size_t n, uint8_t *answers);
 
 /* Why the latest call failed: a sentence that begins with the name. */
-const char *store_failure(const struct store *o);
+const char *store_failure(const struct store *store);
 
 struct store_stats {
     uint64_t calls;   /* batches asked for */
@@ -58,6 +58,6 @@ struct store_stats {
     uint64_t retries; /* that were needed */
     double seconds;   /* spent waiting */
 };
-struct store_stats store_stats(const struct store *o);
+struct store_stats store_stats(const struct store *store);
 
 #endif

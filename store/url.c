@@ -1,4 +1,5 @@
-/* url.c - see url.h. */
+/* url.c - see url.h. Whatever is not understood to the last byte is refused: a
+ * password that ends up in the wrong part would be shown as that part. */
 #include "url.h"
 
 #include <ctype.h>
@@ -6,139 +7,163 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool refuse(char *why, size_t size, const char *sentence, const char *name)
+#include "percent.h"
+
+static bool refuse(char *why, size_t size, const char *sentence)
 {
-    snprintf(why, size, sentence, name);
+    snprintf(why, size, "%s", sentence);
     return false;
 }
 
-/* ---- bytes ---- */
-
-static int hex(char c)
+static bool refuse_percent(char *why, size_t size)
 {
-    return isdigit((unsigned char)c)    ? c - '0'
-           : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10
-                                        : -1;
+    return refuse(
+        why, size,
+        "% in a store's address begins a byte in hexadecimal digits; by itself it is %25");
 }
 
-char *url_decode(const char *text, size_t size)
+static bool refuse_memory(char *why, size_t size)
 {
-    char *out = malloc(size + 1), *to = out;
-
-    for (size_t i = 0; out && i < size; i++) {
-        int byte = (unsigned char)text[i];
-
-        if (byte == '%') {
-            byte = size - i > 2 && hex(text[i + 1]) >= 0 && hex(text[i + 2]) >= 0
-                       ? hex(text[i + 1]) * 16 + hex(text[i + 2])
-                       : 0;
-            i += 2;
-        }
-        if (byte == 0) {
-            free(out);
-            return NULL;
-        }
-        *to++ = (char)byte;
-    }
-    if (out)
-        *to = '\0';
-    return out;
+    return refuse(why, size, "memory is short");
 }
 
-/* ---- secrets ---- */
-
-/* Takes the text over. False if there is none, for want of memory or sense. */
-static bool keep_secret(struct url *u, char *text)
+static bool refuse_form(struct url_form form, char *why, size_t size)
 {
-    if (!text)
+    snprintf(why, size, "this is no address of such a store; its form is %s", form.example);
+    return false;
+}
+
+/* ---- the place ---- */
+
+static bool is_made_of(const char *s, const char *end, const char *signs)
+{
+    while (s < end && (isalnum((unsigned char)*s) || *s & 0x80 || strchr(signs, *s)))
+        s++;
+    return s == end;
+}
+
+/* HOST, HOST:PORT, [ADDRESS] or [ADDRESS]:PORT */
+static bool is_host(const char *s, const char *end)
+{
+    const char *port = memchr(s, ':', (size_t)(end - s));
+
+    if (s < end && *s == '[') {
+        const char *close = memchr(s, ']', (size_t)(end - s));
+
+        if (!close || !is_made_of(s + 1, close, ":.%"))
+            return false;
+        port = close + 1;
+    } else if (!is_made_of(s, port ? port : end, ".-_~%")) {
         return false;
-    if (*text && u->secrets < SECRETS_MAX)
-        u->secret[u->secrets++] = text;
-    else
-        free(text);
-    return true;
-}
-
-static bool is_secret(const char *name)
-{
-    return strcasestr(name, "password") != NULL;
-}
-
-/* user:password@ at the start of the place; both spellings are kept secret. */
-static bool hide_user(struct url *u, char *why, size_t size)
-{
-    const char *host = strncmp(u->place, "//", 2) == 0 ? u->place + 2 : NULL;
-    const char *at = host ? strrchr(host, '@') : NULL;
-    const char *colon = at ? memchr(host, ':', (size_t)(at - host)) : NULL;
-
-    if (at && memchr(host, '/', (size_t)(at - host)))
-        return refuse(why, size,
-                      "an @ or / in a password or name of a store's address must be "
-                      "written %%40 or %%2F%s",
-                      "");
-    if (!colon)
-        return true;
-    return (keep_secret(u, strndup(colon + 1, (size_t)(at - colon) - 1)) &&
-            keep_secret(u, url_decode(colon + 1, (size_t)(at - colon) - 1))) ||
-           refuse(why, size,
-                  "%% in a store's address begins a byte in hexadecimal digits; by "
-                  "itself it is %%25%s",
-                  "");
-}
-
-void url_hide(const struct url *u, char *text, size_t size)
-{
-    for (int i = 0; i < u->secrets; i++) {
-        size_t n = strlen(u->secret[i]);
-        char *at = text;
-
-        while ((at = strstr(at, u->secret[i]))) {
-            size_t rest = strlen(at + n) + 1, room = size - (size_t)(at - text);
-
-            if (room < 4) {
-                *at = '\0';
-                break;
-            }
-            rest = rest > room - 3 ? room - 3 : rest;
-            memmove(at + 3, at + n, rest);
-            memcpy(at, "***", 3);
-            text[size - 1] = '\0';
-            at += 3;
-        }
     }
+    if (!port || port == end)
+        return true;
+    return *port == ':' && strspn(port + 1, "0123456789") >= (size_t)(end - port) - 1;
+}
+
+/* One, or several with commas between. */
+static bool are_hosts(const char *s, const char *end)
+{
+    const char *comma;
+
+    while ((comma = memchr(s, ',', (size_t)(end - s)))) {
+        if (!is_host(s, comma))
+            return false;
+        s = comma + 1;
+    }
+    return is_host(s, end);
+}
+
+/* USER:PASSWORD, from here up to the at. */
+static bool take_user(struct url *u, const char *from, const char *at, char *why, size_t size)
+{
+    const char *colon = memchr(from, ':', (size_t)(at - from));
+    const char *user_end = colon ? colon : at;
+
+    u->user = percent_decode(from, (size_t)(user_end - from));
+    if (colon)
+        u->password = percent_decode(colon + 1, (size_t)(at - colon) - 1);
+    if (!u->user || (colon && !u->password))
+        return refuse_percent(why, size);
+    return (secrets_add(&u->secrets, u->user, A_WORD) &&
+            secrets_add(&u->secrets, u->password, A_PASSWORD)) ||
+           refuse_memory(why, size);
+}
+
+static bool split_network(struct url *u, struct url_form form, char *why, size_t size)
+{
+    const char *from = u->place + 2, *slash, *at, *host;
+
+    if (strncmp(u->place, "//", 2) != 0)
+        return refuse_form(form, why, size);
+    slash = from + strcspn(from, "/");
+    at = memchr(from, '@', (size_t)(slash - from));
+    host = at ? at + 1 : from;
+    if (strchr(host, '@'))
+        return refuse(why, size,
+                      "an @, / or ? in a user, a password or a name of a store's address must be "
+                      "written %40, %2F or %3F");
+    if (at && !take_user(u, from, at, why, size))
+        return false;
+    if (!are_hosts(host, slash))
+        return refuse_form(form, why, size);
+    u->host = strndup(host, (size_t)(slash - host));
+    u->path = *slash ? percent_decode(slash + 1, strlen(slash + 1)) : strdup("");
+    return (u->host && u->path) || refuse_percent(why, size);
+}
+
+static bool split_file(struct url *u, char *why, size_t size)
+{
+    u->host = strdup("");
+    u->path = percent_decode(u->place, strlen(u->place));
+    if (!u->host || !u->path)
+        return refuse_percent(why, size);
+    u->odd = strpbrk(u->path, ":@=&?; \t\r\n") != NULL;
+    return true;
 }
 
 /* ---- parameters ---- */
 
-static bool take_parameter(struct url *u, const char *text, size_t length, char *why, size_t size)
+static bool is_shown(struct url_form form, const char *name)
+{
+    for (const char *const *shown = form.shown; *shown; shown++)
+        if (strcmp(*shown, name) == 0)
+            return true;
+    return strcmp(name, "list") == 0;
+}
+
+static bool take_parameter(struct url *u, const char *text, size_t length, struct url_form form,
+                           char *why, size_t size)
 {
     const char *equals = memchr(text, '=', length);
     struct parameter *p = &u->parameter[u->parameters];
     size_t n = equals ? (size_t)(equals - text) : length;
 
     if (u->parameters == PARAMETERS_MAX)
-        return refuse(why, size, "the store's address has too many parameters%s", "");
+        return refuse(why, size, "the store's address has too many parameters");
     u->parameters++;
     p->name = strndup(text, n);
     p->raw = strndup(equals ? equals + 1 : "", equals ? length - n - 1 : 0);
-    p->value = p->raw ? url_decode(p->raw, strlen(p->raw)) : NULL;
+    p->value = p->raw ? percent_decode(p->raw, strlen(p->raw)) : NULL;
     if (!p->name || !p->value)
-        return refuse(why, size,
-                      "the value of '%s' in the store's address is not right: %% begins "
-                      "a byte in hexadecimal digits, by itself it is %%25",
-                      p->name ? p->name : "");
-    if (!is_secret(p->name))
+        return refuse_percent(why, size);
+    if (is_shown(form, p->name))
         return true;
-    return (keep_secret(u, strdup(p->raw)) && keep_secret(u, strdup(p->value))) ||
-           refuse(why, size, "memory is short%s", "");
+    return secrets_add(&u->secrets, p->value, strcasestr(p->name, "pass") ? A_PASSWORD : A_WORD) ||
+           refuse_memory(why, size);
 }
 
-static bool take_parameters(struct url *u, const char *text, char *why, size_t size)
+static bool take_parameters(struct url *u, const char *text, struct url_form form, char *why,
+                            size_t size)
 {
+    if (strchr(text, '@'))
+        return refuse(why, size,
+                      "an @ behind the question mark of a store's address must be written %40, "
+                      "and a question mark before it %3F");
     while (*text) {
         size_t n = strcspn(text, "&");
 
-        if (n > 0 && !take_parameter(u, text, n, why, size))
+        if (n > 0 && !take_parameter(u, text, n, form, why, size))
             return false;
         text += n + (text[n] == '&');
     }
@@ -163,27 +188,30 @@ const char *url_raw(const struct url *u, const char *name)
 
 /* ---- the whole ---- */
 
-/* Without the user, and of what is secret only the name. */
-static char *make_name(const struct url *u, size_t length)
+/* Without the user, and without parameters that could hold anything. */
+static char *make_name(const struct url *u, struct url_form form, size_t length)
 {
-    size_t room = length + (size_t)u->parameters * 4 + 8;
-    char *name = malloc(room);
-    const char *at = strncmp(u->place, "//", 2) == 0 ? strrchr(u->place, '@') : NULL;
-    int n;
+    char *name = malloc(3 * length + 8), *to = name;
+    const char *at = form.network ? strchr(u->place, '@') : NULL;
+    char before = '?';
 
     if (!name)
         return NULL;
-    n = snprintf(name, room, "%s:%s%s", u->scheme, at ? "//" : "", at ? at + 1 : u->place);
+    to += sprintf(to, "%s:%s", u->scheme, at ? "//" : "");
+    to = percent_tidy(to, at ? at + 1 : u->place);
     for (int i = 0; i < u->parameters; i++) {
         const struct parameter *p = &u->parameter[i];
 
-        n += snprintf(name + n, room - (size_t)n, "%c%s=%s", i ? '&' : '?', p->name,
-                      is_secret(p->name) ? "***" : p->raw);
+        if (!is_shown(form, p->name))
+            continue;
+        to += sprintf(to, "%c%s=", before, p->name);
+        to = percent_tidy(to, p->raw);
+        before = '&';
     }
     return name;
 }
 
-bool url_open(struct url *u, const char *text, char *why, size_t size)
+bool url_open(struct url *u, const char *text, struct url_form form, char *why, size_t size)
 {
     size_t scheme = strcspn(text, ":"), length = strlen(text);
     const char *place = text + scheme + (text[scheme] == ':'), *question = strchr(place, '?');
@@ -191,25 +219,37 @@ bool url_open(struct url *u, const char *text, char *why, size_t size)
 
     *u = (struct url){.scheme = strndup(text, scheme), .place = strndup(place, placed)};
     if (!u->scheme || !u->place)
-        return refuse(why, size, "memory is short%s", "");
+        return refuse_memory(why, size);
     for (char *c = u->scheme; *c; c++)
         *c = (char)tolower((unsigned char)*c);
-    if (!hide_user(u, why, size) || (question && !take_parameters(u, question + 1, why, size)))
+    if (!(form.network ? split_network(u, form, why, size) : split_file(u, why, size)) ||
+        (question && !take_parameters(u, question + 1, form, why, size)))
         return false;
-    u->name = make_name(u, length);
-    return u->name || refuse(why, size, "memory is short%s", "");
+    u->name = make_name(u, form, length);
+    return u->name || refuse_memory(why, size);
+}
+
+static void wipe(char *text)
+{
+    if (text)
+        explicit_bzero(text, strlen(text));
+    free(text);
 }
 
 void url_close(struct url *u)
 {
     for (int i = 0; i < u->parameters; i++) {
         free(u->parameter[i].name);
-        free(u->parameter[i].raw);
-        free(u->parameter[i].value);
+        wipe(u->parameter[i].raw);
+        wipe(u->parameter[i].value);
     }
-    for (int i = 0; i < u->secrets; i++)
-        free(u->secret[i]);
+    secrets_close(&u->secrets);
     free(u->scheme);
-    free(u->place);
+    wipe(u->place);
+    free(u->user);
+    wipe(u->password);
+    free(u->host);
+    free(u->path);
     free(u->name);
+    *u = (struct url){0};
 }

@@ -1,0 +1,77 @@
+/* failure.c - the sentence that says why a store failed. It is made of words of the
+ * store's server or library, too, so secrets are taken out of the whole of it before
+ * anything is cut. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend.h"
+
+#define TRIES_ROOM 32 /* bytes for " (tried 1000 times)" */
+
+/* One line, without the full stop. */
+static void tidy(char *text)
+{
+    size_t n = strlen(text);
+
+    while (n > 0 && strchr("\n. ", text[n - 1]))
+        text[--n] = '\0';
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            *text = ' ';
+}
+
+/* A file's name may be a mistyped address; once there is such a file, it is not. */
+static const char *head(const struct store *store)
+{
+    return store->url.odd && !store->opened ? "the store" : store->url.name;
+}
+
+static void note(struct store *store, const char *format, va_list args)
+{
+    char *text = NULL, *shown = NULL;
+
+    if (vasprintf(&text, format, args) < 0)
+        text = NULL;
+    shown = text ? secrets_hide(&store->url.secrets, text) : NULL;
+    if (shown)
+        tidy(shown);
+    snprintf(store->failure, sizeof store->failure - TRIES_ROOM, "%.300s: %s", head(store),
+             shown ? shown : "memory is short");
+    free(text);
+    free(shown);
+}
+
+enum outcome store_fail(struct store *store, enum outcome outcome, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    note(store, format, args);
+    va_end(args);
+    return outcome;
+}
+
+bool store_refuse(struct store *store, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    note(store, format, args);
+    va_end(args);
+    return false;
+}
+
+void store_count_tries(struct store *store, unsigned tries)
+{
+    size_t n = strlen(store->failure);
+
+    if (tries > 1)
+        snprintf(store->failure + n, sizeof store->failure - n, " (tried %u times)", tries);
+}
+
+const char *store_failure(const struct store *store)
+{
+    return store->failure;
+}

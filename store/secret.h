@@ -1,0 +1,27 @@
+/* secret.h - what must never be shown, and taking it out of texts that others wrote. */
+#ifndef WEIR_STORE_SECRET_H
+#define WEIR_STORE_SECRET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum secrecy {
+    A_WORD,    /* hidden where it stands by itself: a user, the value of an option */
+    A_PASSWORD /* hidden wherever it stands, unless it is so short that any text holds it */
+};
+
+struct secrets {
+    struct secret *list;
+    size_t n;
+};
+
+/* Keep a copy. One that is there already, NULL and "" change nothing. False if memory is
+ * short. */
+bool secrets_add(struct secrets *secrets, const char *text, enum secrecy secrecy);
+void secrets_close(struct secrets *secrets);
+
+/* A copy of the text with *** for every secret, in whatever case, with any of its
+ * bytes written %XX, or cut off by the end of the text. NULL if memory is short. */
+char *secrets_hide(const struct secrets *secrets, const char *text);
+
+#endif
