@@ -7,19 +7,25 @@
 #include <string.h>
 
 #include "backend.h"
+#include "percent.h"
 
 #define TRIES_ROOM 32 /* bytes for " (tried 1000 times)" */
 
-/* One line, without the full stop. */
-static void tidy(char *text)
+/* One line without its full stop, and nothing that a terminal would obey: a copy. */
+static char *tidy(char *text)
 {
     size_t n = strlen(text);
+    char *out;
 
     while (n > 0 && strchr("\n. ", text[n - 1]))
         text[--n] = '\0';
-    for (; *text; text++)
-        if ((unsigned char)*text < ' ' || *text == 0x7f)
-            *text = ' ';
+    for (char *c = text; *c; c++)
+        if (*c == '\n' || *c == '\r' || *c == '\t')
+            *c = ' ';
+    out = malloc(3 * n + 1);
+    if (out)
+        percent_tidy(out, text);
+    return out;
 }
 
 /* A file's name may be a mistyped address; once there is such a file, it is not. */
@@ -30,16 +36,18 @@ static const char *head(const struct store *store)
 
 static void note(struct store *store, const char *format, va_list args)
 {
-    char *text = NULL, *shown = NULL;
+    char *text = NULL, *hidden = NULL, *shown = NULL;
 
     if (vasprintf(&text, format, args) < 0)
         text = NULL;
-    shown = text ? secrets_hide(&store->url.secrets, text) : NULL;
-    if (shown)
-        tidy(shown);
+    if (text)
+        hidden = secrets_hide(&store->url.secrets, text);
+    if (hidden)
+        shown = tidy(hidden);
     snprintf(store->failure, sizeof store->failure - TRIES_ROOM, "%.300s: %s", head(store),
              shown ? shown : "memory is short");
     free(text);
+    free(hidden);
     free(shown);
 }
 

@@ -12,7 +12,8 @@
 
 #include "percent.h"
 
-#define SHORT 3 /* bytes: a password of fewer is in almost every sentence */
+#define SHORT_PASSWORD 3 /* bytes: fewer are in almost every sentence, */
+#define SHORT_WORD 8     /* of a word more; guessed */
 #define STARS "***"
 
 struct secret {
@@ -88,7 +89,7 @@ static size_t hidden_at(const struct secrets *secrets, const char *text, size_t 
     for (size_t i = 0; i < secrets->n; i++) {
         const struct secret *s = &secrets->list[i];
         size_t n = length_of(text + at, s->text);
-        bool anywhere = s->secrecy == A_PASSWORD && strlen(s->text) >= SHORT;
+        bool anywhere = strlen(s->text) >= (s->secrecy == A_PASSWORD ? SHORT_PASSWORD : SHORT_WORD);
         bool alone =
             (at == 0 || !is_part_of_a_word(text[at - 1])) && !is_part_of_a_word(text[at + n]);
 

@@ -5,10 +5,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum secrecy {
-    A_WORD,    /* hidden where it stands by itself: a user, the value of an option */
-    A_PASSWORD /* hidden wherever it stands, unless it is so short that any text holds it */
-};
+/* Hidden wherever it stands, unless it is so short that many texts hold it by chance:
+ * then only where it stands by itself. A user or the value of an option is more often
+ * an ordinary word than a password is. */
+enum secrecy { A_WORD, A_PASSWORD };
 
 struct secrets {
     struct secret *list;

@@ -147,6 +147,8 @@ static bool take_parameter(struct url *u, const char *text, size_t length, struc
     p->value = p->raw ? percent_decode(p->raw, strlen(p->raw)) : NULL;
     if (!p->name || !p->value)
         return refuse_percent(why, size);
+    if (strcmp(p->name, "port") == 0 && strspn(p->value, "0123456789,") != strlen(p->value))
+        return refuse_form(form, why, size);
     if (is_shown(form, p->name))
         return true;
     return secrets_add(&u->secrets, p->value, strcasestr(p->name, "pass") ? A_PASSWORD : A_WORD) ||

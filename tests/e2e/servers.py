@@ -206,3 +206,68 @@ class Rude(Mute):
                 called.close()
         except OSError:
             pass
+
+
+class Scripted(Mute):
+    """One that answers each connection by a function of it, a thread for each."""
+
+    def __init__(self, answer):
+        self.answer = answer
+        super().__init__()
+
+    def take(self):
+        try:
+            while True:
+                called = self.socket.accept()[0]
+                self.taken.append(called)
+                threading.Thread(target=self.serve, args=(called,), daemon=True).start()
+        except OSError:
+            pass
+
+    def serve(self, called):
+        try:
+            self.answer(called)
+        except OSError:
+            pass
+        finally:
+            called.close()
+
+
+def redis_commands(called):
+    """The words of each command that a client sends."""
+    stream = called.makefile("rb")
+    while line := stream.readline():
+        words = []
+        for _ in range(int(line[1:])):
+            size = int(stream.readline()[1:])
+            words.append(stream.read(size + 2)[:-2])
+        yield words
+
+
+def scripted_redis(replies):
+    """A Redis that says what a function makes of the words of a command."""
+    def answer(called):
+        for words in redis_commands(called):
+            called.sendall(replies(words))
+
+    return Scripted(answer)
+
+
+def postgres_message(kind, body):
+    return kind + struct.pack("!i", len(body) + 4) + body
+
+
+def echoing_postgres(form="%s"):
+    """A PostgreSQL that wants the password in clear, and puts it into its refusal, with the user."""
+    def answer(called):
+        startup = called.recv(4096)
+        if startup[4:8] == struct.pack("!i", 80877103):  # it asks for SSL
+            called.sendall(b"N")
+            startup = called.recv(4096)
+        user = startup[8:].split(b"\0")[1]
+        called.sendall(postgres_message(b"R", struct.pack("!i", 3)))
+        password = called.recv(4096)[5:].rstrip(b"\0")
+        told = (form % (user.decode() + ":" + password.decode())).encode()
+        called.sendall(postgres_message(b"E", b"SFATAL\0C28P01\0M" + told + b"\0\0"))
+
+    return Scripted(answer)
