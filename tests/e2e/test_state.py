@@ -44,33 +44,149 @@ def test_a_damaged_state_is_refused_and_kept(here):
         assert (here / "s").read_bytes() == data[:cut]
 
 
+def begun(*command, key=b"a"):
+    """A run that has claimed its files and waits for more input."""
+    run = subprocess.Popen([WEIR, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    run.stdin.write(key + b"\n")
+    run.stdin.flush()
+    assert run.stdout.readline() == key + b"\n"
+    return run
+
+
+def ended(run):
+    run.stdin.close()
+    run.stdout.close()
+    return run.wait(timeout=20)
+
+
+def names(folder):
+    return sorted(p.name for p in folder.iterdir())
+
+
 def test_two_runs_cannot_go_on_from_one_state(here):
     """Each would save without what the other has seen."""
     for there in False, True:
-        first = subprocess.Popen([WEIR, "dedup", *SMALL, "--state", "s"], stdin=subprocess.PIPE,
-                                 stdout=subprocess.DEVNULL)
-        first.stdin.write(b"a\n")
-        while not (here / "s.lock").exists():
-            time.sleep(0.01)
+        first = begun("dedup", *SMALL, "--state", "s", key=b"x" if there else b"a")
         refused("dedup", "--state", "s", input="c\n", saying=["s is in use", "another file"])
+        (here / "link").symlink_to("s")
         if there:
             refused("add", "s", input="c\n", saying="s is in use")
-        first.stdin.close()
-        assert first.wait() == 0
-        assert not (here / "s.lock").exists()
+            refused("dedup", "--state", "link", input="c\n", saying="link is in use")
+        (here / "link").unlink()
+        assert ended(first) == 0
+        assert names(here) == ["s"]
+    assert run("dedup", "--state", "s", input="a\nx\nc\n").lines == ["c"]
+
+
+def test_a_state_stays_locked_when_it_is_saved_during_a_run(here):
+    for there in False, True:
+        first = begun("dedup", *SMALL, "--state", "s", "--checkpoint", "1", key=b"x" if there else b"a")
+        deadline = time.time() + 20
+        old = os.stat("s").st_ino if there else 0
+        while not (here / "s").exists() or os.stat("s").st_ino == old:
+            assert time.time() < deadline
+            time.sleep(0.01)
+        refused("dedup", "--state", "s", input="c\n", saying="s is in use")
+        assert ended(first) == 0
+    assert names(here) == ["s"]
+
+
+def test_a_lock_ends_with_a_run_that_is_killed(here):
+    for there in False, True:
+        victim = begun("dedup", *SMALL, "--state", "s", key=b"y" if there else b"x")
+        victim.kill()
+        ended(victim)
+        assert names(here) == (["s"] if there else [".s.weir-lock"])
+        assert run("dedup", *SMALL, "--state", "s", input="a\n" if not there else "b\n").lines
+        assert names(here) == ["s"]
+
+
+def test_runs_that_begin_at_once_count_nothing_twice_and_lose_nothing(here):
+    """Whoever is let in saves all it counts: the sum in the state is that of the runs
+    that ended well."""
+    rng = random.Random(7)
+    for turn in range(20 if LONG else 4):
+        (here / "s").unlink(missing_ok=True)
+        good = 0
+        for _ in range(6):
+            runs = [subprocess.Popen([WEIR, "count", "-q", "-m", "4K", "--state", "s"], stdin=subprocess.PIPE,
+                                     stderr=subprocess.PIPE) for _ in range(4)]
+            doomed = rng.choice(runs + [None] * 4)
+            if doomed:
+                doomed.kill()
+            for one in runs:
+                error = one.communicate(b"k\n")[1]
+                assert one.returncode == 0 or one is doomed or b"in use" in error, error
+                good += one.returncode == 0
+        (here / "q").write_text("k\n")
+        assert run("count", "-q", "--state", "s", "--query", "q").lines == [f"k\t{good}"]
+        assert set(names(here)) <= {"s", "q", ".s.weir-lock"}
+
+
+def test_files_of_others_beside_a_state_are_left_alone(here):
+    """The names that locks and temporary files had, or have, may be anything: here they are
+    inputs, and links to something precious."""
+    (here / "precious").write_text("gold\n")
+    for name in "s.tmp", "s.lock":
+        (here / name).write_text("a\nb\n")
+    run("dedup", *SMALL, "--state", "s", "s.tmp", "s.lock")
+    for name in "s.tmp", "s.lock":
+        (here / name).unlink()
+        (here / name).symlink_to("precious")
     assert run("dedup", "--state", "s", input="a\nc\n").lines == ["c"]
+    run("build", "-o", "s.lock.f", "-m", "1K", input="a\n")
+    assert (here / "precious").read_text() == "gold\n"
+    assert all((here / name).is_symlink() for name in ("s.tmp", "s.lock"))
 
 
-def test_a_lock_that_a_crash_left_stops_nobody(here):
-    victim = subprocess.Popen([WEIR, "dedup", *SMALL, "--state", "s"], stdin=subprocess.PIPE)
-    while not (here / "s.lock").exists():
-        time.sleep(0.01)
-    victim.kill()
-    victim.wait()
-    victim.stdin.close()
-    assert (here / "s.lock").exists()
-    assert run("dedup", *SMALL, "--state", "s", input="a\n").lines == ["a"]
-    assert not (here / "s.lock").exists()
+@pytest.mark.parametrize("content", ["", "mine\n"])
+def test_a_file_in_the_place_of_the_lock_is_kept(here, content):
+    (here / ".s.weir-lock").write_text(content)
+    refused("dedup", "--state", "s", input="a\n", saying=[".s.weir-lock is in the way", "move it"])
+    assert (here / ".s.weir-lock").read_text() == content and names(here) == [".s.weir-lock"]
+
+
+def test_a_link_in_the_place_of_the_lock_is_not_followed(here):
+    (here / "precious").write_text("gold\n")
+    (here / ".s.weir-lock").symlink_to("precious")
+    refused("dedup", *SMALL, "--state", "s", input="a\n", saying=".s.weir-lock is in the way")
+    assert (here / "precious").read_text() == "gold\n" and (here / ".s.weir-lock").is_symlink()
+
+
+def test_a_state_that_is_a_link_stays_one(here):
+    (here / "far").mkdir()
+    run("dedup", *SMALL, "--state", "far/s", input="a\n")
+    (here / "s").symlink_to("far/s")
+    assert run("dedup", "--state", "s", input="a\nb\n").lines == ["b"]
+    assert (here / "s").is_symlink() and names(here / "far") == ["s"]
+    assert run("dedup", "--state", "far/s", input="b\nc\n").lines == ["c"]
+
+
+@pytest.mark.parametrize("command", [["dedup", "--state"], ["build", "-o"], ["count", "--state"]])
+def test_a_link_to_nothing_is_no_place_for_a_file(here, command):
+    (here / "s").symlink_to("nowhere")
+    refused(*command, "s", input="a\n", saying=["s: it is a link to", "nowhere", "remove the link"])
+    assert (here / "s").is_symlink() and names(here) == ["s"]
+
+
+def test_a_file_that_another_program_made_meanwhile_is_kept(here):
+    for there in False, True:
+        first = begun("dedup", *SMALL, "--state", "s", key=b"x" if there else b"a")
+        (here / "new").write_text("not ours\n")
+        os.replace("new", "s")
+        assert ended(first) == 2
+        assert (here / "s").read_text() == "not ours\n"
+        (here / "s").unlink()
+        run("dedup", *SMALL, "--state", "s", input="a\n")
+
+
+def test_a_state_that_is_removed_during_a_run_is_saved_again(here):
+    run("dedup", *SMALL, "--state", "s", input="a\n")
+    first = begun("dedup", "--state", "s", key=b"b")
+    (here / "s").unlink()
+    assert ended(first) == 0
+    assert run("dedup", "--state", "s", input="a\nb\nc\n").lines == ["c"]
+    assert names(here) == ["s"]
 
 
 def test_a_filter_file_is_no_state(here):

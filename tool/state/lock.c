@@ -1,78 +1,213 @@
 /* lock.c - see lock.h.
  *
- * An advisory lock on NAME.lock: not on NAME, which is replaced, nor on
- * NAME.tmp, which becomes it. The lock ends with the process however that ends;
- * a NAME.lock that a crash leaves behind stops nobody. */
+ * An advisory lock (flock) on the file itself: it ends with the process, however
+ * that ends, and leaves nothing behind. The file is replaced when it is saved;
+ * the new one is locked before it takes the name, so that whatever has the name
+ * is locked at every moment. Who gets a lock looks whether the name still means
+ * the file that he locked; if not he begins again.
+ *
+ * Where there is no file yet, a file .NAME.weir-lock stands for it until the
+ * first save. It appears complete and locked, with a text in it by which it is
+ * known as ours: one that a crash left is locked and used like a new one, and a
+ * file of that name with another content is left alone. */
 #include "state/lock.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/messages.h"
+#include "state/place.h"
+#include "state/temporary.h"
 
-static char locked[PATH_MAX]; /* the lock; a run replaces one file */
+static const char mark[] = "weir: while this file is locked, a run is making a file here.\n";
 
-/* The same name whether the file is there yet or not, and through links. */
-static bool name_lock(const char *path, char lock[PATH_MAX])
+static struct {
+    char path[PATH_MAX];   /* what is claimed */
+    char marker[PATH_MAX]; /* what stands for it */
+    int file, stand_in;    /* locked, or -1 */
+} held = {.file = -1, .stand_in = -1};
+
+enum attempt { CLAIMED, BUSY, CHANGED, NOT_OURS, IMPOSSIBLE };
+
+static enum attempt lock(int fd)
 {
-    char whole[PATH_MAX], folder[PATH_MAX], file[PATH_MAX];
-    struct stat st;
-
-    if (stat(path, &st) == 0)
-        return S_ISREG(st.st_mode) && realpath(path, whole) &&
-               snprintf(lock, PATH_MAX, "%s.lock", whole) < PATH_MAX;
-    snprintf(folder, sizeof folder, "%s", path);
-    snprintf(file, sizeof file, "%s", path);
-    return realpath(dirname(folder), whole) &&
-           snprintf(lock, PATH_MAX, "%s/%s.lock", whole, basename(file)) < PATH_MAX;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return CLAIMED;
+    return errno == EWOULDBLOCK ? BUSY : IMPOSSIBLE;
 }
 
-/* The one before us may have removed the lock between our opening and locking it. */
-static bool still_named(int fd, const char *lock)
+/* Writable if possible: some network file systems lock nothing else. */
+static int open_existing(const char *path)
 {
-    struct stat held, named;
+    int more = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+    int fd = open(path, O_RDWR | more);
 
-    return fstat(fd, &held) == 0 && stat(lock, &named) == 0 && held.st_dev == named.st_dev &&
-           held.st_ino == named.st_ino;
+    return fd < 0 && errno != ENOENT ? open(path, O_RDONLY | more) : fd;
+}
+
+/* Lock a file that is there. On success *fd stays open. */
+static enum attempt claim_existing(const char *path, int *fd)
+{
+    enum attempt result;
+
+    *fd = open_existing(path);
+    if (*fd < 0)
+        return errno == ENOENT ? CHANGED : IMPOSSIBLE;
+    result = lock(*fd);
+    if (result == CLAIMED && !place_holds(path, *fd))
+        result = CHANGED;
+    if (result != CLAIMED) {
+        close(*fd);
+        *fd = -1;
+    }
+    return result;
+}
+
+/* ---- where there is no file yet ---- */
+
+static void remove_marker(void)
+{
+    if (held.stand_in < 0)
+        return;
+    if (place_holds(held.marker, held.stand_in))
+        unlink(held.marker);
+    close(held.stand_in);
+    held.stand_in = -1;
+}
+
+/* A marker of our own, locked before it can be seen. */
+static enum attempt make_marker(const struct place *p)
+{
+    static struct temporary t;
+    bool made;
+
+    if (!temporary_open(&t, p->folder, 0666))
+        return IMPOSSIBLE;
+    made = write(t.fd, mark, strlen(mark)) == (ssize_t)strlen(mark) && lock(t.fd) == CLAIMED &&
+           temporary_link(&t, held.marker);
+    if (made) {
+        held.stand_in = t.fd;
+        return CLAIMED;
+    }
+    temporary_drop(&t);
+    enum attempt result = errno == EEXIST ? CHANGED : IMPOSSIBLE;
+    close(t.fd);
+    return result;
+}
+
+static bool is_marker(int fd)
+{
+    char text[sizeof mark] = "";
+
+    return pread(fd, text, sizeof text, 0) == (ssize_t)strlen(mark) && strcmp(text, mark) == 0;
+}
+
+/* One that is there: another run's, or left by a crash. */
+static enum attempt take_marker(void)
+{
+    int fd;
+    enum attempt result = claim_existing(held.marker, &fd);
+
+    if (result == IMPOSSIBLE) /* a link, or a file that is closed to us */
+        return NOT_OURS;
+    if (result == CLAIMED && !is_marker(fd)) {
+        close(fd);
+        return NOT_OURS;
+    }
+    held.stand_in = fd;
+    return result;
+}
+
+static enum attempt claim_absent(const struct place *p)
+{
+    enum attempt result;
+    struct stat st;
+    const char *name = strrchr(p->path, '/') + 1;
+
+    if (snprintf(held.marker, sizeof held.marker, "%s/.%s.weir-lock", p->folder, name) >=
+        (int)sizeof held.marker)
+        return IMPOSSIBLE;
+    result = lstat(held.marker, &st) == 0 ? take_marker() : make_marker(p);
+    if (result == CLAIMED && lstat(p->path, &st) == 0) { /* made before we had the marker */
+        remove_marker();
+        return CHANGED;
+    }
+    return result;
+}
+
+/* ---- claiming ---- */
+
+static bool refuse(enum attempt why, const char *path)
+{
+    if (why == NOT_OURS)
+        fail("cannot save %s: %s is in the way, which is not a lock of this program; move it, or "
+             "name another file",
+             path, held.marker);
+    else
+        fail("%s is in use by another run that will replace it; wait until that has ended, or "
+             "name another file",
+             path);
+    return false;
+}
+
+static bool claim(const struct place *p, const char *path)
+{
+    enum attempt result = p->there ? claim_existing(p->path, &held.file) : claim_absent(p);
+
+    while (result == CHANGED) {
+        struct stat st;
+
+        result = lstat(p->path, &st) == 0 ? claim_existing(p->path, &held.file) : claim_absent(p);
+    }
+    if (result == BUSY || result == NOT_OURS)
+        return refuse(result, path);
+    memcpy(held.path, p->path, sizeof held.path);
+    return true; /* also where nothing can be locked: saving says why, if it cannot be replaced */
 }
 
 bool lock_file(const char *path)
 {
-    char lock[PATH_MAX];
-    int fd;
+    static struct place p;
+    bool again;
 
-    if (!name_lock(path, lock) || strcmp(lock, locked) == 0)
+    if (!place_find(&p, path))
+        return false;
+    again = strcmp(p.path, held.path) == 0 && (held.file >= 0 || held.stand_in >= 0);
+    if (p.in_place || (again && !p.there && held.stand_in >= 0) ||
+        (again && p.there && held.file >= 0 && place_holds(p.path, held.file)))
         return true;
-    for (;;) {
-        fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-        if (fd < 0)
-            return true; /* then neither can the file be replaced, and saving says why */
-        if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-            close(fd);
-            return errno != EWOULDBLOCK ||
-                   fail("%s is in use by another run that will replace it; wait until that has "
-                        "ended, or name another file",
-                        path) == 0;
-        }
-        if (still_named(fd, lock))
-            break;
-        close(fd);
+    if (again && p.there) {
+        fail("%s was made or replaced by another program during this run; that file is kept, and "
+             "this run is not saved",
+             path);
+        return false;
     }
-    memcpy(locked, lock, sizeof locked);
-    return true;
+    lock_end();
+    return claim(&p, path);
+}
+
+void lock_next(int fd)
+{
+    (void)lock(fd);
+}
+
+void lock_move(int fd)
+{
+    if (held.file >= 0)
+        close(held.file);
+    held.file = fd;
+    remove_marker();
 }
 
 void lock_end(void)
 {
-    if (*locked)
-        unlink(locked);
-    *locked = '\0';
+    remove_marker();
+    if (held.file >= 0)
+        close(held.file);
+    held.file = -1;
+    *held.path = '\0';
 }

@@ -8,9 +8,15 @@
 
 #include <stdbool.h>
 
-/* Claim a file, there or not. False after a sentence if another run has it.
- * Devices and pipes belong to all. */
+/* Claim a file, there or not. False after a sentence if another run has it, or
+ * if it is no longer the file that was claimed before. Devices and pipes belong
+ * to all. A run claims one file. */
 bool lock_file(const char *path);
+
+/* The claimed file is replaced by another: hold that before it gets the name,
+ * and let go of the old one after. lock_move takes fd over, and closes it. */
+void lock_next(int fd);
+void lock_move(int fd);
 
 /* Give it back, before the process ends. */
 void lock_end(void);

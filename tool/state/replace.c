@@ -1,21 +1,19 @@
 /* replace.c - see replace.h.
  *
- * Write NAME.tmp, fsync, rename over NAME, fsync the directory. A crash leaves the
- * old file or the new one, and at worst a NAME.tmp that the next run overwrites. */
+ * Write a file that has no name yet, fsync, give it the name, fsync the
+ * directory. A crash leaves the old file or the new one. */
 #include "state/replace.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "state/lock.h"
 #include "cli/messages.h"
+#include "state/lock.h"
+#include "state/place.h"
+#include "state/temporary.h"
 
 struct sink {
     int fd, error;
@@ -54,9 +52,7 @@ static bool into_file(void *context, const void *data, size_t size)
     return true;
 }
 
-static bool write_all(struct sink *s,
-                      enum weir_status (*write)(const void *what, weir_sink sink, void *into),
-                      const void *what)
+static bool write_all(struct sink *s, writes_to_sink write, const void *what)
 {
     enum weir_status status = write(what, into_file, s);
 
@@ -69,101 +65,103 @@ static bool write_all(struct sink *s,
     return !s->error;
 }
 
-static void sync_directory(const char *path)
+static void sync_directory(const char *folder)
 {
-    char copy[PATH_MAX];
-    int fd;
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    snprintf(copy, sizeof copy, "%s", path);
-    fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0) {
         (void)fsync(fd);
         close(fd);
     }
 }
 
-static bool refuse(const char *path, const char *temporary, int error)
+static bool refuse(const char *path, int error)
 {
-    if (temporary)
-        unlink(temporary);
-    return fail("cannot save %s: %s", path, strerror(error)) == 0;
-}
-
-/* Where a save goes. A link is followed, so that it stays one; what is neither
- * a file nor absent (a device, a pipe) is written to and not replaced. */
-struct target {
-    char path[PATH_MAX];
-    char temporary[PATH_MAX];
-    bool there, in_place;
-    struct stat st;
-};
-
-static bool aim(struct target *t, const char *path)
-{
-    if (!realpath(path, t->path))
-        snprintf(t->path, sizeof t->path, "%s", path);
-    t->there = stat(path, &t->st) == 0;
-    t->in_place = t->there && !S_ISREG(t->st.st_mode);
-    if (t->in_place)
-        snprintf(t->path, sizeof t->path, "%s", path);
-    return snprintf(t->temporary, sizeof t->temporary, "%s.tmp", t->path) <
-               (int)sizeof t->temporary ||
-           refuse(path, NULL, ENAMETOOLONG);
-}
-
-/* The new file belongs to whom the old one did, and is as private. */
-static void inherit(int fd, const struct target *t)
-{
-    if (!t->there || t->in_place)
-        return;
-    (void)!fchown(fd, t->st.st_uid, t->st.st_gid);
-    (void)!fchmod(fd, t->st.st_mode & 0777);
+    fail("cannot save %s: %s", path, strerror(error));
+    return false;
 }
 
 bool replace_possible(const char *path)
 {
-    static struct target t;
-    char copy[PATH_MAX];
+    static struct place p;
 
-    if (!aim(&t, path))
+    if (!place_find(&p, path))
         return false;
-    if (t.there && S_ISDIR(t.st.st_mode))
-        return refuse(path, NULL, EISDIR);
-    snprintf(copy, sizeof copy, "%s", t.path);
-    if (access(t.in_place ? path : dirname(copy), W_OK) != 0)
-        return refuse(path, NULL, errno);
+    if (p.there && S_ISDIR(p.st.st_mode))
+        return refuse(path, EISDIR);
+    if (access(p.in_place ? path : p.folder, W_OK) != 0)
+        return refuse(path, errno);
     return lock_file(path);
 }
 
-bool replace_file(const char *path,
-                  enum weir_status (*write)(const void *what, weir_sink sink, void *into),
-                  const void *what)
+/* The new file belongs to whom the old one did, and is as private. */
+static void inherit(int fd, const struct place *p)
 {
-    static struct sink s; /* one save at a time */
-    static struct target t;
-    const char *made = t.temporary;
-    int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
+    if (!p->there)
+        return;
+    (void)!fchown(fd, p->st.st_uid, p->st.st_gid);
+    (void)!fchmod(fd, p->st.st_mode & 0777);
+}
 
-    if (!aim(&t, path) || !lock_file(path))
-        return false;
-    if (t.in_place)
-        made = NULL;
-    s.fd = open(made ? made : path, flags, 0666);
-    if (s.fd < 0)
-        return refuse(path, NULL, errno);
-    s.error = 0;
-    s.used = 0;
-    inherit(s.fd, &t);
-    bool ok = write_all(&s, write, what);
-    if (!ok && !s.error)
-        s.error = ENOMEM;
-    if (close(s.fd) != 0 && ok)
-        s.error = errno;
-    if (s.error)
-        return refuse(path, made, s.error);
-    if (made && rename(made, t.path) != 0)
-        return refuse(path, made, errno);
-    if (made)
-        sync_directory(t.path);
+static struct sink sink; /* one save at a time */
+
+/* The error, or 0. */
+static int write_to(int fd, writes_to_sink write, const void *what)
+{
+    sink.fd = fd;
+    sink.error = 0;
+    sink.used = 0;
+    if (!write_all(&sink, write, what) && !sink.error)
+        sink.error = ENOMEM;
+    return sink.error;
+}
+
+static bool write_in_place(const char *path, writes_to_sink write, const void *what)
+{
+    int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    int error;
+
+    if (fd < 0)
+        return refuse(path, errno);
+    error = write_to(fd, write, what);
+    if (close(fd) != 0 && !error)
+        error = errno;
+    return error ? refuse(path, error) : true;
+}
+
+/* A name that was free when it was claimed is not taken from another. */
+static bool publish(struct temporary *t, const struct place *p)
+{
+    return p->there ? temporary_replace(t, p->path) : temporary_link(t, p->path);
+}
+
+static bool replace(const struct place *p, const char *path, writes_to_sink write, const void *what)
+{
+    static struct temporary t;
+    int error;
+
+    if (!temporary_open(&t, p->folder, p->there ? 0600 : 0666))
+        return refuse(path, errno);
+    inherit(t.fd, p);
+    lock_next(t.fd);
+    error = write_to(t.fd, write, what);
+    if (!error && !publish(&t, p))
+        error = errno;
+    temporary_drop(&t);
+    if (error) {
+        close(t.fd);
+        return refuse(path, error);
+    }
+    lock_move(t.fd);
+    sync_directory(p->folder);
     return true;
+}
+
+bool replace_file(const char *path, writes_to_sink write, const void *what)
+{
+    static struct place p;
+
+    if (!place_find(&p, path) || !lock_file(path))
+        return false;
+    return p.in_place ? write_in_place(path, write, what) : replace(&p, path, write, what);
 }

@@ -11,8 +11,7 @@ bool replace_possible(const char *path);
 
 /* Replace a file by what write gives to the sink. It keeps owner and mode. A
  * device or pipe is written to instead. False after a sentence. */
-bool replace_file(const char *path,
-                  enum weir_status (*write)(const void *what, weir_sink sink, void *into),
-                  const void *what);
+typedef enum weir_status (*writes_to_sink)(const void *what, weir_sink sink, void *into);
+bool replace_file(const char *path, writes_to_sink write, const void *what);
 
 #endif
