@@ -149,6 +149,31 @@ def test_a_record_longer_than_every_buffer(here):
     assert len(run("dedup", "in").out) == 3000005
 
 
+@pytest.mark.parametrize("length", [10, 60000, 70000, 200000, 3000000])
+def test_a_stray_quote_costs_its_line_and_nothing_after_it(here, length):
+    rows = [f"{i},x" for i in range(1000)]
+    for place in 0, 500, 999:
+        bad = rows[:place] + ['"' + "x" * length] + rows[place:]
+        (here / "in").write_text("\n".join(bad) + "\n")
+        result = run("dedup", *EXACT, "--csv", "--max-record", "64K", "--on-error", "skip",
+                     "--stats", "json", "in")
+        assert result.lines == rows and '"skipped": 1' in result.err
+        refused("dedup", *EXACT, "--csv", "--max-record", "64K", "in", saying=f"in, line {place + 1}: ")
+
+
+def test_lines_are_counted_behind_a_header_of_several(here):
+    (here / "in").write_text('id,"a\nname\nof three lines"\n1,a\n' + "2,b\n" * 100000 + '3,"c"d\n')
+    refused("dedup", "--csv", "-k", "1", "--header", "in", saying="in, line 100005: ")
+
+
+def test_a_header_is_not_skipped(here):
+    (here / "in").write_text('i"d,k\n1,a\n')
+    refused("dedup", "--csv", "--header", "--on-error", "skip", "in", saying="a header that is not CSV")
+    (here / "in").write_text("x" * 300000 + "\n1\n")
+    refused("dedup", "--header", "--max-record", "64K", "--on-error", "skip", "in",
+            saying="line 1: the record is longer")
+
+
 def test_a_long_record_that_comes_in_pieces_is_counted(here):
     pieces = f"(echo a; head -c 3M /dev/zero; sleep 0.2; echo; sleep 0.2; echo b; head -c 3M /dev/zero) |" \
              f" '{WEIR}' dedup --max-record 1M --on-error skip --stats json"

@@ -11,6 +11,7 @@
 #include "pipe/scan.h"
 
 #define MARKS 1024
+#define TEXT_AFTER_QUOTE "not CSV: text after a closing quote"
 
 size_t csv_mark(const char *data, size_t size)
 {
@@ -29,7 +30,7 @@ static void quote(struct csv_scan *s, const char *data, size_t at)
     } else if (!s->closed && at == s->field + csv_mark(data + s->field, at - s->field)) {
         s->quoted = true;
     } else {
-        s->fault = s->closed ? "text after a closing quote" : "a quote inside an unquoted field";
+        s->fault = s->closed ? TEXT_AFTER_QUOTE : "not CSV: a quote inside an unquoted field";
     }
 }
 
@@ -39,7 +40,7 @@ static void end_field(struct csv_scan *s, const char *data, size_t at)
     bool cr = data[at] == '\n' && at == s->close + 2 && data[at - 1] == '\r';
 
     if (s->closed && at != s->close + 1 && !cr)
-        s->fault = "text after a closing quote";
+        s->fault = TEXT_AFTER_QUOTE;
     s->closed = false;
     s->field = at + 1;
 }
@@ -48,10 +49,10 @@ static void end_record(struct csv_scan *s, struct batch *b, size_t at, bool skip
 {
     const char *fault = s->fault;
 
-    *s = (struct csv_scan){.at = at + 1, .field = at + 1};
+    *s = (struct csv_scan){.at = at + 1, .start = at + 1, .field = at + 1};
     b->ends[++b->n] = (uint32_t)at;
     if (fault)
-        batch_fault(b, b->n - 1, skip, "not CSV: %s", fault);
+        batch_fault(b, b->n - 1, skip, "%s", fault);
 }
 
 static void step(struct csv_scan *s, struct batch *b, size_t at, bool skip)
@@ -69,24 +70,52 @@ static void step(struct csv_scan *s, struct batch *b, size_t at, bool skip)
         end_record(s, b, at, skip);
 }
 
-void csv_split(struct csv_scan *s, struct batch *b, size_t to, char delimiter, bool skip)
+static void too_long(struct csv_scan *s)
+{
+    csv_give_up(s, s->quoted ? "not CSV: a quote is opened and not closed within --max-record bytes"
+                             : "the record is longer than --max-record bytes");
+}
+
+/* From one mark to the next, as many as there is room for. */
+static void walk(struct csv_scan *s, struct batch *b, size_t to, const struct csv_rules *rules)
 {
     uint32_t marks[MARKS + 64];
-    const char wanted[3] = {delimiter, '"', '\n'};
-    size_t n = MARKS;
+    const char wanted[3] = {rules->delimiter, '"', '\n'};
+    size_t n = scan_three(b->data, s->at, to, wanted, marks, MARKS);
 
-    while (n == MARKS && b->n < RECORDS_MAX && !b->failed) {
-        n = scan_three(b->data, s->at, to, wanted, marks, MARKS);
-        for (size_t i = 0; i < n && b->n < RECORDS_MAX && !b->failed; i++)
-            step(s, b, marks[i], skip);
+    for (size_t i = 0; i < n; i++) {
+        if (marks[i] - s->start > rules->longest && !s->given_up) {
+            too_long(s);
+            return;
+        }
+        step(s, b, marks[i], rules->skip);
+        if (b->n == RECORDS_MAX || b->failed)
+            return;
     }
-    if (n < MARKS && b->n < RECORDS_MAX && !b->failed)
+    if (n < MARKS)
         s->at = to;
 }
 
-void csv_give_up(struct csv_scan *s, const struct batch *b, const char *fault)
+void csv_split(struct csv_scan *s, struct batch *b, size_t to, const struct csv_rules *rules)
 {
-    *s = (struct csv_scan){.at = record_begin(b, b->n), .fault = fault};
+    while (s->at < to && b->n < RECORDS_MAX && !b->failed) {
+        walk(s, b, to, rules);
+        if (s->at == to && to - s->start > rules->longest && !s->given_up)
+            too_long(s); /* no mark behind the limit */
+    }
+}
+
+void csv_give_up(struct csv_scan *s, const char *fault)
+{
+    *s = (struct csv_scan){.at = s->start, .start = s->start, .given_up = true, .fault = fault};
+}
+
+void csv_move(struct csv_scan *s, size_t bytes)
+{
+    s->at -= bytes;
+    s->start -= bytes;
+    s->field -= bytes;
+    s->close -= bytes;
 }
 
 struct weir_bytes csv_field(const char **at, const char *end, char delimiter)

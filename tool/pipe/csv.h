@@ -10,22 +10,37 @@
  * (EF BB BF); 0 if there is none. */
 size_t csv_mark(const char *data, size_t size);
 
+struct csv_rules {
+    char delimiter;   /* of fields */
+    bool skip;        /* faulty records are marked, not an end */
+    uint64_t longest; /* bytes of a record */
+};
+
 /* Where the search for record ends stands; zero at the start of a record. */
 struct csv_scan {
     size_t at;         /* next byte to look at */
+    size_t start;      /* of the record that at is in */
     size_t field;      /* start of the field that at is in */
     size_t close;      /* the quote that closed the field, if */
     bool quoted;       /* inside quotes */
     bool closed;       /* behind them */
-    const char *fault; /* why the record is no CSV; it ends at the next line break */
+    bool given_up;     /* the record is faulty and ends at the next line break */
+    const char *fault; /* why the record is no CSV; it ends at a line break outside quotes */
 };
 
 /* Find record ends in data[s->at .. to) and put them into the batch, until it
- * is full or failed. */
-void csv_split(struct csv_scan *s, struct batch *b, size_t to, char delimiter, bool skip);
+ * is full or failed.
+ *
+ * A record that does not end within the longest length is given up: its first
+ * line is a faulty record, and the search goes on behind that line. So a stray
+ * quote costs one line, and what comes after it is read. */
+void csv_split(struct csv_scan *s, struct batch *b, size_t to, const struct csv_rules *rules);
 
-/* The record under way will not end: take its first line for a faulty one. */
-void csv_give_up(struct csv_scan *s, const struct batch *b, const char *fault);
+/* Give up the record under way: its first line is faulty, for this reason. */
+void csv_give_up(struct csv_scan *s, const char *fault);
+
+/* Positions in a batch become positions behind its first bytes. */
+void csv_move(struct csv_scan *s, size_t bytes);
 
 /* The next field from *at on, as it is in the record (quotes and all); *at
  * becomes NULL after the last. The record must have passed csv_split. */

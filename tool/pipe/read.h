@@ -2,10 +2,11 @@
 #ifndef WEIR_PIPE_READ_H
 #define WEIR_PIPE_READ_H
 
+#include "cli/records.h"
 #include "pipe/batch.h"
+#include "pipe/bytes.h"
 #include "pipe/csv.h"
 #include "pipe/inputs.h"
-#include "cli/records.h"
 
 /* Where in the inputs the next record begins. */
 struct position {
@@ -23,14 +24,14 @@ struct reader {
     double linger;  /* seconds to wait for more, once there is some */
 
     uint32_t next; /* file to open when none is */
-    int fd;
-    bool regular, ended, heads; /* of the open file; heads: its header is to come */
-    uint64_t offset, line;      /* of the first byte in rest */
-    char *rest;                 /* bytes read but not yet in a batch */
-    size_t rest_size, rest_room;
-    bool dropping;    /* in a record that is too long, to be skipped */
-    uint64_t skipped; /* such records: too long to be in a batch at all */
-    bool padded;      /* the last byte of the file is a delimiter of ours */
+    struct byte_reader bytes;
+    bool heads;            /* the header of the open file is to come */
+    uint64_t offset, line; /* of the first byte that is in no batch */
+    size_t scanned;        /* bytes from there on that hold no record end */
+    bool dropping;         /* in a record that is too long, to be skipped */
+    uint64_t skipped;      /* such records: too long to be in a batch at all */
+    bool padded;           /* the last byte of the file is a delimiter of ours */
+    struct csv_rules rules;
     struct csv_scan csv;
 
     char *header; /* first record of the first file, with its delimiter; or NULL */

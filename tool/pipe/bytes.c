@@ -1,0 +1,155 @@
+/* bytes.c - see bytes.h.
+ *
+ * read() into a block that stays in the cache beats mmap(), whose page faults
+ * cost more than the copy saves (docs/command.md has the figures). A batch owns
+ * its bytes, so that several can be under way; what it cannot use is given back.
+ *
+ * No byte is copied more often than a constant number of times, however much is
+ * given back: bytes that came out of the rest are given back by moving an index,
+ * and a batch takes no more than a block of the rest; the long beginning of a
+ * record that is not complete changes hands as a whole buffer. */
+#include "pipe/bytes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/signals.h"
+
+#define EXCHANGED (BLOCK / 2) /* from here on buffers are exchanged and not copied */
+
+/* Not blocking, so that a signal ends the wait for whoever writes into a pipe
+ * that has a name; regular files take no notice. */
+bool bytes_open(struct byte_reader *r, const char *name)
+{
+    struct stat st;
+
+    r->fd = strcmp(name, "-") == 0 ? 0 : open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (r->fd < 0 || fstat(r->fd, &st) != 0)
+        return false;
+    r->regular = S_ISREG(st.st_mode);
+    if (r->regular)
+        (void)posix_fadvise(r->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    r->ended = false;
+    bytes_forget(r);
+    return true;
+}
+
+void bytes_close_file(struct byte_reader *r)
+{
+    if (r->fd > 0)
+        close(r->fd);
+    r->fd = -1;
+}
+
+void bytes_close(struct byte_reader *r)
+{
+    bytes_close_file(r);
+    free(r->rest);
+    r->rest = NULL;
+}
+
+void bytes_forget(struct byte_reader *r)
+{
+    r->begin = r->end = 0;
+    r->fresh = true;
+}
+
+static void exchange(struct byte_reader *r, struct batch *b)
+{
+    char *data = b->data;
+    size_t room = b->room;
+
+    b->data = r->rest;
+    b->room = r->room;
+    r->rest = data;
+    r->room = room;
+}
+
+static size_t take(struct byte_reader *r, struct batch *b, size_t filled, size_t most)
+{
+    size_t n = bytes_left(r) < most ? bytes_left(r) : most;
+
+    if (n)
+        memcpy(b->data + filled, r->rest + r->begin, n);
+    r->begin += n;
+    r->moved += n;
+    return n;
+}
+
+ssize_t bytes_begin(struct byte_reader *r, struct batch *b, size_t first)
+{
+    size_t most = first > BLOCK ? first : BLOCK, all = bytes_left(r);
+
+    r->fresh = r->begin == 0 && all >= EXCHANGED && all == first;
+    if (r->fresh) {
+        exchange(r, b);
+        r->end = 0;
+    }
+    if (!batch_grow(b, most))
+        return -1;
+    return (ssize_t)(r->fresh ? all : take(r, b, 0, most));
+}
+
+ssize_t bytes_more(struct byte_reader *r, struct batch *b, size_t filled)
+{
+    size_t most = b->room - filled < BLOCK ? b->room - filled : BLOCK;
+
+    if (bytes_left(r))
+        return (ssize_t)take(r, b, filled, most);
+    r->fresh = true;
+    while (!r->ended) {
+        if (!r->regular && signals_wait(r->fd, r->patience) != WAIT_READY)
+            return BYTES_NONE;
+        ssize_t n = read(r->fd, b->data + filled, most);
+        if (n > 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
+            return n;
+        r->ended = n == 0;
+    }
+    return BYTES_END;
+}
+
+void bytes_add(struct byte_reader *r, struct batch *b, size_t *filled, char c)
+{
+    b->data[(*filled)++] = c; /* MARGIN is room enough for one */
+    r->fresh = true;
+}
+
+static bool grow(struct byte_reader *r, size_t room)
+{
+    char *rest = room > r->room ? realloc(r->rest, room + MARGIN) : r->rest;
+
+    if (room > r->room && !rest)
+        return false;
+    if (room > r->room) {
+        memset(rest + room, 0, MARGIN);
+        r->rest = rest;
+        r->room = room;
+    }
+    return true;
+}
+
+bool bytes_give_back(struct byte_reader *r, struct batch *b, size_t used, size_t filled)
+{
+    size_t size = filled - used;
+
+    if (!r->fresh) { /* they are still there */
+        r->begin -= size;
+        return true;
+    }
+    r->begin = 0;
+    r->end = size;
+    if (used == 0 && size >= EXCHANGED) {
+        exchange(r, b);
+        return true;
+    }
+    if (!grow(r, size))
+        return false;
+    if (size)
+        memcpy(r->rest, b->data + used, size);
+    r->moved += size;
+    return true;
+}

@@ -1,0 +1,50 @@
+/* bytes.h - the bytes of one input: read, and given back by a batch that has no
+ * use for them yet. */
+#ifndef WEIR_PIPE_BYTES_H
+#define WEIR_PIPE_BYTES_H
+
+#include <sys/types.h>
+
+#include "pipe/batch.h"
+
+struct byte_reader {
+    int fd;       /* -1: none is open */
+    bool regular; /* the file is one */
+    bool ended;   /* its end was met */
+    int patience; /* milliseconds to wait for input, -1: for ever */
+    char *rest;   /* bytes that were read and are in no batch: */
+    size_t begin, end, room;
+    bool fresh;     /* the batch under way holds bytes that are not in rest any more */
+    uint64_t moved; /* bytes copied into and out of rest so far, for the tests */
+};
+
+/* Open a file, "-" being standard input. False if it failed; errno says why. */
+bool bytes_open(struct byte_reader *r, const char *name);
+void bytes_close_file(struct byte_reader *r); /* and keep what is allocated */
+void bytes_close(struct byte_reader *r);
+
+/* Begin a batch with what was given back: at least the first bytes of it, at most
+ * those or a block. Returns how many, -1 if memory is short. */
+ssize_t bytes_begin(struct byte_reader *r, struct batch *b, size_t first);
+
+/* More bytes behind those that the batch has; how many. They must have room. */
+#define BYTES_END 0
+#define BYTES_FAILED (-1) /* errno says why */
+#define BYTES_NONE (-2)   /* none came in time, or a signal came */
+ssize_t bytes_more(struct byte_reader *r, struct batch *b, size_t filled);
+
+/* Add a byte that is not in the file. */
+void bytes_add(struct byte_reader *r, struct batch *b, size_t *filled, char c);
+
+/* Give back what lies behind the first used bytes of a batch. */
+bool bytes_give_back(struct byte_reader *r, struct batch *b, size_t used, size_t filled);
+
+/* Forget what was given back. */
+void bytes_forget(struct byte_reader *r);
+
+static inline size_t bytes_left(const struct byte_reader *r)
+{
+    return r->end - r->begin;
+}
+
+#endif
