@@ -37,13 +37,13 @@ static bool map_file(const char *path, struct bytes *out)
     }
     if (S_ISDIR(st.st_mode) || st.st_size == 0) {
         close(fd);
-        return fail("%s is %s, not a filter file; 'weir build -o F KEYS' makes one", path,
-                    S_ISDIR(st.st_mode) ? "a directory" : "empty") == 0;
+        return reject("%s is %s, not a filter file; 'weir build -o F KEYS' makes one", path,
+                      S_ISDIR(st.st_mode) ? "a directory" : "empty");
     }
     data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     close(fd);
     *out = (struct bytes){data, (size_t)st.st_size};
-    return data != MAP_FAILED || fail("cannot read %s: %s", path, strerror(errno)) == 0;
+    return data != MAP_FAILED || reject("cannot read %s: %s", path, strerror(errno));
 }
 
 static bool take_note(struct stored *s, const struct weir_part *part)
@@ -118,11 +118,11 @@ bool file_load(struct stored *s, const char *path)
     good = s->shards.w && take_parts(s, file, &error) && alike(&s->shards);
     munmap((void *)(uintptr_t)file.data, file.size);
     if (!good && !like_ours)
-        return fail("%s is not a filter file; 'weir build -o F %s' makes one from its lines, "
-                    "'weir filter --keys %s' does so on the fly",
-                    path, path, path) == 0;
+        return reject("%s is not a filter file; 'weir build -o F %s' makes one from its lines, "
+                      "'weir filter --keys %s' does so on the fly",
+                      path, path, path);
     if (!good)
-        return fail("%s: %s", path, error.text) == 0;
+        return reject("%s: %s", path, error.text);
     if (s->has_state)
         snprintf(s->shards.config, sizeof s->shards.config, "%s", s->state.config);
     return true;
@@ -221,7 +221,7 @@ bool file_load_screen(struct stored_screen *s, const char *path)
         weir_screen_close(s->screen);
         s->screen = NULL;
     }
-    return good || fail("%s: %s", path, error.text) == 0;
+    return good || reject("%s: %s", path, error.text);
 }
 
 /* ---- saving ---- */

@@ -26,17 +26,17 @@
 static const char mark[] = "weir: while this file is locked, a run is making a file here.\n";
 
 static struct {
-    char path[PATH_MAX];   /* what is claimed */
+    char path[PATH_MAX];   /* of the file */
     char marker[PATH_MAX]; /* what stands for it */
     int file, stand_in;    /* locked, or -1 */
 } held = {.file = -1, .stand_in = -1};
 
-enum attempt { CLAIMED, BUSY, CHANGED, NOT_OURS, IMPOSSIBLE };
+enum attempt { LOCKED, BUSY, CHANGED, NOT_OURS, IMPOSSIBLE };
 
-static enum attempt lock(int fd)
+static enum attempt try_lock(int fd)
 {
     if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-        return CLAIMED;
+        return LOCKED;
     return errno == EWOULDBLOCK ? BUSY : IMPOSSIBLE;
 }
 
@@ -50,17 +50,17 @@ static int open_existing(const char *path)
 }
 
 /* Lock a file that is there. On success *fd stays open. */
-static enum attempt claim_existing(const char *path, int *fd)
+static enum attempt lock_existing(const char *path, int *fd)
 {
     enum attempt result;
 
     *fd = open_existing(path);
     if (*fd < 0)
         return errno == ENOENT ? CHANGED : IMPOSSIBLE;
-    result = lock(*fd);
-    if (result == CLAIMED && !place_holds(path, *fd))
+    result = try_lock(*fd);
+    if (result == LOCKED && !place_holds(path, *fd))
         result = CHANGED;
-    if (result != CLAIMED) {
+    if (result != LOCKED) {
         close(*fd);
         *fd = -1;
     }
@@ -87,11 +87,11 @@ static enum attempt make_marker(const struct place *p)
 
     if (!temporary_open(&t, p->folder, 0666))
         return IMPOSSIBLE;
-    made = write(t.fd, mark, strlen(mark)) == (ssize_t)strlen(mark) && lock(t.fd) == CLAIMED &&
+    made = write(t.fd, mark, strlen(mark)) == (ssize_t)strlen(mark) && try_lock(t.fd) == LOCKED &&
            temporary_link(&t, held.marker);
     if (made) {
         held.stand_in = t.fd;
-        return CLAIMED;
+        return LOCKED;
     }
     temporary_drop(&t);
     enum attempt result = errno == EEXIST ? CHANGED : IMPOSSIBLE;
@@ -110,11 +110,11 @@ static bool is_marker(int fd)
 static enum attempt take_marker(void)
 {
     int fd;
-    enum attempt result = claim_existing(held.marker, &fd);
+    enum attempt result = lock_existing(held.marker, &fd);
 
     if (result == IMPOSSIBLE) /* a link, or a file that is closed to us */
         return NOT_OURS;
-    if (result == CLAIMED && !is_marker(fd)) {
+    if (result == LOCKED && !is_marker(fd)) {
         close(fd);
         return NOT_OURS;
     }
@@ -122,7 +122,7 @@ static enum attempt take_marker(void)
     return result;
 }
 
-static enum attempt claim_absent(const struct place *p)
+static enum attempt lock_absent(const struct place *p)
 {
     enum attempt result;
     struct stat st;
@@ -132,36 +132,34 @@ static enum attempt claim_absent(const struct place *p)
         (int)sizeof held.marker)
         return IMPOSSIBLE;
     result = lstat(held.marker, &st) == 0 ? take_marker() : make_marker(p);
-    if (result == CLAIMED && lstat(p->path, &st) == 0) { /* made before we had the marker */
+    if (result == LOCKED && lstat(p->path, &st) == 0) { /* made before we had the marker */
         remove_marker();
         return CHANGED;
     }
     return result;
 }
 
-/* ---- claiming ---- */
+/* ---- one of the two ---- */
 
 static bool refuse(enum attempt why, const char *path)
 {
-    if (why == NOT_OURS)
-        fail("cannot save %s: %s is in the way, which is not a lock of this program; move it, or "
-             "name another file",
-             path, held.marker);
-    else
-        fail("%s is in use by another run that will replace it; wait until that has ended, or "
-             "name another file",
-             path);
-    return false;
+    return why == NOT_OURS
+               ? reject("cannot save %s: %s is in the way, which is not a lock of this program; "
+                        "move it, or name another file",
+                        path, held.marker)
+               : reject("%s is in use by another run that will replace it; wait until that has "
+                        "ended, or name another file",
+                        path);
 }
 
-static bool claim(const struct place *p, const char *path)
+static bool take_lock(const struct place *p, const char *path)
 {
-    enum attempt result = p->there ? claim_existing(p->path, &held.file) : claim_absent(p);
+    enum attempt result = p->there ? lock_existing(p->path, &held.file) : lock_absent(p);
 
     while (result == CHANGED) {
         struct stat st;
 
-        result = lstat(p->path, &st) == 0 ? claim_existing(p->path, &held.file) : claim_absent(p);
+        result = lstat(p->path, &st) == 0 ? lock_existing(p->path, &held.file) : lock_absent(p);
     }
     if (result == BUSY || result == NOT_OURS)
         return refuse(result, path);
@@ -180,19 +178,18 @@ bool lock_file(const char *path)
     if (p.in_place || (again && !p.there && held.stand_in >= 0) ||
         (again && p.there && held.file >= 0 && place_holds(p.path, held.file)))
         return true;
-    if (again && p.there) {
-        fail("%s was made or replaced by another program during this run; that file is kept, and "
-             "this run is not saved",
-             path);
-        return false;
-    }
+    if (again && p.there)
+        return reject(
+            "%s was made or replaced by another program during this run; that file is kept, and "
+            "this run is not saved",
+            path);
     lock_end();
-    return claim(&p, path);
+    return take_lock(&p, path);
 }
 
 void lock_next(int fd)
 {
-    (void)lock(fd);
+    (void)try_lock(fd);
 }
 
 void lock_move(int fd)

@@ -85,16 +85,13 @@ bool place_find(struct place *p, const char *path)
 {
     struct stat link;
 
-    if (!find(p, path)) {
-        fail("cannot save %s: %s", path, strerror(errno));
-        return false;
-    }
-    if (!p->there && lstat(path, &link) == 0) {
-        fail("cannot save %s: it is a link to %s, where nothing is; make that file, or remove the "
-             "link",
-             path, p->path);
-        return false;
-    }
+    if (!find(p, path))
+        return reject("cannot save %s: %s", path, strerror(errno));
+    if (!p->there && lstat(path, &link) == 0)
+        return reject(
+            "cannot save %s: it is a link to %s, where nothing is; make that file, or remove the "
+            "link",
+            path, p->path);
     return true;
 }
 

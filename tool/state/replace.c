@@ -77,8 +77,7 @@ static void sync_directory(const char *folder)
 
 static bool refuse(const char *path, int error)
 {
-    fail("cannot save %s: %s", path, strerror(error));
-    return false;
+    return reject("cannot save %s: %s", path, strerror(error));
 }
 
 bool replace_possible(const char *path)

@@ -94,14 +94,13 @@ bool state_looks_right(const char *path)
 
     if (file)
         fclose(file);
-    return ours ||
-           fail("%s is not a state file; name another, or remove it to start anew", path) == 0;
+    return ours || reject("%s is not a state file; name another, or remove it to start anew", path);
 }
 
 bool state_same_records(const char *path, const char *records, const struct state *s)
 {
     return strcmp(records, s->records) == 0 ||
-           fail("%s was saved with other keys (%s, now %s); give the same record options, or "
-                "remove the file to start anew",
-                path, s->records, records) == 0;
+           reject("%s was saved with other keys (%s, now %s); give the same record options, or "
+                  "remove the file to start anew",
+                  path, s->records, records) == 0;
 }
