@@ -102,5 +102,5 @@ bool state_same_records(const char *path, const char *records, const struct stat
     return strcmp(records, s->records) == 0 ||
            reject("%s was saved with other keys (%s, now %s); give the same record options, or "
                   "remove the file to start anew",
-                  path, s->records, records) == 0;
+                  path, s->records, records);
 }
