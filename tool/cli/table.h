@@ -1,51 +1,44 @@
-/* table.h - rows under named columns, printed as a table, as TSV or as JSON. */
+/* table.h - an array of structs, printed as a table, as TSV or as JSON.
+ *
+ * The figures stay in the structs; a list of columns says which member stands
+ * under which name. */
 #ifndef WEIR_CLI_TABLE_H
 #define WEIR_CLI_TABLE_H
 
-#include "pipe/batch.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum table_style { TABLE_ALIGNED, TABLE_TSV, TABLE_JSON };
-enum cell_kind { CELL_NONE, CELL_TEXT, CELL_COUNT, CELL_NUMBER };
 
-struct cell {
-    enum cell_kind kind;
-    const char *text;
-    uint64_t count;
-    double number;
+enum column_kind {
+    COLUMN_TEXT,  /* const char *; NULL or empty: none */
+    COLUMN_CHARS, /* an array of char; empty: none */
+    COLUMN_COUNT, /* uint64_t */
+    COLUMN_NUMBER /* double; not a number: none */
 };
 
-struct grid {
-    const char *const *name; /* of the columns */
-    uint32_t columns;
-    struct cell *cell;
-    size_t cells, room;
-    struct arena arena; /* of texts */
-    bool short_of_memory;
+struct table_column {
+    const char *name; /* NULL ends a list */
+    enum column_kind kind;
+    size_t offset; /* of the member */
 };
 
-void grid_open(struct grid *g, const char *const *names); /* ends with NULL */
-void grid_close(struct grid *g);
+struct table {
+    const struct table_column *column;
+    const void *row;
+    size_t size, rows; /* bytes of a row; how many there are */
+};
 
-/* The next cell, row by row. */
-void grid_text(struct grid *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void grid_count(struct grid *g, uint64_t count);
-void grid_number(struct grid *g, double number); /* not a number: none */
-void grid_none(struct grid *g);
+/* Has a column nothing in any row? */
+bool table_is_empty(const struct table *t, size_t column);
 
-size_t grid_rows(const struct grid *g);
-
-/* A cell by the name of its column; NULL if there is no such column. */
-const struct cell *grid_cell(const struct grid *g, size_t row, const char *column);
-
-/* Its number; not a number where there is none. */
-double grid_value(const struct grid *g, size_t row, const char *column);
-
-/* A cell as text, with so many digits; returns its length. */
+/* A cell as text, with so many digits, "-" for none; returns its length. */
 #define CELL_MAX 1024
-int grid_show(const struct cell *c, int digits, char text[CELL_MAX]);
+int table_show(const struct table *t, size_t row, size_t column, int digits, char text[CELL_MAX]);
 
-/* On standard output; "-" or null for none. The table leaves out columns
- * without anything. False if memory is short. */
-bool grid_print(const struct grid *g, enum table_style style);
+/* On standard output; "-" or null for none. The aligned table leaves out empty
+ * columns. False after a sentence if memory is short. */
+bool table_print(const struct table *t, enum table_style style);
 
 #endif

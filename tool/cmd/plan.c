@@ -34,7 +34,7 @@ struct plan {
 static bool read_ceiling(const char *text, double *out)
 {
     return !text || (read_rate(text, out) && *out > 0) ||
-           fail("--fpr %s does not fit: it takes a rate above 0: 0.01 or 1%%", text) == 0;
+           reject("--fpr %s does not fit: it takes a rate above 0: 0.01 or 1%%", text);
 }
 
 static bool read_plan(struct plan *p, const struct options *o)
@@ -44,21 +44,21 @@ static bool read_plan(struct plan *p, const struct options *o)
     p->options = o;
     p->wish = (struct weir_wish){.fp = o->plan.cost[0], .fn = o->plan.cost[1], .fnr = o->plan.fnr};
     if (o->operands)
-        return fail("'weir plan' reads no files: '%s'; 'weir eval' measures on them",
-                    o->operand[0]) == 0;
+        return reject("'weir plan' reads no files: '%s'; 'weir eval' measures on them",
+                      o->operand[0]);
     if (weir_stream_read(&p->stream, o->plan.stream ? o->plan.stream : "endless", &error) !=
         WEIR_OK)
-        return fail("%s", error.text) == 0;
+        return reject("%s", error.text);
     if (!read_ceiling(o->wanted.fpr, &p->wish.fpr))
         return false;
     if (o->wanted.memory && !(read_size(o->wanted.memory, &p->wish.memory) && p->wish.memory >= 64))
-        return fail("--memory %s does not fit: it takes a size from 64 bytes: 64M, 1G",
-                    o->wanted.memory) == 0;
+        return reject("--memory %s does not fit: it takes a size from 64 bytes: 64M, 1G",
+                      o->wanted.memory);
     p->windowed = o->plan.window != NULL;
     p->sizing = !o->wanted.memory && !p->windowed && (p->wish.fpr > 0 || p->wish.fnr > 0);
     if (p->sizing && p->stream.n == 0 && p->stream.fresh == 1)
-        return fail("an endless stream of new keys has no repeats to miss: say how much memory "
-                    "there is (-m), or what comes again (--stream)") == 0;
+        return reject("an endless stream of new keys has no repeats to miss: say how much memory "
+                      "there is (-m), or what comes again (--stream)");
     if (!o->wanted.memory && !p->sizing && !p->windowed)
         p->wish.memory = MEMORY_DEFAULT;
     return true;
@@ -74,7 +74,7 @@ static bool name_filter(const struct plan *p, const char *name, char sentence[SE
     for (int i = 0; i < p->options->wanted.sets && used < SENTENCE_MAX; i++)
         used += snprintf(sentence + used, (size_t)(SENTENCE_MAX - used), " %s",
                          p->options->wanted.set[i]);
-    return used < SENTENCE_MAX || fail("the options of the filter are too long") == 0;
+    return used < SENTENCE_MAX || reject("the options of the filter are too long");
 }
 
 /* As filters open it themselves: they know the memory that their window needs. */
@@ -141,9 +141,9 @@ static bool ask_all(struct plan *p)
             p->wish.memory = p->p[0].memory * FAR_MORE;
     }
     if (p->n == 0 && p->windowed) /* one of those that have a window says why */
-        return ask_window(p, "two-buffer", &one, &error) == WEIR_OK || fail("%s", error.text) == 0;
-    return p->n > 0 || fail("no filter keeps these ceilings, or has these knobs, on such a "
-                            "stream") == 0;
+        return ask_window(p, "two-buffer", &one, &error) == WEIR_OK || reject("%s", error.text);
+    return p->n > 0 || reject("no filter keeps these ceilings, or has these knobs, on such a "
+                              "stream");
 }
 
 /* As other commands would open it, where no ceiling tells otherwise. */
@@ -170,7 +170,7 @@ static bool ask_one(struct plan *p)
         return false;
     p->n += !p->sizing && !p->windowed && ask_opened(p, sentence);
     if (ask(p, sentence, &p->p[p->n], &error) != WEIR_OK)
-        return fail("%s", error.text) == 0;
+        return reject("%s", error.text);
     p->chosen = p->n;
     if (p->n > 0 && strcmp(p->p[0].config, p->p[1].config) == 0)
         p->p[p->chosen = 0] = p->p[1];
@@ -280,63 +280,88 @@ static void say_of_one(const struct plan *p, const struct weir_prediction *one)
 
 /* ---- the table ---- */
 
-static void add_row(struct grid *g, const struct plan *p, size_t i)
-{
-    const struct weir_prediction *one = &p->p[i];
-    const char *settings = one->config + name_of(one);
-    char why[512] = "";
+struct plan_row {
+    char name[64];
+    const char *settings, *choice;
+    struct weir_prediction p;
+    double bits;
+    char why[512];
+};
 
-    if (i == 0 && p->options->table != TABLE_ALIGNED && !p->options->wanted.algorithm)
-        say_why(p, why, sizeof why);
-    settings = strchr(settings + 1, ' '); /* after memory= */
-    grid_text(g, "%.*s", (int)name_of(one), one->config);
-    grid_text(g, "%s", settings ? settings + 1 : "");
-    grid_text(g, "%s",
-              !p->options->wanted.algorithm ? ""
-              : i == p->chosen              ? "its best settings"
-                                            : "as opened");
-    grid_count(g, one->memory);
-    grid_number(g, one->cost);
-    grid_number(g, one->fpr);
-    grid_number(g, one->fnr);
-    grid_number(g, one->fill);
-    grid_number(g, one->error);
-    grid_number(g, one->stable);
-    grid_number(g, bits_per_key(p, one));
-    grid_number(g, one->remembered);
-    grid_number(g, one->least_fnr);
-    grid_number(g, one->lru_fnr);
-    grid_text(g, "%s", why);
+#define COLUMN(name, kind, member)                                                                 \
+    {                                                                                              \
+        name, COLUMN_##kind, offsetof(struct plan_row, member)                                     \
+    }
+
+static const struct table_column columns[] = {
+    COLUMN("algorithm", CHARS, name),
+    COLUMN("settings", TEXT, settings),
+    COLUMN("choice", TEXT, choice),
+    COLUMN("memory_bytes", COUNT, p.memory),
+    COLUMN("cost", NUMBER, p.cost),
+    COLUMN("fpr", NUMBER, p.fpr),
+    COLUMN("fnr", NUMBER, p.fnr),
+    COLUMN("fill", NUMBER, p.fill),
+    COLUMN("error_at_end", NUMBER, p.error),
+    COLUMN("stable_error", NUMBER, p.stable),
+    COLUMN("bits_per_key", NUMBER, bits),
+    COLUMN("remembered", NUMBER, p.remembered),
+    COLUMN("limit_fnr", NUMBER, p.least_fnr),
+    COLUMN("lru_fnr", NUMBER, p.lru_fnr),
+    COLUMN("reason", CHARS, why),
+    {NULL},
+};
+
+static void fill_row(struct plan_row *row, const struct plan *p, size_t i)
+{
+    const struct options *o = p->options;
+
+    row->p = p->p[i];
+    snprintf(row->name, sizeof row->name, "%.*s", (int)name_of(&row->p), row->p.config);
+    row->settings = strchr(row->p.config + name_of(&row->p) + 1, ' '); /* after memory= */
+    row->settings = row->settings ? row->settings + 1 : NULL;
+    row->bits = bits_per_key(p, &row->p);
+    if (o->wanted.algorithm)
+        row->choice = i == p->chosen ? "its best settings" : "as opened";
+    else if (i == 0 && o->table != TABLE_ALIGNED)
+        say_why(p, row->why, sizeof row->why);
+}
+
+static bool print_table(const struct plan *p)
+{
+    struct plan_row *row = calloc(p->n, sizeof *row);
+    struct table table = {columns, row, sizeof *row, p->n};
+    bool ok;
+
+    if (!row)
+        return reject("memory is short");
+    for (size_t i = 0; i < p->n; i++)
+        fill_row(&row[i], p, i);
+    ok = table_print(&table, p->options->table);
+    free(row);
+    return ok;
+}
+
+static void print_words(const struct plan *p)
+{
+    char why[512];
+
+    printf("\n");
+    if (p->options->wanted.algorithm) {
+        say_of_one(p, p->p);
+        return;
+    }
+    say_why(p, why, sizeof why);
+    printf("%s\n", why);
+    say_of_weir(p);
 }
 
 static bool print(const struct plan *p)
 {
-    static const char *const names[] = {
-        "algorithm",    "settings",     "choice",       "memory_bytes",
-        "cost",         "fpr",          "fnr",          "fill",
-        "error_at_end", "stable_error", "bits_per_key", "remembered",
-        "limit_fnr",    "lru_fnr",      "reason",       NULL};
-    struct grid grid;
-    char why[512];
-    bool ok;
-
-    grid_open(&grid, names);
-    for (size_t i = 0; i < p->n; i++)
-        add_row(&grid, p, i);
-    ok = grid_print(&grid, p->options->table);
-    grid_close(&grid);
-    if (!ok)
-        return fail("memory is short") == 0;
-    if (p->options->table != TABLE_ALIGNED || p->options->verbosity.quiet)
-        return true;
-    if (p->options->wanted.algorithm) {
-        printf("\n");
-        say_of_one(p, p->p);
-        return true;
-    }
-    say_why(p, why, sizeof why);
-    printf("\n%s\n", why);
-    say_of_weir(p);
+    if (!print_table(p))
+        return false;
+    if (p->options->table == TABLE_ALIGNED && !p->options->verbosity.quiet)
+        print_words(p);
     return true;
 }
 

@@ -21,20 +21,21 @@ static bool open_stream(struct arrivals *s)
     const struct request *o = s->request;
 
     if (o->inputs.count)
-        return fail("--synthetic does not go with files: '%s' would not be read",
-                    o->inputs.file[0]) == 0;
+        return reject("--synthetic does not go with files: '%s' would not be read",
+                      o->inputs.file[0]);
     if (o->records.key || o->records.importance || o->records.format != FORMAT_LINES ||
         o->records.nul || o->records.header || o->records.ignore_case)
-        return fail("--synthetic does not go with options on records: its keys are what they are, "
-                    "and importance= is of the stream") == 0;
+        return reject(
+            "--synthetic does not go with options on records: its keys are what they are, "
+            "and importance= is of the stream");
     if (!stream_open(&s->stream, o->measures.synthetic))
         return false;
     if (s->stream.spec.n == 0)
-        return fail("--synthetic endless would never end: give it n=, as in endless:n=10M") == 0;
+        return reject("--synthetic endless would never end: give it n=, as in endless:n=10M");
     s->weighed = s->stream.spec.important;
     s->left = s->stream.spec.n;
     s->id = malloc(RECORDS_MAX * sizeof *s->id);
-    return s->id || fail("memory is short") == 0;
+    return s->id || reject("memory is short");
 }
 
 static bool open_files(struct arrivals *s)

@@ -27,10 +27,10 @@ static bool split(const struct list *list, const char *option, char words[ENTRAN
 
             next = at[size] ? at + size + 1 : NULL;
             if (size == 0 || size >= sizeof words[0])
-                return fail("%s %s does not fit: it takes words with commas between them", option,
-                            list->at[i]) == 0;
+                return reject("%s %s does not fit: it takes words with commas between them", option,
+                              list->at[i]);
             if (*count == ENTRANTS_MAX)
-                return fail("%s has more than %d values", option, ENTRANTS_MAX) == 0;
+                return reject("%s has more than %d values", option, ENTRANTS_MAX);
             snprintf(words[(*count)++], sizeof words[0], "%.*s", (int)size, at);
         }
     return true;
@@ -105,7 +105,7 @@ static bool equip(struct entrant *r, const struct measures *m)
     r->answer = malloc(RECORDS_MAX);
     r->class = m->by_importance ? calloc(CLASSES, sizeof *r->class) : NULL;
     return (r->answer && (r->class || !m->by_importance) && curve_open(&r->curve, m->curve)) ||
-           fail("memory is short") == 0;
+           reject("memory is short");
 }
 
 bool entrants_enter(struct entrants *c, const struct field *f, const char *name, const char *memory,
@@ -117,16 +117,16 @@ bool entrants_enter(struct entrants *c, const struct field *f, const char *name,
     struct weir_error error = {0};
 
     if (c->count == ENTRANTS_MAX)
-        return fail("at most %d filters can be measured at once", ENTRANTS_MAX) == 0;
+        return reject("at most %d filters can be measured at once", ENTRANTS_MAX);
     if (!wanted_sentence(&w, NULL, *c->seed ? c->seed : NULL, sentence))
-        return fail("the options of the filter are too long") == 0;
+        return reject("the options of the filter are too long");
     *r = (struct entrant){0};
     shards_open(&r->filter, sentence, 1, &error);
     if (refused)
         *refused = error;
     if (error.status != WEIR_OK) {
         shards_close(&r->filter);
-        return refused || fail("%s", error.text) == 0;
+        return refused || reject("%s", error.text);
     }
     c->count++;
     snprintf(c->seed, sizeof c->seed, "%s", config_value(r->filter.config, "seed").text);
@@ -163,7 +163,7 @@ bool field_read(struct field *f, const struct request *o, bool weighed)
 bool entrants_prepare(struct entrants *c)
 {
     *c = (struct entrants){.entrant = calloc(ENTRANTS_MAX, sizeof *c->entrant)};
-    return c->entrant || fail("memory is short") == 0;
+    return c->entrant || reject("memory is short");
 }
 
 bool entrants_open(struct entrants *c, const struct field *f)

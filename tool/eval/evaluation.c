@@ -18,7 +18,7 @@ bool evaluation_open(struct evaluation *t, const struct request *o)
 
     *t = (struct evaluation){.request = o};
     if (!signals_watch())
-        return fail("the system is short of memory or files") == 0;
+        return reject("the system is short of memory or files");
     return arrivals_open(&t->arrivals, o) && field_read(&field, o, t->arrivals.weighed) &&
            entrants_open(&t->entrants, &field) &&
            arrivals_start(&t->arrivals, &t->entrants.entrant[0].filter);
@@ -101,7 +101,7 @@ static const struct threads_work judging = {do_read, do_prepare, do_judge, do_wr
 static bool pass(struct evaluation *t, const struct threads_work *work, uint32_t shards)
 {
     if (!threads_run(work, t, t->request->threads, shards))
-        return fail("memory is short") == 0;
+        return reject("memory is short");
     if (t->failed && *t->failure) {
         progress_clear(&t->progress);
         fail("%s", t->failure);
@@ -175,15 +175,15 @@ static bool open_hasher(struct evaluation *t)
         if (strncmp(t->request->wanted.set[i], "hash=", 5) == 0)
             w.set[w.sets++] = t->request->wanted.set[i];
     if (!wanted_sentence(&w, NULL, NULL, sentence))
-        return fail("the options of the filter are too long") == 0;
-    return shards_open(&t->hasher, sentence, 1, &error) == WEIR_OK || fail("%s", error.text) == 0;
+        return reject("the options of the filter are too long");
+    return shards_open(&t->hasher, sentence, 1, &error) == WEIR_OK || reject("%s", error.text);
 }
 
 bool evaluation_gather(struct evaluation *t, const struct request *o, uint64_t most)
 {
     *t = (struct evaluation){.request = o};
     if (!signals_watch())
-        return fail("the system is short of memory or files") == 0;
+        return reject("the system is short of memory or files");
     if (!arrivals_open(&t->arrivals, o) || !open_hasher(t) ||
         !arrivals_start(&t->arrivals, &t->hasher))
         return false;

@@ -82,7 +82,7 @@ bool stream_open(struct stream *s, const char *specification)
 
     *s = (struct stream){0};
     if (weir_stream_read(&s->spec, specification, &error) != WEIR_OK)
-        return fail("%s", error.text) == 0;
+        return reject("%s", error.text);
     s->rng = mix(s->spec.seed + 1);
     s->next_fresh = s->spec.universe;
     if (s->spec.kind == WEIR_ZIPF)

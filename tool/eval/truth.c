@@ -19,13 +19,13 @@ bool truth_open_bitmap(struct truth *t, uint64_t universe, uint64_t limit)
 
     *t = (struct truth){.limit = limit, .bitmap = true, .universe = universe};
     if (bytes > limit)
-        return fail("a bit for each of %s keys takes %s, more than --truth-memory allows (%s)",
-                    show_count((double)universe).text, show_bytes((double)bytes).text,
-                    show_bytes((double)limit).text) == 0;
+        return reject("a bit for each of %s keys takes %s, more than --truth-memory allows (%s)",
+                      show_count((double)universe).text, show_bytes((double)bytes).text,
+                      show_bytes((double)limit).text);
     t->bit = calloc(bytes, 1);
     t->bytes = bytes;
     return t->bit ||
-           fail("there is no memory for the exact truth (%s)", show_bytes((double)bytes).text) == 0;
+           reject("there is no memory for the exact truth (%s)", show_bytes((double)bytes).text);
 }
 
 bool truth_open_set(struct truth *t, uint64_t limit)
@@ -34,10 +34,10 @@ bool truth_open_set(struct truth *t, uint64_t limit)
 
     *t = (struct truth){.limit = limit, .slots = SLOTS_LEAST, .bytes = bytes};
     if (bytes > limit)
-        return fail("--truth-memory is too little: the exact truth takes %s at least",
-                    show_bytes((double)bytes).text) == 0;
+        return reject("--truth-memory is too little: the exact truth takes %s at least",
+                      show_bytes((double)bytes).text);
     t->slot = calloc(t->slots, sizeof *t->slot);
-    return t->slot || fail("memory is short") == 0;
+    return t->slot || reject("memory is short");
 }
 
 void truth_close(struct truth *t)

@@ -40,13 +40,13 @@ static bool take_memories(struct candidates *l, const struct field *f)
         uint64_t *memory = &l->memory[l->memories++];
 
         if (!read_size(f->memory[i], memory))
-            return fail("-m %s does not fit: a report takes sizes such as 64K or 1M",
-                        f->memory[i]) == 0;
+            return reject("-m %s does not fit: a report takes sizes such as 64K or 1M",
+                          f->memory[i]);
         if (l->halvings && *memory >> l->halvings < MEMORY_LEAST)
-            return fail(
-                       "-m %s is too little here: of so long a stream a report measures one key in "
-                       "%u, with as much less memory; without --report all are measured",
-                       f->memory[i], 1u << l->halvings) == 0;
+            return reject(
+                "-m %s is too little here: of so long a stream a report measures one key in "
+                "%u, with as much less memory; without --report all are measured",
+                f->memory[i], 1u << l->halvings);
     }
     qsort(l->memory, l->memories, sizeof *l->memory, by_size);
     return true;
@@ -146,7 +146,7 @@ static bool enter_all(struct candidates *l, struct entrants *c, const struct fie
                 if (!enter(l, c, f, &e))
                     return false;
             }
-    return l->count || fail("none of the filters can be had in so little memory") == 0;
+    return l->count || reject("none of the filters can be had in so little memory");
 }
 
 static bool prepare(struct entrants *c, const char *seed)

@@ -262,7 +262,7 @@ bool chart_draw(struct chart *c, bool first, FILE *page)
     bool ok;
 
     if (!out)
-        return fail("memory is short") == 0;
+        return reject("memory is short");
     fit_axis(&c->x, reach(c, true));
     fit_axis(&c->y, reach(c, false));
     write_head(c, out);
@@ -270,7 +270,7 @@ bool chart_draw(struct chart *c, bool first, FILE *page)
         write_bars(c, out);
     else
         write_lines(c, out);
-    ok = (fclose(out) == 0 || fail("memory is short") == 0) &&
+    ok = (fclose(out) == 0 || reject("memory is short")) &&
          plotter_draw(script, size, c->title, first, page);
     free(script);
     return ok;

@@ -1,7 +1,7 @@
 /* chart.h - a chart of lines or bars, drawn by gnuplot as SVG to stand in a page.
  *
- * Colours are those of the page: hue 0 is its text, 1 its faint lines, from 2 on
- * the --hue-N of its style sheet. So they follow light and dark. */
+ * Colours are those of the page, the --hue-N of its style sheet (style.c). So they
+ * follow light and dark. */
 #ifndef WEIR_REPORT_CHART_H
 #define WEIR_REPORT_CHART_H
 
@@ -12,7 +12,7 @@
 #define SERIES_MAX 32
 #define POINTS_MAX 96
 
-enum { HUE_TEXT = 0, HUE_FAINT = 1, HUE_FIRST = 2 };
+enum { HUE_TEXT = 0, HUE_FAINT = 1, HUE_FPR = 2, HUE_FNR = 3, HUE_FIRST = 4 /* of filters */ };
 
 struct series {
     const char *name;

@@ -4,21 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/charts.h"
 #include "report/page.h"
-#include "report/best_charts.h"
+#include "report/style.h"
 
 #define LINE_POINTS 80
 
 /* ---- what they share ---- */
-
-int hue_of(const char *name)
-{
-    int i = 0;
-
-    while (weir_about((size_t)i) && strcmp(weir_about((size_t)i)->name, name) != 0)
-        i++;
-    return HUE_FIRST + i;
-}
 
 struct series *add_filter(struct chart *c, const struct report *r, const char *name)
 {
@@ -251,7 +243,7 @@ bool report_charts(const struct report *r, FILE *page)
     ok = draw_tradeoff(r, page, &first) && draw_memory(r, page, &first) &&
          draw_curve(r, page, &first, INTERVAL_FPR) && draw_curve(r, page, &first, INTERVAL_FNR);
     if (r->weighed)
-        ok = ok && draw_classes(r, page, &first, OLD) && draw_classes(r, page, &first, NEW);
+        ok = ok && draw_groups(r, page, &first, OLD) && draw_groups(r, page, &first, NEW);
     ok = ok && draw_curve(r, page, &first, FILL) && draw_theory(r, page, &first) &&
          draw_speed(r, page, &first);
     fprintf(page, "</div>\n");

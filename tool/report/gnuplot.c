@@ -111,7 +111,7 @@ bool plotter_ready(void)
     bool ok = run_open(&r, "--version", "", 0) && r.status == 0;
 
     run_close(&r);
-    return ok || fail("--report needs gnuplot; on Debian: apt install gnuplot-nox") == 0;
+    return ok || reject("--report needs gnuplot; on Debian: apt install gnuplot-nox");
 }
 
 /* ---- its SVG ---- */
@@ -172,7 +172,7 @@ static bool copy_svg(const char *svg, const char *title, bool shapes, FILE *page
     const char *box = strstr(svg, "viewBox="), *canvas = strstr(svg, "<g id=\"gnuplot_canvas\"");
 
     if (!box || !canvas)
-        return fail("gnuplot drew nothing: is it of version 5 or later?") == 0;
+        return reject("gnuplot drew nothing: is it of version 5 or later?");
     fprintf(page, "<svg role=\"img\" aria-label=\"%s\" %.*s>\n<g>", title, (int)strcspn(box, "\n>"),
             box);
     copy_body(strchr(canvas, '>') + 1, shapes, page);

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 
 #include "report/chart.h"
-#include "eval/rows.h"
 #include "pipe/inputs.h"
 #include "report/page.h"
 #include "state/replace.h"
@@ -23,8 +22,8 @@ static bool check(const struct request *o)
     struct stat st;
 
     if (o->measures.curve || o->measures.by_importance)
-        return fail("--report has the tables of --curve and --by-importance as pictures; ask for "
-                    "them alone") == 0;
+        return reject("--report has the tables of --curve and --by-importance as pictures; ask for "
+                      "them alone");
     if (stat(o->measures.report, &st) == 0 && inputs_hold(o->inputs.file, o->inputs.count, &st))
         return false;
     return replace_possible(o->measures.report) && chart_ready();
@@ -47,7 +46,7 @@ static bool remember_latest(struct report *r)
     const struct arrivals *s = &r->evaluation.arrivals;
 
     recency_close(&r->recency);
-    return recency_open(&r->recency, s->kept, s->count) || fail("memory is short") == 0;
+    return recency_open(&r->recency, s->kept, s->count) || reject("memory is short");
 }
 
 static bool gather(struct report *r)
@@ -57,7 +56,7 @@ static bool gather(struct report *r)
     if (!evaluation_gather(&r->evaluation, &r->detailed, records_most(r->request)))
         return false;
     if (s->count == 0)
-        return fail("there are no records: a report needs some") == 0;
+        return reject("there are no records: a report needs some");
     if (!remember_latest(r))
         return false;
     r->distinct = r->recency.distinct;
@@ -83,7 +82,8 @@ static bool run_all(struct report *r)
                          seed_of(r, &seed)) ||
         !evaluation_run(t))
         return false;
-    list_filters(&r->rows, t);
+    if (!rows_of_filters(&r->all, t))
+        return false;
     r->sweep = t->entrants;
     t->entrants = (struct entrants){0};
     t->tally = (struct tally){.skipped = t->tally.skipped};
@@ -103,10 +103,8 @@ static bool run_best(struct report *r)
         !evaluation_run(t) ||
         (r->request->measures.permutations && !remember_latest(r))) /* of the last order */
         return false;
-    list_filters(&r->final, t);
-    if (r->weighed)
-        list_importances(&r->classes, t);
-    return true;
+    return rows_of_filters(&r->best, t) && rows_of_curves(&r->curves, t) &&
+           (!r->weighed || rows_of_importances(&r->groups, t));
 }
 
 /* ---- the page ---- */
@@ -151,11 +149,12 @@ static bool save_page(const struct report *r)
 
 static bool tell(const struct report *r)
 {
-    if (r->request->table == TABLE_ALIGNED) {
-        report_say(r);
-        return true;
-    }
-    return grid_print(&r->rows, r->request->table) || fail("memory is short") == 0;
+    struct table table = rows_table(&r->all);
+
+    if (r->request->table != TABLE_ALIGNED)
+        return table_print(&table, r->request->table);
+    report_say(r);
+    return true;
 }
 
 static void close_report(struct report *r)
@@ -163,9 +162,10 @@ static void close_report(struct report *r)
     evaluation_close(&r->evaluation);
     entrants_close(&r->sweep);
     recency_close(&r->recency);
-    grid_close(&r->rows);
-    grid_close(&r->final);
-    grid_close(&r->classes);
+    rows_close(&r->all);
+    rows_close(&r->best);
+    rows_close(&r->curves);
+    rows_close(&r->groups);
     free(r);
 }
 

@@ -5,10 +5,9 @@
 
 #include <stdio.h>
 
-#include "report/choice.h"
-#include "cli/table.h"
 #include "eval/recency.h"
-#include "eval/evaluation.h"
+#include "eval/rows.h"
+#include "report/choice.h"
 
 #define RECORDS_MEASURED ((uint64_t)1 << 20) /* at most; see arrivals.h */
 #define CURVE_POINTS 24
@@ -21,10 +20,10 @@ struct report {
     struct candidates candidates;
     struct choice choice;
     struct recency recency;
-    struct grid rows, final; /* of sweep; of the evaluation's entrants */
-    struct grid classes;
-    double scale;      /* records of the stream per record measured */
-    uint64_t distinct; /* of those measured */
+    struct rows all;                  /* of sweep */
+    struct rows best, curves, groups; /* of the evaluation's entrants */
+    double scale;                     /* records of the stream per record measured */
+    uint64_t distinct;                /* of those measured */
     bool uniform, weighed;
 };
 

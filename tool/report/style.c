@@ -1,9 +1,29 @@
 /* style.c - see style.h.
  *
- * --hue-0 is text, --hue-1 faint lines, then a colour for each filter in the
- * order of lib/filter/list.h: hues and lightness that people who do not see red
- * or green tell apart as well; where two are near, shapes of points differ. */
+ * --hue-N is the colour of hue N in chart.h, on light ground and on dark: hues and
+ * lightness that people who do not see red or green tell apart as well; where two
+ * are near, shapes of points differ.
+ *
+ * The hue of a filter is a hash of its name. SALT was searched for, so that all
+ * filters of lib/filter/list.h have hues of their own; where a new one takes the
+ * hue of another, search again and put the colours in the order of the new hashes. */
 #include "report/style.h"
+
+#include <stdint.h>
+
+#include "report/chart.h"
+
+#define HUES 24
+#define SALT 2197749u
+
+int hue_of(const char *filter)
+{
+    uint32_t h = SALT;
+
+    for (; *filter; filter++)
+        h = (h ^ (unsigned char)*filter) * 16777619u;
+    return HUE_FIRST + (int)((h >> 16) % HUES);
+}
 
 const char page_head[] =
     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -15,15 +35,20 @@ const char page_head[] =
 const char page_style[] =
     "</title>\n<style>\n"
     ":root{--ground:#fff;--card:#f3f6f9;--edge:#c9d3dc;--hue-0:#1d2329;--hue-1:#dfe4e9;"
-    "--hue-2:#0067a5;--hue-3:#d55e00;--hue-4:#8c6d1f;--hue-5:#1f9e8f;--hue-6:#cc6fa0;"
-    "--hue-7:#882255;--hue-8:#a63ea0;--hue-9:#c08400;--hue-10:#6b6b2a;--hue-11:#3b2a9b;"
-    "--hue-12:#6e7378;--hue-13:#c64f63;--hue-14:#117733;--hue-15:#8a8f1e;--hue-16:#4a90d9;"
-    "--hue-17:#5a4632}\n"
+    "--hue-2:#d55e00;--hue-3:#0067a5;--hue-4:#5a4632;--hue-5:#7a3e00;--hue-6:#005f60;"
+    "--hue-7:#b0005a;--hue-8:#4a90d9;--hue-9:#4f6d00;--hue-10:#7057c2;--hue-11:#6e7378;"
+    "--hue-12:#9c5b4a;--hue-13:#2f7f4f;--hue-14:#1f9e8f;--hue-15:#d55e00;"
+    "--hue-16:#cc6fa0;--hue-17:#117733;--hue-18:#8a8f1e;--hue-19:#a63ea0;"
+    "--hue-20:#0067a5;--hue-21:#6b6b2a;--hue-22:#8c6d1f;--hue-23:#882255;"
+    "--hue-24:#c64f63;--hue-25:#5b7590;--hue-26:#3b2a9b;--hue-27:#c08400}\n"
     "@media screen and (prefers-color-scheme:dark){:root{--ground:#12161a;--card:#1c2329;"
-    "--edge:#3b4650;--hue-0:#e4e8ec;--hue-1:#313a42;--hue-2:#4fb0f5;--hue-3:#ff8b42;"
-    "--hue-4:#d6b656;--hue-5:#45d0bf;--hue-6:#f0a3cb;--hue-7:#dd6f9f;--hue-8:#e083d9;"
-    "--hue-9:#f2b733;--hue-10:#b8b86a;--hue-11:#a99bff;--hue-12:#a9b0b6;--hue-13:#ff8f9f;"
-    "--hue-14:#6ccb7a;--hue-15:#cfd35a;--hue-16:#8fc4ff;--hue-17:#c9ab8c}}\n"
+    "--edge:#3b4650;--hue-0:#e4e8ec;--hue-1:#313a42;--hue-2:#ff8b42;--hue-3:#4fb0f5;"
+    "--hue-4:#c9ab8c;--hue-5:#e0a06a;--hue-6:#5fc0c2;--hue-7:#ff7ab5;--hue-8:#8fc4ff;"
+    "--hue-9:#b4d94a;--hue-10:#b7a6f5;--hue-11:#a9b0b6;--hue-12:#e8a896;--hue-13:#7fd6a0;"
+    "--hue-14:#45d0bf;--hue-15:#ff8b42;--hue-16:#f0a3cb;--hue-17:#6ccb7a;"
+    "--hue-18:#cfd35a;--hue-19:#e083d9;--hue-20:#4fb0f5;--hue-21:#b8b86a;"
+    "--hue-22:#d6b656;--hue-23:#dd6f9f;--hue-24:#ff8f9f;--hue-25:#a8c2da;"
+    "--hue-26:#a99bff;--hue-27:#f2b733}}\n"
     "body{margin:0;background:var(--ground);color:var(--hue-0);"
     "font:16px/1.5 system-ui,sans-serif}\n"
     "main{max-width:68rem;margin:0 auto;padding:1rem}\n"

@@ -30,44 +30,44 @@ static void put_best(const struct report *r, FILE *page)
     fprintf(page, "</tbody></table></div>\n");
 }
 
-static bool is_shown(const struct grid *g, uint32_t column)
+/* The page has the numbers of records and keys in words. */
+static bool is_shown(const struct table *t, size_t column)
 {
-    bool any = false;
+    size_t member = t->column[column].offset;
 
-    for (size_t i = column; i < g->cells; i += g->columns)
-        any |= g->cell[i].kind != CELL_NONE;
-    return any && strcmp(g->name[column], "n") != 0 && strcmp(g->name[column], "distinct") != 0;
+    return member != offsetof(struct row, n) && member != offsetof(struct row, distinct) &&
+           !table_is_empty(t, column);
 }
 
-static void put_cell(const struct grid *g, size_t at, FILE *page)
+static void put_row_of_all(const struct table *t, size_t row, FILE *page)
 {
     char text[CELL_MAX];
 
-    grid_show(&g->cell[at], 3, text);
-    fprintf(page, "<td>");
-    page_text(page, text);
-    fprintf(page, "</td>");
+    fprintf(page, "<tr>");
+    for (size_t i = 0; t->column[i].name; i++)
+        if (is_shown(t, i)) {
+            table_show(t, row, i, 3, text);
+            fprintf(page, "<td>");
+            page_text(page, text);
+            fprintf(page, "</td>");
+        }
+    fprintf(page, "</tr>\n");
 }
 
 static void put_all(const struct report *r, FILE *page)
 {
-    const struct grid *g = &r->rows;
+    struct table t = rows_table(&r->all);
 
     fprintf(page,
             "<details>\n<summary>All %zu filters and settings that were measured</summary>\n"
             "<div class=\"scroll\"><table class=\"all\">\n<thead><tr>",
-            grid_rows(g));
-    for (uint32_t i = 0; i < g->columns; i++)
-        if (is_shown(g, i))
-            fprintf(page, "<th>%s</th>", g->name[i]);
+            t.rows);
+    for (size_t i = 0; t.column[i].name; i++)
+        if (is_shown(&t, i))
+            fprintf(page, "<th>%s</th>", t.column[i].name);
     fprintf(page, "</tr></thead>\n<tbody>\n");
-    for (size_t row = 0; row < grid_rows(g); row++) {
-        fprintf(page, "<tr>");
-        for (uint32_t i = 0; i < g->columns; i++)
-            if (is_shown(g, i))
-                put_cell(g, row * g->columns + i, page);
-        fprintf(page, "</tr>\n");
-    }
+    for (size_t row = 0; row < t.rows; row++)
+        put_row_of_all(&t, row, page);
     fprintf(page, "</tbody></table></div>\n</details>\n");
 }
 

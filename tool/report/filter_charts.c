@@ -1,37 +1,33 @@
-/* best_charts.c - the charts of a report that show each filter as it does best in
+/* filter_charts.c - the charts of a report that show each filter as it does best in
  * the memory to take: over the stream, by importance, beside theory, its speed. */
-#include "report/best_charts.h"
+#include "report/charts.h"
 
 #include <math.h>
 
+#include "report/style.h"
+
+#define SHAPE_STAR 3 /* numbers of gnuplot */
+#define SHAPE_FPR 5
+#define SHAPE_FNR 4
+
 /* ---- over the stream ---- */
 
-static double measured(const struct point *p, const struct score *before, enum measure what,
-                       uint32_t orders)
+static double measured(const struct row *row, enum measure what)
 {
-    struct score interval = score_less(&p->score, before);
-
-    return what == FILL ? p->fill / orders
-                        : score_rate(&interval, what == INTERVAL_FPR ? NEW : OLD);
+    return what == FILL ? row->fill : what == INTERVAL_FPR ? row->interval_fpr : row->interval_fnr;
 }
 
 static void add_curves(struct chart *c, const struct report *r, enum measure what)
 {
-    const struct entrants *entrants = &r->evaluation.entrants;
+    struct series *s = NULL;
 
-    for (uint32_t i = 0; i < entrants->count; i++) {
-        const struct curve *curve = &entrants->entrant[i].curve;
-        struct series *s = add_filter(c, r, entrants->entrant[i].name);
-        struct score before = {0};
+    for (uint32_t i = 0; i < r->curves.count; i++) {
+        const struct row *row = &r->curves.row[i];
 
+        if (!s || s->name != row->name)
+            s = add_filter(c, r, row->name);
         s->shape = 0;
-        for (uint32_t j = 0; j < curve->points; j++) {
-            const struct point *p = &curve->point[j];
-
-            series_point(s, r->scale * (double)p->at,
-                         100 * measured(p, &before, what, entrants->orders));
-            before = p->score;
-        }
+        series_point(s, r->scale * (double)row->n, 100 * measured(row, what));
     }
 }
 
@@ -40,16 +36,16 @@ static bool add_predicted_fill(struct chart *c, const struct report *r)
 {
     bool any = false;
 
-    for (size_t i = 0; i < grid_rows(&r->final); i++) {
-        const struct entrant *entrant = &r->evaluation.entrants.entrant[i];
-        double fill = grid_value(&r->final, i, "predicted_fill");
-        struct series *s = isnan(fill) ? NULL : chart_add(c, NULL, hue_of(entrant->name));
+    for (uint32_t i = 0; i < r->best.count; i++) {
+        const struct row *row = &r->best.row[i];
+        struct series *s;
 
-        if (!s)
+        if (isnan(row->predicted_fill))
             continue;
-        s->shape = 3;
+        s = chart_add(c, NULL, hue_of(row->name));
+        s->shape = SHAPE_STAR;
         s->bold = true;
-        series_point(s, r->scale * (double)entrant->shown, 100 * fill);
+        series_point(s, r->scale * (double)row->n, 100 * row->predicted_fill);
         any = true;
     }
     return any;
@@ -89,35 +85,37 @@ bool draw_curve(const struct report *r, FILE *page, bool *first, enum measure wh
 
 /* ---- by importance ---- */
 
-static void tic_classes(struct axis *a, const struct report *r, size_t groups)
+static void tic_groups(struct axis *a, const struct report *r, uint32_t groups)
 {
     size_t used = 0;
 
-    for (size_t i = 0; i < groups && used + 96 < sizeof a->tics; i++)
-        used += (size_t)snprintf(a->tics + used, sizeof a->tics - used, "%s'%s' %zu", i ? ", " : "",
-                                 grid_cell(&r->classes, i, "importance")->text, i + 1);
+    for (uint32_t i = 0; i < groups && used + 96 < sizeof a->tics; i++)
+        used += (size_t)snprintf(a->tics + used, sizeof a->tics - used, "%s'%s' %u", i ? ", " : "",
+                                 r->groups.row[i].importance, i + 1);
     a->least = 0.7;
-    a->most = (double)groups + 0.3;
+    a->most = groups + 0.3;
     a->slanted = true;
 }
 
-bool draw_classes(const struct report *r, FILE *page, bool *first, int truly)
+/* All filters have the same groups. */
+bool draw_groups(const struct report *r, FILE *page, bool *first, int truly)
 {
     static struct chart c;
-    size_t rows = grid_rows(&r->classes), groups = rows / r->evaluation.entrants.count;
+    uint32_t groups = r->groups.count / r->best.count;
+    struct series *s = NULL;
 
     c = (struct chart){.id = truly == NEW ? "importance_fpr" : "importance_fnr",
                        .title = truly == NEW ? "False positives by importance"
                                              : "False negatives by importance"};
     c.x = (struct axis){.label = "importance"};
     c.y = (struct axis){.label = truly == NEW ? "% of new records" : "% of repeats"};
-    tic_classes(&c.x, r, groups);
-    for (size_t row = 0; row < rows; row++) {
-        const char *name = grid_cell(&r->classes, row, "algorithm")->text;
-        struct series *s = row % groups ? &c.series[c.count - 1] : add_filter(&c, r, name);
+    tic_groups(&c.x, r, groups);
+    for (uint32_t i = 0; i < r->groups.count; i++) {
+        const struct row *row = &r->groups.row[i];
 
-        series_point(s, (double)(row % groups + 1),
-                     100 * grid_value(&r->classes, row, truly == NEW ? "fpr" : "fnr"));
+        if (i % groups == 0)
+            s = add_filter(&c, r, row->name);
+        series_point(s, i % groups + 1, 100 * (truly == NEW ? row->fpr : row->fnr));
     }
     return show(&c, page, first,
                 truly == NEW ? "All records of one importance, or of a tenth of them, together."
@@ -127,28 +125,26 @@ bool draw_classes(const struct report *r, FILE *page, bool *first, int truly)
 
 /* ---- theory and speed ---- */
 
-static void add_predictions(struct chart *c, const struct report *r, const char *name,
-                            const char *measure, const char *prediction, int hue)
-{
-    struct series *s = chart_add(c, name, hue);
-
-    s->loose = true;
-    for (size_t i = 0; i < grid_rows(&r->final); i++)
-        series_point(s, 100 * grid_value(&r->final, i, measure),
-                     100 * grid_value(&r->final, i, prediction));
-}
-
 bool draw_theory(const struct report *r, FILE *page, bool *first)
 {
     static struct chart c;
-    struct series *even;
+    struct series *fpr, *fnr, *even;
 
     c = (struct chart){.id = "theory", .title = "Theory and measurement", .points = true};
     c.x = (struct axis){.label = "measured, %", .log = true, .least = 1e-3, .most = 100};
     c.y = (struct axis){.label = "predicted, %", .log = true, .least = 1e-3, .most = 100};
-    add_predictions(&c, r, "FPR", "fpr", "predicted_fpr", hue_of("bloom"));
-    add_predictions(&c, r, "FNR", "fnr", "predicted_fnr", hue_of("weir"));
-    if (c.series[0].n + c.series[1].n == 0)
+    fpr = chart_add(&c, "FPR", HUE_FPR);
+    fnr = chart_add(&c, "FNR", HUE_FNR);
+    fpr->loose = fnr->loose = true;
+    fpr->shape = SHAPE_FPR;
+    fnr->shape = SHAPE_FNR;
+    for (uint32_t i = 0; i < r->best.count; i++) {
+        const struct row *row = &r->best.row[i];
+
+        series_point(fpr, 100 * row->fpr, 100 * row->predicted_fpr);
+        series_point(fnr, 100 * row->fnr, 100 * row->predicted_fnr);
+    }
+    if (fpr->n + fnr->n == 0)
         return true;
     even = chart_add(&c, "equal", HUE_TEXT);
     even->dashed = true;
@@ -160,16 +156,11 @@ bool draw_theory(const struct report *r, FILE *page, bool *first)
 bool draw_speed(const struct report *r, FILE *page, bool *first)
 {
     static struct chart c;
-    const struct entrants *entrants = &r->evaluation.entrants;
 
     c = (struct chart){.id = "throughput", .title = "Throughput", .bars = true};
     c.x = (struct axis){.label = "million records per second on one processor"};
-    for (uint32_t i = 0; i < entrants->count; i++) {
-        const struct entrant *v = &entrants->entrant[i];
-        struct series *s = add_filter(&c, r, v->name);
-
-        series_point(s, (double)(v->score.n[NEW] + v->score.n[OLD]) / v->seconds / 1e6, 0);
-    }
+    for (uint32_t i = 0; i < r->best.count; i++)
+        series_point(add_filter(&c, r, r->best.row[i].name), 1e3 / r->best.row[i].nanoseconds, 0);
     return show(&c, page, first,
                 "Of the filter alone, in this memory, without reading and hashing; measured while "
                 "other filters ran. What does not fit the processor's cache is slower.");
