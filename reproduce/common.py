@@ -14,6 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 WEIR = ROOT / "build" / "tool" / "weir"
 DOCS = ROOT / "docs"
 PLOTS = DOCS / "reproduction"
+NEW = DOCS / "reproduction.new"  # what is made; it takes the place of the old when it is whole
 SEED = 20120412
 THREADS = os.cpu_count() or 1
 
@@ -130,7 +131,7 @@ WIDE, HIGH, LEGEND = 330, 250, 95
 
 
 def draw(name, panels, columns):
-    """Panels side by side in docs/reproduction/NAME.svg; the legend is at the right of each row."""
+    """Panels side by side in NAME.svg; the legend is at the right of each row."""
     rows = -(-len(panels) // columns)
     width, height = WIDE * columns + LEGEND, HIGH * rows
     lines = [f"set terminal svg size {width},{height} font 'sans-serif,11' background '#ffffff'",
@@ -146,9 +147,8 @@ def draw(name, panels, columns):
                           capture_output=True)
     if done.returncode != 0 or "</svg>" not in done.stdout:
         raise SystemExit(f"reproduce: gnuplot failed: {done.stderr.strip().splitlines()[-1:]}")
-    PLOTS.mkdir(parents=True, exist_ok=True)
-    (PLOTS / f"{name}.svg").write_text(smaller(done.stdout))
-    return f"reproduction/{name}.svg"
+    (NEW / f"{name}.svg").write_text(smaller(done.stdout))
+    return f"{PLOTS.name}/{name}.svg"
 
 
 def smaller(svg):

@@ -109,6 +109,26 @@ def test_what_it_says_to_type_works_and_errs_as_it_says(here):
     assert 0 < wrong <= 1
 
 
+def colours(path):
+    """The hue in which the charts of a page write the name of each filter."""
+    found = re.findall(r'fill="var\(--hue-(\d+)\)"[^>]*>\s*<text><tspan[^>]*>([\w-]+)</tspan>', path.read_text())
+    return {name: {hue for hue, other in found if other == name and hue != "0"} for _, name in found}
+
+
+@needs_gnuplot
+def test_a_filter_has_a_colour_of_its_own_the_same_in_every_report(here):
+    log(here / "in")
+    names = [line for line in run("list").out.decode().split("\n\n")[0].splitlines() if line[:1].isalpha()]
+    run("eval", "in", "--report", "all.html", "--seed", "1", "-m", "1K", "-a", ",".join(names))
+    run("eval", "in", "--report", "few.html", "--seed", "1", "-m", "1K", "-a", "sbf,bloom")
+    every, few = colours(here / "all.html"), colours(here / "few.html")
+    hues = [hue for name in names for hue in every[name]]
+    assert len(hues) == len(names) == len(set(hues)) >= 14
+    assert few["bloom"] == every["bloom"] and few["sbf"] == every["sbf"]
+    text = (here / "all.html").read_text()
+    assert all(text.count(f"--hue-{hue}:#") == 2 for hue in hues), "a colour on light and on dark ground"
+
+
 @needs_gnuplot
 def test_the_choice_is_the_least_memory_that_errs_on_one_percent_at_most(here):
     log(here / "in", n=40000, keys=20000)
