@@ -1,6 +1,6 @@
 /* api.c - the public calls of weir/sketch.h. One allocation each:
  *
- *   [struct weir_sketch | pad][data] */
+ *   [struct weir_sketch | its own state | pad][data] */
 #include "sketch/sketch.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 
 weir_sketch *sketch_make(const struct sketch_config *c)
 {
-    uint64_t head = memory_lines(sizeof(weir_sketch));
+    uint64_t head = memory_lines(sizeof(weir_sketch) + c->ops->own);
     void *allocation;
     weir_sketch *s = memory_open(head + c->bytes, &allocation);
 
@@ -58,17 +58,16 @@ void sketch_copy(weir_sketch *to, const weir_sketch *from)
 {
     to->total = from->total;
     to->weight = from->weight;
-    to->fade = from->fade;
-    to->arrivals = from->arrivals;
-    to->summary = from->summary;
+    to->age = from->age;
+    memcpy(sketch_own(to), sketch_own(from), from->ops->own);
     memcpy(to->data, from->data, from->size);
+    to->ops->lay(to);
 }
 
 void weir_sketch_clear(weir_sketch *s)
 {
     s->total = 0;
-    s->arrivals = 0;
-    s->summary = (struct summary){0};
+    memset(sketch_own(s), 0, s->ops->own);
     memset(s->data, 0, s->size);
     s->ops->lay(s);
     fade_begin(s);
@@ -152,8 +151,8 @@ static enum weir_status merge_fading(weir_sketch *into, const weir_sketch *from)
     enum weir_status status = sum && twin ? WEIR_OK : WEIR_NO_MEMORY;
 
     if (status == WEIR_OK) {
-        if (from->fade.begun)
-            fade_advance(sum, from->fade.clock);
+        if (from->age.begun)
+            fade_advance(sum, from->age.clock);
         fade_all(twin, fade_between(twin, sum));
         status = sum->ops->merge(sum, twin);
     }

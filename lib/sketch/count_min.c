@@ -40,6 +40,16 @@ struct form {
 
 #define INLINE static inline __attribute__((always_inline))
 
+/* What it keeps for itself. */
+struct rows {
+    uint64_t width; /* counters per row */
+};
+
+INLINE struct rows *rows_of(const weir_sketch *s)
+{
+    return sketch_own(s);
+}
+
 static uint64_t bits_of(const struct sketch_config *c)
 {
     return c->counter == COUNTER_64 ? 64 : 32;
@@ -89,9 +99,9 @@ INLINE void find(const weir_sketch *s, struct hash128 h, struct form f, struct s
         spot->which = h.hi;
         return;
     }
+    uint64_t width = rows_of(s)->width;
     for (uint32_t i = 0; i < depth; i++)
-        spot->at[i] =
-            s->data + (i * s->width + bits_scale(hash_word(h.lo, h.hi, i), s->width)) * size;
+        spot->at[i] = s->data + (i * width + bits_scale(hash_word(h.lo, h.hi, i), width)) * size;
 }
 
 INLINE void fetch(const struct spot *spot, struct form f)
@@ -256,7 +266,7 @@ static void take(weir_sketch *s, struct weir_bytes key, uint64_t amount)
 
 static void stats(const weir_sketch *s, struct weir_sketch_stats *out)
 {
-    double error = count_min_error(s->width, s->total);
+    double error = count_min_error(rows_of(s)->width, s->total);
 
     out->error = error < 1.8e19 ? (uint64_t)error : UINT64_MAX;
     out->confidence = count_min_confidence(s->config.layout == LAYOUT_LINE ? 1 : s->config.depth);
@@ -334,7 +344,7 @@ static bool plan(struct sketch_config *c, uint64_t *bytes, struct weir_error *er
 
 static void lay(weir_sketch *s)
 {
-    s->width = width_of(&s->config);
+    rows_of(s)->width = width_of(&s->config);
 }
 
 /* ---- merging, saving ---- */
@@ -402,6 +412,7 @@ const struct sketch_ops sketch_count_min = {
                 HAS(SKETCH_HALF_LIFE),
     .part = WEIR_PART_COUNTS,
     .memory = UINT64_C(64) << 23,
+    .own = sizeof(struct rows),
     .plan = plan,
     .lay = lay,
     .add = add,

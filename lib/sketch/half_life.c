@@ -61,7 +61,7 @@ void fade_all(weir_sketch *s, int64_t steps)
 
 static void go_to(weir_sketch *s, uint64_t step)
 {
-    struct fade *f = &s->fade;
+    struct half_life_state *f = &s->age;
     uint64_t whole = (step - f->base) / STEPS;
 
     f->step = step;
@@ -74,7 +74,7 @@ static void go_to(weir_sketch *s, uint64_t step)
 
 void fade_begin(weir_sketch *s)
 {
-    s->fade = (struct fade){0};
+    s->age = (struct half_life_state){0};
     s->weight = fades(s) ? weight_at(0) : 1;
 }
 
@@ -88,7 +88,7 @@ static uint64_t end_of(const weir_sketch *s, uint64_t step)
 
 size_t fade_records(weir_sketch *s, size_t n)
 {
-    struct fade *f = &s->fade;
+    struct half_life_state *f = &s->age;
 
     if (!fades(s) || s->config.half_life.timed)
         return n;
@@ -103,7 +103,7 @@ size_t fade_records(weir_sketch *s, size_t n)
 
 void fade_advance(weir_sketch *s, uint64_t now)
 {
-    struct fade *f = &s->fade;
+    struct half_life_state *f = &s->age;
 
     if (!fades(s) || !s->config.half_life.timed || (f->begun && now <= f->clock))
         return;
@@ -116,7 +116,7 @@ void fade_advance(weir_sketch *s, uint64_t now)
 
 int64_t fade_between(const weir_sketch *from, const weir_sketch *into)
 {
-    const struct fade *a = &from->fade, *b = &into->fade;
+    const struct half_life_state *a = &from->age, *b = &into->age;
     uint64_t later = a->begun && b->clock > a->clock ? steps_in(from, b->clock - a->clock) : 0;
 
     return (int64_t)(b->step - b->base) - (int64_t)(a->step - a->base) - (int64_t)later;
@@ -142,21 +142,21 @@ struct weir_estimate fade_tell_estimate(const weir_sketch *s, struct weir_estima
 
 void fade_put(const weir_sketch *s, struct part_writer *out)
 {
-    part_put64(out, s->fade.clock);
-    part_put64(out, s->fade.origin);
-    part_put64(out, s->fade.base);
-    part_put64(out, s->fade.begun);
+    part_put64(out, s->age.clock);
+    part_put64(out, s->age.origin);
+    part_put64(out, s->age.base);
+    part_put64(out, s->age.begun);
 }
 
 bool fade_get(weir_sketch *s, struct part_reader *in)
 {
     const uint8_t *p = part_get(in, FADE_SAVED);
-    struct fade *f = &s->fade;
+    struct half_life_state *f = &s->age;
 
     if (!p)
         return false;
-    *f = (struct fade){bits_load64(p), bits_load64(p + 8), bits_load64(p + 16), 0,
-                       bits_load64(p + 24)};
+    *f = (struct half_life_state){bits_load64(p), bits_load64(p + 8), bits_load64(p + 16), 0,
+                                  bits_load64(p + 24)};
     bool timed = s->config.half_life.timed;
     if (f->begun > timed || f->clock < f->origin || (!timed && f->origin) ||
         (timed && !f->begun && f->clock))

@@ -33,9 +33,25 @@ struct bucket {
     uint32_t fingerprint, count;
 };
 
+/* What it keeps for itself. */
+struct keeper {
+    struct summary summary; /* first */
+    struct bucket *buckets;
+    uint64_t width;    /* buckets per row */
+    uint64_t decay;    /* as a fraction of 2^64 */
+    uint64_t arrivals; /* chance depends on them */
+};
+
+static struct keeper *keeper_of(const weir_sketch *s)
+{
+    return sketch_own(s);
+}
+
 static struct bucket *bucket_of(const weir_sketch *s, struct hash128 h, uint32_t row)
 {
-    return &s->buckets[row * s->width + bits_scale(hash_word(h.lo, h.hi, row), s->width)];
+    const struct keeper *k = keeper_of(s);
+
+    return &k->buckets[row * k->width + bits_scale(hash_word(h.lo, h.hi, row), k->width)];
 }
 
 static uint32_t fingerprint_of(struct hash128 h)
@@ -83,7 +99,7 @@ static void wear(const weir_sketch *s, struct bucket *b, uint32_t fingerprint, u
                  struct rng *r)
 {
     while (b->count > 0) {
-        uint64_t none = UINT64_MAX - power(s->decay, b->count);
+        uint64_t none = UINT64_MAX - power(keeper_of(s)->decay, b->count);
         uint64_t tries = first_success(none, amount, rng_next(r));
 
         if (tries == 0)
@@ -99,7 +115,7 @@ static void wear(const weir_sketch *s, struct bucket *b, uint32_t fingerprint, u
 /* The estimate after it. */
 static uint32_t raise(weir_sketch *s, struct hash128 h, uint64_t amount)
 {
-    struct rng r = rng_at(s->config.seed, s->arrivals++);
+    struct rng r = rng_at(s->config.seed, keeper_of(s)->arrivals++);
     uint32_t fingerprint = fingerprint_of(h), most = 0;
 
     for (uint32_t row = 0; row < s->config.depth; row++) {
@@ -117,23 +133,25 @@ static uint32_t raise(weir_sketch *s, struct hash128 h, uint64_t amount)
 
 static void count(weir_sketch *s, struct weir_bytes key, struct hash128 h, uint64_t amount)
 {
+    struct summary *m = summary_of(s);
+
     s->total = sketch_sum(s->total, amount);
     if (amount == 0)
         return;
     uint32_t estimate = raise(s, h, amount);
-    struct entry *e = summary_find(s, key, h.lo);
+    struct entry *e = summary_find(m, key, h.lo);
     if (e) {
         e->count = estimate > e->count ? estimate : e->count;
         return;
     }
-    if (!arena_takes(s, key.size)) {
-        s->summary.too_long = sketch_sum(s->summary.too_long, amount);
+    if (!arena_takes(m, key.size)) {
+        m->too_long = sketch_sum(m->too_long, amount);
         return;
     }
-    if (estimate == 0 || (!summary_fits(s, key.size) && estimate <= summary_least(s)))
+    if (estimate == 0 || (!summary_fits(m, key.size) && estimate <= summary_least(m)))
         return;
-    summary_make_room(s, key.size);
-    summary_insert(s, key, h.lo, estimate, 0);
+    summary_make_room(m, key.size);
+    summary_insert(m, key, h.lo, estimate, 0);
 }
 
 static void add(weir_sketch *s, struct weir_bytes key, uint64_t amount)
@@ -144,6 +162,7 @@ static void add(weir_sketch *s, struct weir_bytes key, uint64_t amount)
 static void add_many(weir_sketch *s, const struct weir_bytes *keys, const uint64_t *amounts,
                      size_t n)
 {
+    const struct summary *m = summary_of(s);
     struct hash128 ring[AHEAD];
 
     for (size_t i = 0; i < n + AHEAD; i++) {
@@ -152,7 +171,7 @@ static void add_many(weir_sketch *s, const struct weir_bytes *keys, const uint64
         if (i >= n)
             continue;
         ring[i % AHEAD] = sketch_hash(s, keys[i]);
-        __builtin_prefetch(&s->lines[home_of(s, tag_of(ring[i % AHEAD].lo))]);
+        __builtin_prefetch(&m->lines[home_of(m, tag_of(ring[i % AHEAD].lo))]);
         for (uint32_t row = 0; row < s->config.depth; row++)
             __builtin_prefetch(bucket_of(s, ring[i % AHEAD], row), 1);
     }
@@ -163,7 +182,7 @@ static void add_many(weir_sketch *s, const struct weir_bytes *keys, const uint64
 static struct weir_estimate ask(const weir_sketch *s, struct weir_bytes key)
 {
     struct hash128 h = sketch_hash(s, key);
-    const struct entry *e = summary_find(s, key, h.lo);
+    const struct entry *e = summary_find(summary_of(s), key, h.lo);
     uint64_t most = e ? e->count : 0;
 
     for (uint32_t row = 0; row < s->config.depth; row++) {
@@ -185,9 +204,9 @@ static size_t top(const weir_sketch *s, struct weir_heavy *out, size_t n)
 
 static void stats(const weir_sketch *s, struct weir_sketch_stats *out)
 {
-    out->keys = s->summary.n;
+    out->keys = summary_of(s)->n;
     out->error = WEIR_NO_BOUND;
-    out->too_long = s->summary.too_long;
+    out->too_long = summary_of(s)->too_long;
 }
 
 /* ---- planning: an eighth of the memory for keys, the rest for buckets ---- */
@@ -245,19 +264,20 @@ static bool plan(struct sketch_config *c, uint64_t *bytes, struct weir_error *er
 
 static void lay(weir_sketch *s)
 {
+    struct keeper *k = keeper_of(s);
     uint64_t keys = bytes_of_keys(s->config.keys);
 
-    summary_lay(s, s->data, keys, s->config.keys, 0);
-    s->buckets = (struct bucket *)(void *)(s->data + keys);
-    s->width = (s->size - keys) / row_bytes(&s->config);
-    s->decay = (uint64_t)(((bits_u128)s->config.decay << 64) / 1000000000);
+    summary_lay(&k->summary, s->data, keys, s->config.keys, 0);
+    k->buckets = (struct bucket *)(void *)(s->data + keys);
+    k->width = (s->size - keys) / row_bytes(&s->config);
+    k->decay = (uint64_t)(((bits_u128)s->config.decay << 64) / 1000000000);
 }
 
 /* ---- saving: arrivals, keys, buckets ---- */
 
 static uint64_t buckets(const weir_sketch *s)
 {
-    return s->width * s->config.depth;
+    return keeper_of(s)->width * s->config.depth;
 }
 
 static uint64_t state_size(const weir_sketch *s)
@@ -267,26 +287,29 @@ static uint64_t state_size(const weir_sketch *s)
 
 static enum weir_status put(const weir_sketch *s, struct part_writer *out)
 {
-    part_put64(out, s->arrivals);
+    const struct keeper *k = keeper_of(s);
+
+    part_put64(out, k->arrivals);
     summary_put(s, out);
     for (uint64_t i = 0; i < buckets(s); i++) {
-        part_put32(out, s->buckets[i].fingerprint);
-        part_put32(out, s->buckets[i].count);
+        part_put32(out, k->buckets[i].fingerprint);
+        part_put32(out, k->buckets[i].count);
     }
     return WEIR_OK;
 }
 
 static bool get(weir_sketch *s, struct part_reader *in)
 {
+    struct keeper *k = keeper_of(s);
     const uint8_t *p = part_get(in, 8);
 
     if (!p)
         return false;
-    s->arrivals = bits_load64(p);
+    k->arrivals = bits_load64(p);
     if (!summary_get(s, in) || !(p = part_get(in, buckets(s) * sizeof(struct bucket))))
         return false;
     for (uint64_t i = 0; i < buckets(s); i++, p += sizeof(struct bucket))
-        s->buckets[i] = (struct bucket){bits_load32(p), bits_load32(p + 4)};
+        k->buckets[i] = (struct bucket){bits_load32(p), bits_load32(p + 4)};
     return true;
 }
 
@@ -298,6 +321,7 @@ const struct sketch_ops sketch_heavykeeper = {
         HAS_COMMON | HAS(SKETCH_KEYS) | HAS(SKETCH_DEPTH) | HAS(SKETCH_WIDTH) | HAS(SKETCH_DECAY),
     .part = WEIR_PART_TOP,
     .memory = UINT64_C(1) << 23,
+    .own = sizeof(struct keeper),
     .plan = plan,
     .lay = lay,
     .add = add,

@@ -61,24 +61,13 @@ struct sketch_config {
     uint64_t bytes; /* of data, as planned */
 };
 
-/* How old what was counted is: see fade.h. */
-struct fade {
+/* How old what was counted is: see half_life.h. */
+struct half_life_state {
     uint64_t clock;  /* records, or the latest time told */
     uint64_t origin; /* the first time told */
     uint64_t base;   /* the step at which a record weighs least */
     uint64_t step;   /* of now */
     uint64_t begun;  /* has a time been told? */
-};
-
-/* The keys that are kept: see summary.h. */
-struct summary {
-    uint64_t floor; /* no key that is not kept has come more often */
-    uint64_t too_long;
-    uint64_t arena_used, arena_live; /* units of 8 bytes */
-    uint64_t hole;                   /* unit + 1 of the key dropped last; 0: none */
-    uint32_t n;                      /* keys kept */
-    uint32_t gap;                    /* number + 1 of the entry dropped last; 0: none */
-    uint64_t low, cursor;            /* no count is less; none so low lies before this entry */
 };
 
 struct weir_sketch {
@@ -90,21 +79,7 @@ struct weir_sketch {
     uint64_t size;   /* bytes of data */
     uint64_t total;  /* added, in units: */
     uint64_t weight; /* units that a record of now adds; 1 where counts do not fade */
-    struct fade fade;
-    uint64_t width; /* counters or buckets per row */
-
-    struct bucket *buckets;
-    uint64_t arrivals; /* of heavykeeper: chance depends on them */
-    uint64_t decay;    /* as a fraction of 2^64 */
-
-    struct summary summary;
-    struct entry *entries;
-    struct line *lines;
-    uint64_t *bounds, *unkept;
-    uint8_t *arena;
-    uint64_t keys, line_count, unkept_count;
-    uint64_t arena_size; /* units of 8 bytes */
-    uint32_t block;      /* entries in a block, as a power of two */
+    struct half_life_state age;
 };
 
 struct sketch_ops {
@@ -112,8 +87,9 @@ struct sketch_ops {
     uint32_t part;
     uint64_t memory; /* bits, if none is asked for */
     bool fixed;      /* every state takes as many bytes as are planned */
+    size_t own;      /* bytes of its own behind struct weir_sketch, see sketch_own() */
     bool (*plan)(struct sketch_config *c, uint64_t *bytes, struct weir_error *error);
-    void (*lay)(weir_sketch *s); /* share out data */
+    void (*lay)(weir_sketch *s); /* share out data, which stays as it is */
     void (*add)(weir_sketch *s, struct weir_bytes key, uint64_t amount);
     void (*add_many)(weir_sketch *s, const struct weir_bytes *keys, const uint64_t *amounts,
                      size_t n);
@@ -143,6 +119,13 @@ weir_sketch *sketch_make(const struct sketch_config *c);
 
 /* All that one has counted, into another of the same configuration. */
 void sketch_copy(weir_sketch *to, const weir_sketch *from);
+
+/* What a sketch keeps for itself beside its data: zeroed and copied with it. Pointers into
+ * the data are for lay() to set, which is called after both. */
+static inline void *sketch_own(const weir_sketch *s)
+{
+    return (void *)(uintptr_t)(s + 1);
+}
 
 static inline bool sketch_given(const struct sketch_config *c, enum sketch_knob knob)
 {

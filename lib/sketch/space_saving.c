@@ -34,43 +34,44 @@
 /* ---- counting ---- */
 
 /* Is the entry still in use, and that of this key? */
-static inline bool is_right(const weir_sketch *s, const struct entry *guess, struct weir_bytes key)
+static inline bool is_right(const struct summary *m, const struct entry *guess,
+                            struct weir_bytes key)
 {
-    return guess < s->entries + s->summary.n && is_key(s, guess, key);
+    return guess < m->entries + m->n && is_key(m, guess, key);
 }
 
 /* e: its entry, or NULL. */
 static inline void count(weir_sketch *s, struct weir_bytes key, uint64_t hash, uint64_t amount,
                          struct entry *e)
 {
-    struct summary *m = &s->summary;
+    struct summary *m = summary_of(s);
 
     s->total = sketch_sum(s->total, amount);
     if (e) {
         e->count = sketch_sum(e->count, amount);
         return;
     }
-    if (!arena_takes(s, key.size)) {
+    if (!arena_takes(m, key.size)) {
         m->too_long = sketch_sum(m->too_long, amount);
         return;
     }
     if (amount == 0)
         return;
-    uint64_t *cell = unkept_of(s, tag_of(hash)), error = *cell, bound = sketch_sum(error, amount);
-    if (!summary_fits(s, key.size) && (bound <= m->low || bound <= summary_least(s))) {
+    uint64_t *cell = unkept_of(m, tag_of(hash)), error = *cell, bound = sketch_sum(error, amount);
+    if (!summary_fits(m, key.size) && (bound <= m->low || bound <= summary_least(m))) {
         *cell = bound;
         raise_to(&m->floor, bound);
         return;
     }
-    summary_make_room(s, key.size);
-    summary_insert(s, key, hash, bound, error);
+    summary_make_room(m, key.size);
+    summary_insert(m, key, hash, bound, error);
 }
 
 static void add(weir_sketch *s, struct weir_bytes key, uint64_t amount)
 {
     uint64_t hash = sketch_hash(s, key).lo;
 
-    count(s, key, hash, amount, summary_find(s, key, hash));
+    count(s, key, hash, amount, summary_find(summary_of(s), key, hash));
 }
 
 /* A batch goes in by blocks: for all keys of a block first their lines are
@@ -81,23 +82,24 @@ static void add(weir_sketch *s, struct weir_bytes key, uint64_t amount)
 static void add_block(weir_sketch *s, const struct weir_bytes *keys, const uint64_t *amounts,
                       size_t n)
 {
+    struct summary *m = summary_of(s);
     uint64_t hash[BLOCK];
     struct entry *guess[BLOCK];
 
     for (size_t i = 0; i < n; i++) {
         hash[i] = sketch_hash(s, keys[i]).lo;
-        __builtin_prefetch(&s->lines[home_of(s, tag_of(hash[i]))]);
-        __builtin_prefetch(unkept_of(s, tag_of(hash[i])), 1);
+        __builtin_prefetch(&m->lines[home_of(m, tag_of(hash[i]))]);
+        __builtin_prefetch(unkept_of(m, tag_of(hash[i])), 1);
     }
     for (size_t i = 0; i < n; i++) {
-        guess[i] = summary_guess(s, tag_of(hash[i]));
+        guess[i] = summary_guess(m, tag_of(hash[i]));
         __builtin_prefetch(guess[i], 1);
     }
     for (size_t i = 0; i < n; i++)
-        __builtin_prefetch(head_of(s, guess[i]));
+        __builtin_prefetch(head_of(m, guess[i]));
     for (size_t i = 0; i < n; i++)
         count(s, keys[i], hash[i], sketch_amount(s, amounts, i),
-              is_right(s, guess[i], keys[i]) ? guess[i] : summary_find(s, keys[i], hash[i]));
+              is_right(m, guess[i], keys[i]) ? guess[i] : summary_find(m, keys[i], hash[i]));
 }
 
 static void add_many(weir_sketch *s, const struct weir_bytes *keys, const uint64_t *amounts,
@@ -111,21 +113,24 @@ static void add_many(weir_sketch *s, const struct weir_bytes *keys, const uint64
 
 static struct weir_estimate ask(const weir_sketch *s, struct weir_bytes key)
 {
+    const struct summary *m = summary_of(s);
     uint64_t hash = sketch_hash(s, key).lo, most;
-    const struct entry *e = summary_find(s, key, hash);
+    const struct entry *e = summary_find(m, key, hash);
 
     if (e)
-        return (struct weir_estimate){e->count, head_of(s, e)->error};
-    most = *unkept_of(s, tag_of(hash));
+        return (struct weir_estimate){e->count, head_of(m, e)->error};
+    most = *unkept_of(m, tag_of(hash));
     return (struct weir_estimate){most, most};
 }
 
 static void stats(const weir_sketch *s, struct weir_sketch_stats *out)
 {
-    out->keys = s->summary.n;
-    out->error = s->summary.floor;
+    const struct summary *m = summary_of(s);
+
+    out->keys = m->n;
+    out->error = m->floor;
     out->confidence = 1;
-    out->too_long = s->summary.too_long;
+    out->too_long = m->too_long;
 }
 
 /* ---- planning ---- */
@@ -155,7 +160,7 @@ static bool plan(struct sketch_config *c, uint64_t *bytes, struct weir_error *er
 
 static void lay(weir_sketch *s)
 {
-    summary_lay(s, s->data, s->size, s->config.keys, UNKEPT_EACH * s->config.keys);
+    summary_lay(summary_of(s), s->data, s->size, s->config.keys, UNKEPT_EACH * s->config.keys);
 }
 
 /* ---- merging ---- */
@@ -163,7 +168,7 @@ static void lay(weir_sketch *s)
 /* All keys of both, those of `a` first; a key of both once. */
 static size_t join(const weir_sketch *a, const weir_sketch *b, struct weir_heavy *list)
 {
-    size_t n = summary_top(a, list, a->summary.n), mine = n;
+    size_t n = summary_top(a, list, summary_of(a)->n), mine = n;
 
     for (size_t i = 0; i < mine; i++) {
         struct weir_estimate other = ask(b, list[i].key);
@@ -171,9 +176,9 @@ static size_t join(const weir_sketch *a, const weir_sketch *b, struct weir_heavy
         list[i].count = sketch_sum(list[i].count, other.count);
         list[i].error = sketch_sum(list[i].error, other.error);
     }
-    n += summary_top(b, list + n, b->summary.n);
+    n += summary_top(b, list + n, summary_of(b)->n);
     for (size_t i = mine; i < n; i++) {
-        if (summary_find(a, list[i].key, sketch_hash(a, list[i].key).lo)) {
+        if (summary_find(summary_of(a), list[i].key, sketch_hash(a, list[i].key).lo)) {
             list[i--] = list[--n];
             continue;
         }
@@ -187,37 +192,39 @@ static size_t join(const weir_sketch *a, const weir_sketch *b, struct weir_heavy
 /* Those that fit, highest first, into a sketch whose cells are those of both. */
 static void keep(weir_sketch *s, const struct weir_heavy *list, size_t n)
 {
+    struct summary *m = summary_of(s);
     bool fits = true;
 
     for (size_t i = 0; i < n; i++) {
         uint64_t hash = sketch_hash(s, list[i].key).lo;
 
-        fits = fits && summary_fits(s, list[i].key.size);
+        fits = fits && summary_fits(m, list[i].key.size);
         if (fits)
-            summary_insert(s, list[i].key, hash, list[i].count, list[i].error);
+            summary_insert(m, list[i].key, hash, list[i].count, list[i].error);
         else
-            raise_to(unkept_of(s, tag_of(hash)), list[i].count);
+            raise_to(unkept_of(m, tag_of(hash)), list[i].count);
     }
-    for (uint64_t i = 0; i < s->unkept_count; i++)
-        raise_to(&s->summary.floor, s->unkept[i]);
+    for (uint64_t i = 0; i < m->unkept_count; i++)
+        raise_to(&m->floor, m->unkept[i]);
 }
 
 static enum weir_status merge(weir_sketch *into, const weir_sketch *from)
 {
-    size_t most = (size_t)into->summary.n + from->summary.n;
-    struct weir_heavy *list = malloc((most + 1) * sizeof *list);
+    const struct summary *a = summary_of(into), *b = summary_of(from);
+    struct weir_heavy *list = malloc(((size_t)a->n + b->n + 1) * sizeof *list);
     weir_sketch *sum = list ? sketch_make(&into->config) : NULL;
 
     if (sum) {
+        struct summary *m = summary_of(sum);
         size_t n = join(into, from, list);
 
         summary_sort(list, n);
-        for (uint64_t i = 0; i < sum->unkept_count; i++)
-            sum->unkept[i] = sketch_sum(into->unkept[i], from->unkept[i]);
-        sum->summary.too_long = sketch_sum(into->summary.too_long, from->summary.too_long);
+        for (uint64_t i = 0; i < m->unkept_count; i++)
+            m->unkept[i] = sketch_sum(a->unkept[i], b->unkept[i]);
+        m->too_long = sketch_sum(a->too_long, b->too_long);
         keep(sum, list, n);
         sum->total = sketch_sum(into->total, from->total);
-        sum->fade = into->fade;
+        sum->age = into->age;
         sum->weight = into->weight;
         sketch_copy(into, sum);
     }
@@ -238,6 +245,7 @@ const struct sketch_ops sketch_top = {
     .is.knobs = HAS_COMMON | HAS(SKETCH_KEYS) | HAS(SKETCH_HALF_LIFE),
     .part = WEIR_PART_TOP,
     .memory = UINT64_C(1) << 23,
+    .own = sizeof(struct summary),
     .plan = plan,
     .lay = lay,
     .add = add,

@@ -40,7 +40,7 @@ struct entry {
 
 #define SLOTS 8
 
-struct line {
+struct tag_line {
     uint32_t tag[SLOTS];
     uint32_t entry[SLOTS]; /* number + 1; 0: free */
 };
@@ -55,11 +55,36 @@ struct head {
 #define UNIT 8
 
 /* What a key takes beside the arena, and all together. */
-#define SUMMARY_EACH (sizeof(struct entry) + 2 * sizeof(struct line) / SLOTS + 1)
+#define SUMMARY_EACH (sizeof(struct entry) + 2 * sizeof(struct tag_line) / SLOTS + 1)
 #define SUMMARY_BESIDE 128
 #define ARENA_EACH 55  /* bytes of arena for a key, where nothing says more */
 #define ARENA_LEAST 32 /* the least that makes sense */
 #define SUMMARY_MOST ((UINT64_C(1) << 32) * UNIT) /* what a place in the arena can say */
+
+/* All of it: where it lies in the data, and how far it is filled. It comes first in what a
+ * sketch keeps for itself. */
+struct summary {
+    struct entry *entries;
+    struct tag_line *lines;
+    uint64_t *bounds, *unkept;
+    uint8_t *arena;
+    uint64_t keys, line_count, unkept_count;
+    uint64_t arena_size; /* units of 8 bytes */
+    uint32_t block;      /* entries in a block, as a power of two */
+
+    uint32_t n;     /* keys kept */
+    uint64_t floor; /* no key that is not kept has come more often */
+    uint64_t too_long;
+    uint64_t arena_used, arena_live; /* units */
+    uint64_t hole;                   /* unit + 1 of the key dropped last; 0: none */
+    uint32_t gap;                    /* number + 1 of the entry dropped last; 0: none */
+    uint64_t low, cursor;            /* no count is less; none so low lies before this entry */
+};
+
+static inline struct summary *summary_of(const weir_sketch *s)
+{
+    return sketch_own(s);
+}
 
 static inline uint64_t arena_units(size_t size)
 {
@@ -67,24 +92,24 @@ static inline uint64_t arena_units(size_t size)
 }
 
 /* What may be kept at once; the longest key takes a third of it. */
-static inline uint64_t arena_room(const weir_sketch *s)
+static inline uint64_t arena_room(const struct summary *m)
 {
-    return s->arena_size - s->arena_size / 4;
+    return m->arena_size - m->arena_size / 4;
 }
 
-static inline bool arena_takes(const weir_sketch *s, size_t size)
+static inline bool arena_takes(const struct summary *m, size_t size)
 {
-    return size < UINT32_MAX && arena_units(size) <= arena_room(s) / 3;
+    return size < UINT32_MAX && arena_units(size) <= arena_room(m) / 3;
 }
 
-static inline struct head *head_of(const weir_sketch *s, const struct entry *e)
+static inline struct head *head_of(const struct summary *m, const struct entry *e)
 {
-    return (struct head *)(void *)(s->arena + (uint64_t)e->at * UNIT);
+    return (struct head *)(void *)(m->arena + (uint64_t)e->at * UNIT);
 }
 
-static inline struct weir_bytes key_of(const weir_sketch *s, const struct entry *e)
+static inline struct weir_bytes key_of(const struct summary *m, const struct entry *e)
 {
-    const struct head *head = head_of(s, e);
+    const struct head *head = head_of(m, e);
 
     return (struct weir_bytes){head + 1, head->size};
 }
@@ -100,9 +125,9 @@ static inline bool same_bytes(const uint8_t *a, const uint8_t *b, size_t n)
     return bits_load64(a + n - 8) == bits_load64(b + n - 8);
 }
 
-static inline bool is_key(const weir_sketch *s, const struct entry *e, struct weir_bytes key)
+static inline bool is_key(const struct summary *m, const struct entry *e, struct weir_bytes key)
 {
-    struct weir_bytes own = key_of(s, e);
+    struct weir_bytes own = key_of(m, e);
 
     return own.size == key.size && same_bytes(own.data, key.data, key.size);
 }
@@ -113,14 +138,14 @@ static inline uint32_t tag_of(uint64_t hash)
 }
 
 /* Where a key would like to lie. */
-static inline uint64_t home_of(const weir_sketch *s, uint32_t tag)
+static inline uint64_t home_of(const struct summary *m, uint32_t tag)
 {
-    return tag * s->line_count >> 32;
+    return tag * m->line_count >> 32;
 }
 
-static inline uint64_t line_after(const weir_sketch *s, uint64_t line)
+static inline uint64_t line_after(const struct summary *m, uint64_t line)
 {
-    return line + 1 == s->line_count ? 0 : line + 1;
+    return line + 1 == m->line_count ? 0 : line + 1;
 }
 
 typedef uint32_t summary_four __attribute__((vector_size(16)));
@@ -139,15 +164,15 @@ static inline uint32_t equal_ones(const uint32_t words[SLOTS], uint32_t sought)
     return (uint32_t)(both | both >> 32);
 }
 
-static inline bool is_full(const struct line *line)
+static inline bool is_full(const struct tag_line *line)
 {
     return equal_ones(line->entry, 0) == 0;
 }
 
 /* Where the keys that are not kept are bounded; there must be such cells. */
-static inline uint64_t *unkept_of(const weir_sketch *s, uint32_t tag)
+static inline uint64_t *unkept_of(const struct summary *m, uint32_t tag)
 {
-    return &s->unkept[tag * s->unkept_count >> 32];
+    return &m->unkept[tag * m->unkept_count >> 32];
 }
 
 static inline void raise_to(uint64_t *bound, uint64_t count)
@@ -156,33 +181,33 @@ static inline void raise_to(uint64_t *bound, uint64_t count)
 }
 
 /* Share out memory for so many keys and cells of unkept ones. */
-void summary_lay(weir_sketch *s, uint8_t *at, uint64_t bytes, uint64_t keys, uint64_t unkept);
+void summary_lay(struct summary *m, uint8_t *at, uint64_t bytes, uint64_t keys, uint64_t unkept);
 
 /* An entry that may be that of a key with this tag, or any other. */
-static inline struct entry *summary_guess(const weir_sketch *s, uint32_t tag)
+static inline struct entry *summary_guess(const struct summary *m, uint32_t tag)
 {
-    const struct line *line = &s->lines[home_of(s, tag)];
+    const struct tag_line *line = &m->lines[home_of(m, tag)];
     uint32_t found = equal_ones(line->tag, tag) | 1u << (SLOTS - 1);
     uint32_t entry = line->entry[__builtin_ctz(found)];
 
-    return &s->entries[entry ? entry - 1 : 0];
+    return &m->entries[entry ? entry - 1 : 0];
 }
 
 /* The entry of a key, NULL if it is not kept. */
-struct entry *summary_find(const weir_sketch *s, struct weir_bytes key, uint64_t hash);
+struct entry *summary_find(const struct summary *m, struct weir_bytes key, uint64_t hash);
 
 /* Keep a key that is not kept; there must be room. */
-void summary_insert(weir_sketch *s, struct weir_bytes key, uint64_t hash, uint64_t count,
+void summary_insert(struct summary *m, struct weir_bytes key, uint64_t hash, uint64_t count,
                     uint64_t error);
 
 /* Is there room for a key of that size? */
-bool summary_fits(const weir_sketch *s, size_t size);
+bool summary_fits(const struct summary *m, size_t size);
 
 /* Drop keys of the least counts until there is; the floor rises to theirs. */
-void summary_make_room(weir_sketch *s, size_t size);
+void summary_make_room(struct summary *m, size_t size);
 
 /* The least count; there must be one. */
-uint64_t summary_least(weir_sketch *s);
+uint64_t summary_least(struct summary *m);
 
 /* The at most n keys of the highest counts, highest first; returns how many. */
 size_t summary_top(const weir_sketch *s, struct weir_heavy *out, size_t n);
@@ -190,7 +215,7 @@ size_t summary_top(const weir_sketch *s, struct weir_heavy *out, size_t n);
 /* Into that order. */
 void summary_sort(struct weir_heavy *list, size_t n);
 
-/* All counts by 2^(steps / 256): see fade.h. */
+/* All counts by 2^(steps / 256): see half_life.h. */
 void summary_scale(weir_sketch *s, int64_t steps);
 
 /* Saving: floor too-long n (count error size key)*, in the order of entries, and the

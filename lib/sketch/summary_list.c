@@ -57,11 +57,12 @@ void summary_sort(struct weir_heavy *list, size_t n)
 
 size_t summary_top(const weir_sketch *s, struct weir_heavy *out, size_t n)
 {
-    size_t found = s->summary.n < n ? s->summary.n : n;
+    const struct summary *m = summary_of(s);
+    size_t found = m->n < n ? m->n : n;
 
-    for (uint32_t i = 0; found > 0 && i < s->summary.n; i++) {
-        const struct entry *e = &s->entries[i];
-        struct weir_heavy heavy = {key_of(s, e), e->count, head_of(s, e)->error};
+    for (uint32_t i = 0; found > 0 && i < m->n; i++) {
+        const struct entry *e = &m->entries[i];
+        struct weir_heavy heavy = {key_of(m, e), e->count, head_of(m, e)->error};
 
         if (i < found) {
             out[i] = heavy;
@@ -79,19 +80,19 @@ size_t summary_top(const weir_sketch *s, struct weir_heavy *out, size_t n)
 /* Upper bounds up, lower ones down. */
 void summary_scale(weir_sketch *s, int64_t steps)
 {
-    struct summary *m = &s->summary;
+    struct summary *m = summary_of(s);
 
     for (uint32_t i = 0; i < m->n; i++) {
-        struct entry *e = &s->entries[i];
-        struct head *head = head_of(s, e);
+        struct entry *e = &m->entries[i];
+        struct head *head = head_of(m, e);
         uint64_t least = fade_scale(e->count - head->error, steps, false);
 
         e->count = fade_scale(e->count, steps, true);
         head->error = e->count - least;
-        s->bounds[i >> s->block] = 0; /* not known now */
+        m->bounds[i >> m->block] = 0; /* not known now */
     }
-    for (uint64_t i = 0; i < s->unkept_count; i++)
-        s->unkept[i] = fade_scale(s->unkept[i], steps, true);
+    for (uint64_t i = 0; i < m->unkept_count; i++)
+        m->unkept[i] = fade_scale(m->unkept[i], steps, true);
     m->floor = fade_scale(m->floor, steps, true);
     m->too_long = fade_scale(m->too_long, steps, true);
     m->low = m->cursor = 0;
@@ -104,53 +105,57 @@ void summary_scale(weir_sketch *s, int64_t steps)
 
 uint64_t summary_size(const weir_sketch *s)
 {
-    uint64_t size = SUMMARY_HEAD + s->unkept_count * sizeof *s->unkept;
+    const struct summary *m = summary_of(s);
+    uint64_t size = SUMMARY_HEAD + m->unkept_count * sizeof *m->unkept;
 
-    for (uint32_t i = 0; i < s->summary.n; i++)
-        size += ENTRY_HEAD + key_of(s, &s->entries[i]).size;
+    for (uint32_t i = 0; i < m->n; i++)
+        size += ENTRY_HEAD + key_of(m, &m->entries[i]).size;
     return size;
 }
 
 void summary_put(const weir_sketch *s, struct part_writer *out)
 {
-    part_put64(out, s->summary.floor);
-    part_put64(out, s->summary.too_long);
-    part_put32(out, s->summary.n);
-    for (uint32_t i = 0; i < s->summary.n; i++) {
-        struct weir_bytes key = key_of(s, &s->entries[i]);
+    const struct summary *m = summary_of(s);
 
-        part_put64(out, s->entries[i].count);
-        part_put64(out, head_of(s, &s->entries[i])->error);
+    part_put64(out, m->floor);
+    part_put64(out, m->too_long);
+    part_put32(out, m->n);
+    for (uint32_t i = 0; i < m->n; i++) {
+        struct weir_bytes key = key_of(m, &m->entries[i]);
+
+        part_put64(out, m->entries[i].count);
+        part_put64(out, head_of(m, &m->entries[i])->error);
         part_put32(out, (uint32_t)key.size);
         part_put(out, key.data, key.size);
     }
-    for (uint64_t i = 0; i < s->unkept_count; i++)
-        part_put64(out, s->unkept[i]);
+    for (uint64_t i = 0; i < m->unkept_count; i++)
+        part_put64(out, m->unkept[i]);
 }
 
 /* One key; it must be able to be there, and not be there yet. */
 static bool get_key(weir_sketch *s, struct part_reader *in)
 {
+    struct summary *m = summary_of(s);
     const uint8_t *p = part_get(in, ENTRY_HEAD), *bytes;
 
     if (!p || !(bytes = part_get(in, bits_load32(p + 16))))
         return false;
     struct weir_bytes key = {bytes, bits_load32(p + 16)};
     uint64_t hash = sketch_hash(s, key).lo, count = bits_load64(p), error = bits_load64(p + 8);
-    if (!arena_takes(s, key.size) || !summary_fits(s, key.size) || count == 0 || error > count ||
-        summary_find(s, key, hash))
+    if (!arena_takes(m, key.size) || !summary_fits(m, key.size) || count == 0 || error > count ||
+        summary_find(m, key, hash))
         return false;
-    summary_insert(s, key, hash, count, error);
+    summary_insert(m, key, hash, count, error);
     return true;
 }
 
-static bool get_unkept(weir_sketch *s, struct part_reader *in)
+static bool get_unkept(struct summary *m, struct part_reader *in)
 {
-    const uint8_t *p = part_get(in, s->unkept_count * sizeof *s->unkept);
+    const uint8_t *p = part_get(in, m->unkept_count * sizeof *m->unkept);
 
-    for (uint64_t i = 0; p && i < s->unkept_count; i++) {
-        s->unkept[i] = bits_load64(p + 8 * i);
-        if (s->unkept[i] > s->summary.floor)
+    for (uint64_t i = 0; p && i < m->unkept_count; i++) {
+        m->unkept[i] = bits_load64(p + 8 * i);
+        if (m->unkept[i] > m->floor)
             return false;
     }
     return p != NULL;
@@ -158,14 +163,15 @@ static bool get_unkept(weir_sketch *s, struct part_reader *in)
 
 bool summary_get(weir_sketch *s, struct part_reader *in)
 {
+    struct summary *m = summary_of(s);
     const uint8_t *p = part_get(in, SUMMARY_HEAD);
 
     if (!p)
         return false;
-    s->summary.floor = bits_load64(p);
-    s->summary.too_long = bits_load64(p + 8);
+    m->floor = bits_load64(p);
+    m->too_long = bits_load64(p + 8);
     for (uint32_t n = bits_load32(p + 16); n > 0; n--)
         if (!get_key(s, in))
             return false;
-    return get_unkept(s, in) && s->summary.too_long <= s->total;
+    return get_unkept(m, in) && m->too_long <= s->total;
 }
