@@ -3,7 +3,7 @@
  *
  * Planned by the insides, so that huge memories can be tried without having
  * them; what is small enough is opened too. */
-#include "filter/handle.h"
+#include "filter/filter.h"
 #include "screen/screen.h"
 
 #include <stdlib.h>

@@ -222,16 +222,12 @@ enum weir_trait {
     WEIR_FOR_TABLES = 1 << 17      /* there to reproduce the tables of a paper, not to be chosen */
 };
 
-/* The i-th filter, or NULL after the last. The first is the default. */
-WEIR_API const struct weir_about *weir_about(size_t i);
-
-/* The j-th knob of that filter and what it takes, or NULL after the last. */
+/* A parameter, and what it takes. */
 struct weir_knob {
     const char *name;
     const char *takes; /* "a whole number from 1 to 32" */
     const char *does;  /* "hash functions" */
 };
-WEIR_API const struct weir_knob *weir_about_knob(size_t i, size_t j);
 
 /* ---- sentences as values ---- */
 
@@ -241,9 +237,20 @@ enum weir_kind { WEIR_KIND_FILTER, WEIR_KIND_SKETCH, WEIR_KIND_SCREEN };
 
 #define WEIR_SENTENCE 512 /* no completed sentence is longer, with its end */
 
-/* The i-th of a kind and its j-th knob, as weir_about() and weir_about_knob(). */
+/* The i-th of a kind, and its j-th knob; NULL after the last. The first filter and the
+ * first screen are the defaults, for sentences without a name. */
 WEIR_API const struct weir_about *weir_listed(enum weir_kind kind, size_t i);
 WEIR_API const struct weir_knob *weir_listed_knob(enum weir_kind kind, size_t i, size_t j);
+
+static inline const struct weir_about *weir_about(size_t i)
+{
+    return weir_listed(WEIR_KIND_FILTER, i);
+}
+
+static inline const struct weir_knob *weir_about_knob(size_t i, size_t j)
+{
+    return weir_listed_knob(WEIR_KIND_FILTER, i, j);
+}
 
 /* What a sentence names, and a knob of that by name ("k", or "k=3"); NULL if there
  * is none. Only the name in the sentence is looked at. */

@@ -1,5 +1,7 @@
 /* about.c - filters, sketches and screens that are not open: which there are, what
  * a sentence comes to, what can be asked of what it opens. */
+#include <string.h>
+
 #include "filter/filter.h"
 #include "screen/screen.h"
 #include "sentence/error.h"
@@ -20,28 +22,42 @@ union record {
 
 const struct weir_about *weir_listed(enum weir_kind kind, size_t i)
 {
-    return sentence_about(grammars[kind], i);
+    for (const struct named *const *at = grammars[kind]->names; *at; at++)
+        if (i-- == 0)
+            return &(*at)->about;
+    return NULL;
 }
 
 const struct weir_knob *weir_listed_knob(enum weir_kind kind, size_t i, size_t j)
 {
-    return sentence_about_knob(grammars[kind], i, j);
+    const struct grammar *g = grammars[kind];
+
+    for (int row = 0; weir_listed(kind, i) && row < g->n; row++)
+        if ((g->names[i]->knobs & HAS(row)) && j-- == 0)
+            return &g->rows[row].about;
+    return NULL;
 }
 
 const struct weir_about *weir_find(enum weir_kind kind, const char *sentence)
 {
-    return sentence_find(grammars[kind], sentence);
+    const struct named *of = sentence_named(grammars[kind], sentence);
+
+    return of ? &of->about : NULL;
 }
 
 const struct weir_knob *weir_find_knob(enum weir_kind kind, const char *sentence, const char *knob)
 {
-    return sentence_find_knob(grammars[kind], sentence, knob);
+    const struct grammar *g = grammars[kind];
+    const struct named *of = sentence_named(g, sentence);
+    int row = of ? sentence_row(g, of, (struct span){knob, strcspn(knob, "=")}) : -1;
+
+    return row < 0 ? NULL : &g->rows[row].about;
 }
 
 static enum weir_status hand_over(const struct grammar *g, const union record *r, char *buffer,
                                   size_t size, struct weir_error *error)
 {
-    if (sentence_tell(g, r, buffer, size) < size)
+    if (sentence_write(g, r, buffer, size) < size)
         return WEIR_OK;
     return error_say(error, WEIR_BAD_CONFIG, "the buffer is too small for the sentence; one of ",
                      "WEIR_SENTENCE bytes takes any", NULL);
@@ -85,36 +101,4 @@ enum weir_status weir_divide(const char *sentence, uint32_t n, char *buffer, siz
     return error_say(error, WEIR_BAD_CONFIG, count,
                      " shards of at least 64 bytes do not fit into the memory; give it ", least,
                      " bytes or more, or fewer threads or shards", NULL);
-}
-
-/* ---- by room ---- */
-
-const struct weir_about *weir_about(size_t i)
-{
-    return weir_listed(WEIR_KIND_FILTER, i);
-}
-
-const struct weir_knob *weir_about_knob(size_t i, size_t j)
-{
-    return weir_listed_knob(WEIR_KIND_FILTER, i, j);
-}
-
-const struct weir_about *weir_sketch_about(size_t i)
-{
-    return weir_listed(WEIR_KIND_SKETCH, i);
-}
-
-const struct weir_knob *weir_sketch_about_knob(size_t i, size_t j)
-{
-    return weir_listed_knob(WEIR_KIND_SKETCH, i, j);
-}
-
-const struct weir_about *weir_screen_about(size_t i)
-{
-    return weir_listed(WEIR_KIND_SCREEN, i);
-}
-
-const struct weir_knob *weir_screen_about_knob(size_t i, size_t j)
-{
-    return weir_listed_knob(WEIR_KIND_SCREEN, i, j);
 }

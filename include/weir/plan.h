@@ -65,7 +65,7 @@ struct weir_prediction {
     double remembered;  /* keys, once it has settled, if only new ones come without end */
     double least_fnr;   /* no filter of this memory and fpr can miss less; uniform streams */
     double lru_fnr;     /* an exact list of the latest keys, log2(1/fpr) bits each, misses this */
-    double cost;        /* of an arrival, see weir_rank() */
+    double cost;        /* of an arrival, see weir_cost() */
     uint32_t classes;   /* of importance, 1 to that; 0 if it does not tell them apart */
     double class_share[WEIR_CLASSES], class_fnr[WEIR_CLASSES]; /* of class i at [i] */
 };
@@ -102,11 +102,6 @@ WEIR_API double weir_cost(const struct weir_prediction *p, const struct weir_str
 WEIR_API enum weir_status weir_choose(struct weir_prediction *p, const char *filter,
                                       const struct weir_stream *s, const struct weir_wish *wish,
                                       struct weir_error *error);
-
-/* The best of each filter, the cheapest first, at most `room` of them; returns how
- * many. Those without a model are left out. Some seconds at the most. */
-WEIR_API size_t weir_rank(struct weir_prediction *p, size_t room, const struct weir_stream *s,
-                          const struct weir_wish *wish);
 
 /* The least memory, within 2 %, with which a filter keeps both ceilings; that of the
  * wish is the most that may be spent (0: 16 TiB). WEIR_UNSUPPORTED also where no

@@ -105,8 +105,15 @@ WEIR_API struct weir_screen_choice weir_screen_choose(uint64_t memory, bool list
 
 /* ---- which there are: as weir_about() and weir_about_knob() ---- */
 
-WEIR_API const struct weir_about *weir_screen_about(size_t i);
-WEIR_API const struct weir_knob *weir_screen_about_knob(size_t i, size_t j);
+static inline const struct weir_about *weir_screen_about(size_t i)
+{
+    return weir_listed(WEIR_KIND_SCREEN, i);
+}
+
+static inline const struct weir_knob *weir_screen_about_knob(size_t i, size_t j)
+{
+    return weir_listed_knob(WEIR_KIND_SCREEN, i, j);
+}
 
 #ifdef __cplusplus
 }

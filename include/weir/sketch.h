@@ -126,7 +126,7 @@ WEIR_API size_t weir_sketch_config(const weir_sketch *s, char *buffer, size_t si
 /* Bytes that saving would take now. */
 WEIR_API size_t weir_sketch_saved_size(const weir_sketch *s);
 
-/* WEIR_OK, WEIR_WRITE_FAILED, or for "top" WEIR_NO_MEMORY. */
+/* WEIR_OK or WEIR_WRITE_FAILED. */
 WEIR_API enum weir_status weir_sketch_write(const weir_sketch *s, weir_sink sink, void *context);
 
 /* Any bytes give a usable sketch or an error. */
@@ -135,8 +135,15 @@ WEIR_API enum weir_status weir_sketch_load(weir_sketch **out, const void *data, 
 
 /* ---- which there are: as weir_about() and weir_about_knob() ---- */
 
-WEIR_API const struct weir_about *weir_sketch_about(size_t i);
-WEIR_API const struct weir_knob *weir_sketch_about_knob(size_t i, size_t j);
+static inline const struct weir_about *weir_sketch_about(size_t i)
+{
+    return weir_listed(WEIR_KIND_SKETCH, i);
+}
+
+static inline const struct weir_knob *weir_sketch_about_knob(size_t i, size_t j)
+{
+    return weir_listed_knob(WEIR_KIND_SKETCH, i, j);
+}
 
 #ifdef __cplusplus
 }

@@ -22,6 +22,12 @@ struct hash128 {
 struct hash128 hash_fast(const void *data, size_t size, uint64_t seed);
 struct hash128 hash_keyed(const void *data, size_t size, uint64_t seed);
 
+/* By either of them: hash= of a sentence. */
+static inline struct hash128 hash_by(uint64_t keyed, const void *data, size_t size, uint64_t seed)
+{
+    return keyed ? hash_keyed(data, size, seed) : hash_fast(data, size, seed);
+}
+
 static inline uint64_t hash_word(uint64_t lo, uint64_t hi, uint32_t i)
 {
     if (i == 0)

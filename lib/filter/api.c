@@ -11,7 +11,6 @@
 
 #include "base/memory.h"
 #include "filter/filter.h"
-#include "filter/handle.h"
 
 weir *handle_open(const struct config *config, const struct shape *shape)
 {
@@ -75,8 +74,7 @@ void weir_clear(weir *w)
 
 static inline struct weir_key hash(const weir *w, const void *data, size_t size)
 {
-    struct hash128 h = w->config.hash ? hash_keyed(data, size, w->config.seed)
-                                      : hash_fast(data, size, w->config.seed);
+    struct hash128 h = hash_by(w->config.hash, data, size, w->config.seed);
 
     return (struct weir_key){h.lo, h.hi, 1};
 }
@@ -179,7 +177,7 @@ struct weir_stats weir_stats(const weir *w)
 
 size_t weir_config(const weir *w, char *buffer, size_t size)
 {
-    return sentence_tell(&filter_grammar, &w->config, buffer, size);
+    return sentence_write(&filter_grammar, &w->config, buffer, size);
 }
 
 const char *weir_version(void)

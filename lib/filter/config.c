@@ -136,20 +136,19 @@ bool config_refuse_fpr(const struct config *c, double reached, const char *advic
 
     text_add_double(&ta, c->fpr);
     text_add_double(&tg, reached);
-    error_say(error, WEIR_BAD_CONFIG, "fpr=", asked, " cannot be kept: ", c->is.of->about.name,
-              " reaches ", got, " with these parameters; ", advice, NULL);
-    return false;
+    return error_refuse(error, "fpr=", asked, " cannot be kept: ", c->is.of->about.name,
+                        " reaches ", got, " with these parameters; ", advice, NULL);
 }
 
 bool config_window_fits(const struct config *c, double reached, struct weir_error *error)
 {
     if (reached < 0.99)
         return true;
-    error_say(error, WEIR_BAD_CONFIG, c->is.of->about.name,
-              " cannot keep window= in this memory: it would take almost every key for seen; give "
-              "it more memory or a smaller window",
-              NULL);
-    return false;
+    return error_refuse(
+        error, c->is.of->about.name,
+        " cannot keep window= in this memory: it would take almost every key for seen; give "
+        "it more memory or a smaller window",
+        NULL);
 }
 
 bool config_choose_k(struct config *c, double (*error_of)(uint64_t k), uint64_t fallback,

@@ -5,7 +5,7 @@
  *
  *   plan    complete the configuration, say how many cells of what width
  *   touch   work out the places of a key, and prefetch them
- *   touch_victims   prefetch what admit will clear (may be nothing)
+ *   touch_victims   prefetch what admit will clear (or NO_VICTIMS)
  *   probe   was it seen? Pure.
  *   admit   remember it, make room
  *
@@ -84,6 +84,9 @@ struct filter_ops {
     bool (*predict)(const struct config *c, const struct shape *s, const struct stream_model *m,
                     struct prediction *p);
 };
+
+/* An empty filter from a configuration that is complete; NULL if memory is short. */
+weir *handle_open(const struct config *config, const struct shape *shape);
 
 /* Memory shared out evenly over planes of cells. */
 static inline void shape_planes(struct shape *s, const struct config *c, uint32_t planes,

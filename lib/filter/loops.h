@@ -11,6 +11,13 @@
 #define LINES_AHEAD 64 /* cache lines in flight: enough to hide memory, few enough for L1 */
 #define KEYS_AHEAD 32  /* a power of two */
 
+#ifdef NO_VICTIMS /* a filter has no cells to fetch beside those of the key */
+static inline void touch_victims(const weir *w, const struct arrival *a)
+{
+    (void)w, (void)a;
+}
+#endif
+
 static inline size_t keys_ahead(const weir *w)
 {
     size_t ahead = LINES_AHEAD / w->shape.lines;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "filter/handle.h"
+#include "filter/filter.h"
 #include "format/part.h"
 
 /* ---- writing ---- */

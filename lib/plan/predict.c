@@ -6,7 +6,6 @@
 
 #include "filter/filter.h"
 #include "plan/predict.h"
-#include "plan/streams.h"
 #include "theory/limits.h"
 
 double weir_least_fnr(double bits, double keys, double fpr)
@@ -72,6 +71,12 @@ enum weir_status plan_predict(const struct config *c, const struct shape *s,
     return WEIR_OK;
 }
 
+enum weir_status plan_no_model(const struct config *c, struct weir_error *error)
+{
+    return error_say(error, WEIR_UNSUPPORTED, "there is no model of ", c->is.of->about.name,
+                     " with these knobs on such a stream", NULL);
+}
+
 enum weir_status weir_predict(struct weir_prediction *p, const char *filter,
                               const struct weir_stream *s, struct weir_error *error)
 {
@@ -86,7 +91,6 @@ enum weir_status weir_predict(struct weir_prediction *p, const char *filter,
     if (status == WEIR_NO_MEMORY)
         error_say(error, status, "the system does not give the memory for a prediction", NULL);
     if (status == WEIR_UNSUPPORTED)
-        error_say(error, status, "there is no model of ", planned.config.is.of->about.name,
-                  " with these knobs on such a stream", NULL);
+        plan_no_model(&planned.config, error);
     return status;
 }

@@ -1,4 +1,5 @@
-/* predict.h - predictions of filters that are planned but not opened. */
+/* predict.h - predictions of filters that are planned but not opened, on streams that
+ * were described in words. */
 #ifndef WEIR_PLAN_PREDICT_H
 #define WEIR_PLAN_PREDICT_H
 
@@ -9,5 +10,11 @@
 /* WEIR_UNSUPPORTED where the filter has no model for this, or WEIR_NO_MEMORY. */
 enum weir_status plan_predict(const struct config *c, const struct shape *s,
                               const struct stream_model *m, struct weir_prediction *out);
+
+/* The refusal of a filter that has none. */
+enum weir_status plan_no_model(const struct config *c, struct weir_error *error);
+
+/* The model of a stream that was described. */
+void stream_model(const struct weir_stream *s, struct stream_model *m);
 
 #endif

@@ -9,7 +9,6 @@
 #include <math.h>
 
 #include "plan/predict.h"
-#include "plan/streams.h"
 
 #define ENDLESS_FPR 0.01
 #define CLIMBS 40
@@ -229,12 +228,6 @@ double weir_cost(const struct weir_prediction *p, const struct weir_stream *stre
     return cost_of(&s, p);
 }
 
-static enum weir_status refuse(const struct config *c, struct weir_error *error)
-{
-    return error_say(error, WEIR_UNSUPPORTED, "there is no model of ", c->ops->is.about.name,
-                     " with these knobs on such a stream", NULL);
-}
-
 static bool read_base(struct config *c, const char *filter, uint64_t memory,
                       struct weir_error *error)
 {
@@ -248,8 +241,7 @@ static bool read_base(struct config *c, const char *filter, uint64_t memory,
     struct config tried = *c;
     if (c->memory >= MEMORY_MIN && c->memory <= MEMORY_MAX)
         return c->ops->plan(&tried, &shape, error);
-    error_say(error, WEIR_BAD_CONFIG, "memory must be from 64 bytes to 16 TiB", NULL);
-    return false;
+    return error_refuse(error, "memory must be from 64 bytes to 16 TiB", NULL);
 }
 
 static void hand_over(struct search *s, struct weir_prediction *p)
@@ -272,38 +264,9 @@ enum weir_status weir_choose(struct weir_prediction *p, const char *filter,
     stream_model(stream, &m);
     begin(&s, &m, wish);
     if (!find(&s, &base))
-        return refuse(&base, error);
+        return plan_no_model(&base, error);
     hand_over(&s, p);
     return WEIR_OK;
-}
-
-/* Into its place among those before it. */
-static size_t insert(struct weir_prediction *p, size_t n, size_t room,
-                     const struct weir_prediction *one)
-{
-    size_t at = n;
-
-    while (at > 0 && !(p[at - 1].cost <= one->cost))
-        at--;
-    if (at == room)
-        return n;
-    n += n < room;
-    for (size_t i = n - 1; i > at; i--)
-        p[i] = p[i - 1];
-    p[at] = *one;
-    return n;
-}
-
-size_t weir_rank(struct weir_prediction *p, size_t room, const struct weir_stream *stream,
-                 const struct weir_wish *wish)
-{
-    struct weir_prediction one;
-    size_t n = 0;
-
-    for (size_t i = 0; weir_about(i); i++)
-        if (weir_choose(&one, weir_about(i)->name, stream, wish, NULL) == WEIR_OK)
-            n = insert(p, n, room, &one);
-    return n;
 }
 
 /* ---- how much memory ---- */
@@ -373,7 +336,7 @@ enum weir_status weir_least_memory(struct weir_prediction *p, const char *filter
                                    " does not keep these ceilings with any memory, or not with "
                                    "what there is",
                                    NULL)
-                       : refuse(&base, error);
+                       : plan_no_model(&base, error);
     narrow(&s, &base, lo, hi, p);
     return WEIR_OK;
 }

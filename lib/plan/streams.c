@@ -1,5 +1,5 @@
 /* streams.c - "zipf:n=1M,alpha=1.1" -> a description, and the model of it. */
-#include "plan/streams.h"
+#include "plan/predict.h"
 
 #include <math.h>
 #include <string.h>
@@ -129,21 +129,17 @@ static void complete(struct weir_stream *s, uint32_t given)
         s->universe = (uint64_t)(drawn / solve(s->distinct)) + 1;
 }
 
-static bool refuse(struct weir_error *error, const char *why)
-{
-    error_say(error, WEIR_BAD_CONFIG, why, NULL);
-    return false;
-}
-
 static bool plan(void *record, struct weir_error *error)
 {
     struct described *d = record;
     struct weir_stream *s = &d->stream;
 
     if (s->bias && !s->important)
-        return refuse(error, "bias= needs importance=: it ties that to how often a key comes");
+        return error_refuse(error, "bias= needs importance=: it ties that to how often a key comes",
+                            NULL);
     if (s->kind == WEIR_ENDLESS && (d->is.given & HAS(FRESH)) && s->fresh < 1 && !s->universe)
-        return refuse(error, "fresh= below 1 needs universe=: the keys that others come from");
+        return error_refuse(error, "fresh= below 1 needs universe=: the keys that others come from",
+                            NULL);
     complete(s, d->is.given);
     return true;
 }

@@ -74,5 +74,5 @@ struct weir_screen_stats weir_screen_stats(const weir_screen *s)
 
 size_t weir_screen_config(const weir_screen *s, char *buffer, size_t size)
 {
-    return sentence_tell(&screen_grammar, &s->config, buffer, size);
+    return sentence_write(&screen_grammar, &s->config, buffer, size);
 }

@@ -9,7 +9,6 @@
 
 #include "screen/screen.h"
 #include "theory/bloom.h"
-#include "theory/dabf.h"
 
 extern const struct screen_ops screen_strict, screen_weir;
 
@@ -33,7 +32,7 @@ static void choose_strict(struct weir_screen_choice *c, uint64_t bits, uint64_t 
     text_add(&reason, " keys, and ");
     text_add_u64(&reason, bits / set);
     text_add(&reason, " bits for each let through only ");
-    text_add_double(&reason, bloom_error((double)bits, (double)set, dabf_k(bits, keys)));
+    text_add_double(&reason, bloom_error((double)bits, (double)set, bloom_k_below(bits, keys)));
     text_add(&reason, " of the others");
 }
 

@@ -22,7 +22,6 @@
 
 #include "screen/bloom_bits.h"
 #include "theory/bloom.h"
-#include "theory/dabf.h"
 
 #define ASKED(pair) (2 * (uint32_t)(pair)) /* beta, and beta': */
 #define MEMBERS(pair) (2 * (uint32_t)(pair) + 1)
@@ -38,21 +37,20 @@ static bool plan(struct screen_config *c, struct screen_shape *shape, struct wei
     uint64_t pair = c->memory / pairs;
     uint64_t asked =
         (uint64_t)((bits_u128)pair * c->theta.above / (c->theta.above + c->theta.below));
-    if (asked == 0 || asked == pair) {
-        error_say(error, WEIR_BAD_CONFIG,
-                  "theta= leaves one of the two filters without a bit; ask for more memory, or a "
-                  "ratio nearer to 1",
-                  NULL);
-        return false;
-    }
+    if (asked == 0 || asked == pair)
+        return error_refuse(
+            error,
+            "theta= leaves one of the two filters without a bit; ask for more memory, or a "
+            "ratio nearer to 1",
+            NULL);
     if (!c->capacity)
         c->capacity = screen_keys(asked) > CAPACITY_LEAST ? screen_keys(asked) : CAPACITY_LEAST;
     if (!c->set)
         c->set = screen_keys(pair - asked);
     if (!c->k)
-        c->k = dabf_k(asked, c->capacity);
+        c->k = bloom_k_below(asked, c->capacity);
     if (!c->k_set)
-        c->k_set = dabf_k(pair - asked, c->set);
+        c->k_set = bloom_k_below(pair - asked, c->set);
     shape->areas = 2 * pairs;
     for (uint32_t i = 0; i < pairs; i++) {
         shape->area[ASKED(i)].cells = asked;

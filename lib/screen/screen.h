@@ -111,15 +111,9 @@ struct scratch {
 /* From a configuration that is complete; NULL if memory is short. */
 weir_screen *screen_make(const struct screen_config *c);
 
-static inline bool screen_given(const struct screen_config *c, enum screen_knob knob)
-{
-    return c->is.given & HAS(knob);
-}
-
 static inline struct weir_key screen_hash(const weir_screen *s, struct weir_bytes key)
 {
-    struct hash128 h = s->config.hash ? hash_keyed(key.data, key.size, s->config.seed)
-                                      : hash_fast(key.data, key.size, s->config.seed);
+    struct hash128 h = hash_by(s->config.hash, key.data, key.size, s->config.seed);
 
     return (struct weir_key){h.lo, h.hi, 1};
 }

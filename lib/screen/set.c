@@ -19,31 +19,25 @@
 #include "screen/bloom_bits.h"
 #include "screen/verdict_lines.h"
 #include "theory/bloom.h"
-#include "theory/dabf.h"
 
 #define SET 0  /* areas: the set, */
 #define KEPT 1 /* and verdicts */
 #define KEPT_WIDTH 32
 #define AHEAD 16 /* keys of the set touched before they are added */
 
-static bool refuse(struct weir_error *error, const char *why)
-{
-    error_say(error, WEIR_BAD_CONFIG, why, NULL);
-    return false;
-}
-
 static bool plan(struct screen_config *c, struct screen_shape *shape, struct weir_error *error)
 {
     uint64_t kept = 8 * lines_bytes(c->verdicts), bits = c->memory - kept;
 
     if (kept >= c->memory)
-        return refuse(error, "verdicts= leaves nothing of memory= for the set; it is a part of it");
+        return error_refuse(
+            error, "verdicts= leaves nothing of memory= for the set; it is a part of it", NULL);
     if (c->window && !c->verdicts)
-        return refuse(error, "window= is for verdicts: give verdicts= too");
+        return error_refuse(error, "window= is for verdicts: give verdicts= too", NULL);
     if (!c->set)
         c->set = screen_keys(bits);
     if (!c->k)
-        c->k = dabf_k(bits, c->set);
+        c->k = bloom_k_below(bits, c->set);
     shape->areas = kept ? 2 : 1;
     shape->area[SET].cells = bits;
     shape->area[SET].width = 1;

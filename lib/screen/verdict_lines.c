@@ -61,13 +61,13 @@ static void move(uint8_t *line, uint32_t from, uint32_t to, uint32_t print, bool
 
 /* ---- lines as lists ---- */
 
-struct list {
+struct verdict_list {
     uint32_t n;
     uint32_t value[LINES_SLOTS_MOST];
     bool member[LINES_SLOTS_MOST];
 };
 
-static void read_list(const uint8_t *line, uint32_t slots, struct list *list)
+static void read_list(const uint8_t *line, uint32_t slots, struct verdict_list *list)
 {
     uint32_t bits = line_width[line_index(line)];
 
@@ -79,7 +79,7 @@ static void read_list(const uint8_t *line, uint32_t slots, struct list *list)
     }
 }
 
-static void write_list(uint8_t *line, uint32_t index, const struct list *list)
+static void write_list(uint8_t *line, uint32_t index, const struct verdict_list *list)
 {
     memset(line, 0, LINE_BYTES);
     line[LINE_BYTES - 1] = (uint8_t)index;
@@ -93,7 +93,7 @@ static void cut(const struct lines *l, uint8_t *line)
 {
     uint32_t index = line_index(line), kept = 0;
     uint32_t bits = (uint32_t)line_width[index] - line_width[index + 1];
-    struct list list;
+    struct verdict_list list;
 
     read_list(line, slots_at(l, index), &list);
     for (uint32_t i = 0, j; i < list.n; i++) {
@@ -217,7 +217,7 @@ double lines_fill(const struct lines *l)
 static bool is_possible(const struct lines *l, const uint8_t *line)
 {
     uint8_t again[LINE_BYTES];
-    struct list list;
+    struct verdict_list list;
 
     if (line_index(line) >= LINE_WIDTHS || line_width[line_index(line)] < l->width)
         return false;

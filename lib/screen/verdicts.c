@@ -38,22 +38,18 @@ static bool choose_width(struct screen_config *c)
     return c->slots > 0;
 }
 
-static bool refuse(struct weir_error *error, const char *why)
-{
-    error_say(error, WEIR_BAD_CONFIG, why, NULL);
-    return false;
-}
-
 static bool plan(struct screen_config *c, struct screen_shape *shape, struct weir_error *error)
 {
     uint64_t most = c->slots ? c->slots : LINES_SLOTS_MOST;
 
     if (c->width && !memchr(line_width, (int)c->width, sizeof line_width))
-        return refuse(error, "width= does not fit: it takes 8 to 16, 20, 24 or 32");
-    if (screen_given(c, SCREEN_FPR)) {
+        return error_refuse(error, "width= does not fit: it takes 8 to 16, 20, 24 or 32", NULL);
+    if (sentence_has(&c->is, SCREEN_FPR)) {
         if (!choose_width(c))
-            return refuse(error, "fpr= cannot be kept with this width; allow more, or leave width "
-                                 "out: 32 bits reach 2.4e-10");
+            return error_refuse(error,
+                                "fpr= cannot be kept with this width; allow more, or leave width "
+                                "out: 32 bits reach 2.4e-10",
+                                NULL);
     } else {
         c->width = c->width ? c->width : WIDTH_DEFAULT;
         c->slots = lines_room(c->width);

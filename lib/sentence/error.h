@@ -9,6 +9,9 @@
 enum weir_status error_say(struct weir_error *error, enum weir_status status, ...)
     __attribute__((sentinel));
 
+/* The same with WEIR_BAD_CONFIG; always false. */
+bool error_refuse(struct weir_error *error, ...) __attribute__((sentinel));
+
 /* The sentence for memory= of so many bytes that are not to be had. */
 enum weir_status error_no_memory(struct weir_error *error, uint64_t bytes);
 

@@ -77,6 +77,13 @@ static const struct named *find(const struct grammar *g, struct span name)
     return NULL;
 }
 
+const struct named *sentence_named(const struct grammar *g, const char *text)
+{
+    const char *at = text ? text : "";
+
+    return find(g, name_in(&at));
+}
+
 struct names sentence_names(const struct grammar *g, uint64_t trait)
 {
     struct names list;
@@ -93,9 +100,8 @@ struct names sentence_names(const struct grammar *g, uint64_t trait)
 
 static bool refuse_name(const struct grammar *g, struct span name, struct weir_error *error)
 {
-    error_say(error, WEIR_BAD_CONFIG, "there is no ", g->noun, " '", quote(name).text,
-              "'; there are ", sentence_names(g, 0).text, NULL);
-    return false;
+    return error_refuse(error, "there is no ", g->noun, " '", quote(name).text, "'; there are ",
+                        sentence_names(g, 0).text, NULL);
 }
 
 /* ---- reading ---- */
@@ -112,19 +118,16 @@ static bool refuse_knob(const struct grammar *g, const struct named *of, struct 
         text_add(&t, *list ? ", " : "");
         text_add(&t, g->rows[i].about.name);
     }
-    error_say(error, WEIR_BAD_CONFIG, of->about.name, " has no parameter '", quote(name).text,
-              "'; it takes ", list, NULL);
-    return false;
+    return error_refuse(error, of->about.name, " has no parameter '", quote(name).text,
+                        "'; it takes ", list, NULL);
 }
 
-/* The row of a knob that it takes, or g->n. */
-static int row_of(const struct grammar *g, const struct named *of, struct span knob)
+int sentence_row(const struct grammar *g, const struct named *of, struct span knob)
 {
-    int i = 0;
-
-    while (i < g->n && !((of->knobs & HAS(i)) && span_is(knob, g->rows[i].about.name)))
-        i++;
-    return i;
+    for (int i = 0; i < g->n; i++)
+        if ((of->knobs & HAS(i)) && span_is(knob, g->rows[i].about.name))
+            return i;
+    return -1;
 }
 
 static bool read_word(const struct grammar *g, struct span word, struct sentence *s,
@@ -132,24 +135,18 @@ static bool read_word(const struct grammar *g, struct span word, struct sentence
 {
     struct span name, value;
 
-    if (!split(word, &name, &value)) {
-        error_say(error, WEIR_BAD_CONFIG, "'", quote(word).text,
-                  "' is not of the form parameter=value, such as ", g->example, NULL);
-        return false;
-    }
-    int i = row_of(g, s->of, name);
-    if (i == g->n)
+    if (!split(word, &name, &value))
+        return error_refuse(error, "'", quote(word).text,
+                            "' is not of the form parameter=value, such as ", g->example, NULL);
+    int i = sentence_row(g, s->of, name);
+    if (i < 0)
         return refuse_knob(g, s->of, name, error);
     const struct weir_knob *about = &g->rows[i].about;
-    if (s->given & HAS(i)) {
-        error_say(error, WEIR_BAD_CONFIG, about->name, " is given twice", NULL);
-        return false;
-    }
-    if (!knob_read(&g->rows[i], value, s)) {
-        error_say(error, WEIR_BAD_CONFIG, about->name, "=", quote(value).text,
-                  " does not fit: it takes ", about->takes, NULL);
-        return false;
-    }
+    if (sentence_has(s, i))
+        return error_refuse(error, about->name, " is given twice", NULL);
+    if (!knob_read(&g->rows[i], value, s))
+        return error_refuse(error, about->name, "=", quote(value).text, " does not fit: it takes ",
+                            about->takes, NULL);
     s->given |= HAS(i);
     return true;
 }
@@ -173,18 +170,13 @@ bool sentence_read(const struct grammar *g, const char *text, void *record,
 
 /* ---- completing ---- */
 
-static bool has_seed(const struct grammar *g, const void *record)
-{
-    return ((const struct sentence *)record)->given & HAS(g->seed);
-}
-
 enum weir_status sentence_complete(const struct grammar *g, const char *text, void *record,
                                    struct weir_error *error)
 {
     if (!sentence_read(g, text, record, error))
         return WEIR_BAD_CONFIG;
     uint64_t *seed = knob_number(&g->rows[g->seed], record);
-    if (!has_seed(g, record) && getentropy(seed, sizeof *seed) != 0)
+    if (!sentence_has(record, g->seed) && getentropy(seed, sizeof *seed) != 0)
         return error_say(error, WEIR_NO_MEMORY,
                          "the system gives no random seed; give seed=", NULL);
     return g->plan(record, error) ? WEIR_OK : WEIR_BAD_CONFIG;
@@ -194,7 +186,8 @@ bool sentence_restore(const struct grammar *g, const char *text, void *record)
 {
     char again[WEIR_SENTENCE];
 
-    if (!sentence_read(g, text, record, NULL) || !has_seed(g, record) || !g->plan(record, NULL))
+    if (!sentence_read(g, text, record, NULL) || !sentence_has(record, g->seed) ||
+        !g->plan(record, NULL))
         return false;
     sentence_write(g, record, again, sizeof again);
     return strcmp(text, again) == 0;
@@ -234,7 +227,8 @@ static bool is_kept(const struct grammar *g, const void *record, int i)
 static size_t write_knobs(const struct grammar *g, const void *record, uint32_t which, char *buffer,
                           size_t size)
 {
-    struct text t = text_in(buffer, size);
+    char full[WEIR_SENTENCE];
+    struct text t = text_in(full, sizeof full);
 
     text_add(&t, ((const struct sentence *)record)->of->about.name);
     for (int i = 0; i < g->n; i++) {
@@ -243,7 +237,8 @@ static size_t write_knobs(const struct grammar *g, const void *record, uint32_t 
             knob_write(&t, &g->rows[i], record);
         }
     }
-    return (size_t)(t.at - buffer);
+    text_copy(buffer, size, full);
+    return (size_t)(t.at - full);
 }
 
 size_t sentence_write(const struct grammar *g, const void *record, char *buffer, size_t size)
@@ -253,8 +248,9 @@ size_t sentence_write(const struct grammar *g, const void *record, char *buffer,
 
 size_t sentence_describe(const struct grammar *g, const void *record, char *buffer, size_t size)
 {
-    return write_knobs(g, record, ~g->chance | ((const struct sentence *)record)->given, buffer,
-                       size);
+    uint32_t given = ((const struct sentence *)record)->given;
+
+    return write_knobs(g, record, ~g->chance | given, buffer, size);
 }
 
 bool sentence_differ(const struct grammar *g, const void *a, const void *b, char *of_a, char *of_b)
@@ -278,57 +274,7 @@ bool sentence_differ(const struct grammar *g, const void *a, const void *b, char
     return false;
 }
 
-/* ---- for the public calls ---- */
-
-const struct weir_about *sentence_about(const struct grammar *g, size_t i)
-{
-    for (size_t j = 0; g->names[j]; j++)
-        if (j == i)
-            return &g->names[j]->about;
-    return NULL;
-}
-
-const struct weir_knob *sentence_about_knob(const struct grammar *g, size_t i, size_t j)
-{
-    if (!sentence_about(g, i))
-        return NULL;
-    for (int row = 0; row < g->n; row++)
-        if ((g->names[i]->knobs & HAS(row)) && j-- == 0)
-            return &g->rows[row].about;
-    return NULL;
-}
-
-static const struct named *named_in(const struct grammar *g, const char *text)
-{
-    const char *at = text ? text : "";
-
-    return find(g, name_in(&at));
-}
-
-const struct weir_about *sentence_find(const struct grammar *g, const char *text)
-{
-    const struct named *of = named_in(g, text);
-
-    return of ? &of->about : NULL;
-}
-
-const struct weir_knob *sentence_find_knob(const struct grammar *g, const char *text,
-                                           const char *knob)
-{
-    const struct named *of = named_in(g, text);
-    int row = of ? row_of(g, of, (struct span){knob, strcspn(knob, "=")}) : g->n;
-
-    return row < g->n ? &g->rows[row].about : NULL;
-}
-
-size_t sentence_tell(const struct grammar *g, const void *record, char *buffer, size_t size)
-{
-    char full[WEIR_SENTENCE];
-    size_t length = sentence_write(g, record, full, sizeof full);
-
-    text_copy(buffer, size, full);
-    return length;
-}
+/* ---- one knob of a text ---- */
 
 /* The value of a knob that a sentence names, or nothing. */
 static struct span value_of(const char *sentence, const char *knob)

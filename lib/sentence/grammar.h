@@ -42,6 +42,11 @@ struct grammar {
     uint64_t (*traits)(const void *record);               /* what can be done with these knobs */
 };
 
+static inline bool sentence_has(const struct sentence *s, int row)
+{
+    return s->given & HAS(row);
+}
+
 /* The name and the knobs as they are said; false leaves a sentence of our own in
  * error. NULL means "". */
 bool sentence_read(const struct grammar *g, const char *text, void *record,
@@ -55,8 +60,8 @@ enum weir_status sentence_complete(const struct grammar *g, const char *text, vo
  * changes nothing, or it is refused. */
 bool sentence_restore(const struct grammar *g, const char *text, void *record);
 
-/* Write what is complete, or only what describes it. Returns the length; cuts off
- * at size - 1. */
+/* Write what is complete, or only what describes it. Returns the whole length; cuts
+ * off at size - 1. */
 size_t sentence_write(const struct grammar *g, const void *record, char *buffer, size_t size);
 size_t sentence_describe(const struct grammar *g, const void *record, char *buffer, size_t size);
 
@@ -67,21 +72,14 @@ bool sentence_differ(const struct grammar *g, const void *a, const void *b, char
 /* The share of one of so many in what is complete; false if it would be too small. */
 bool sentence_divide(const struct grammar *g, void *record, uint64_t by);
 
+/* What a text names, NULL if there is none; and the row of a knob that it takes, or -1. */
+const struct named *sentence_named(const struct grammar *g, const char *text);
+int sentence_row(const struct grammar *g, const struct named *of, struct span knob);
+
 /* All names of those that have a trait (0: of all), with commas between them. */
 struct names {
     char text[200];
 };
 struct names sentence_names(const struct grammar *g, uint64_t trait);
-
-/* ---- for the public calls ---- */
-
-const struct weir_about *sentence_about(const struct grammar *g, size_t i);
-const struct weir_knob *sentence_about_knob(const struct grammar *g, size_t i, size_t j);
-const struct weir_about *sentence_find(const struct grammar *g, const char *text);
-const struct weir_knob *sentence_find_knob(const struct grammar *g, const char *text,
-                                           const char *knob);
-
-/* What sentence_write() gives, into a caller's buffer of any size. */
-size_t sentence_tell(const struct grammar *g, const void *record, char *buffer, size_t size);
 
 #endif

@@ -193,5 +193,5 @@ struct weir_sketch_stats weir_sketch_stats(const weir_sketch *s)
 
 size_t weir_sketch_config(const weir_sketch *s, char *buffer, size_t size)
 {
-    return sentence_tell(&sketch_grammar, &s->config, buffer, size);
+    return sentence_write(&sketch_grammar, &s->config, buffer, size);
 }

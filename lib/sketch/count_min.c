@@ -27,7 +27,7 @@
 #define DEPTH_DEFAULT 4
 
 /* The counters of a key, or in one line the line and which of it. */
-struct spot {
+struct key_counters {
     uint64_t which;
     uint8_t *at[DEPTH_MAX];
 };
@@ -81,7 +81,7 @@ INLINE uint64_t sum(uint64_t count, uint64_t amount, bool wide)
 
 /* ---- a key ---- */
 
-INLINE uint8_t *counter(const struct spot *spot, uint32_t i, struct form f)
+INLINE uint8_t *counter(const struct key_counters *spot, uint32_t i, struct form f)
 {
     uint32_t size = f.wide ? 8 : 4, each = CACHE_LINE / size / f.depth; /* of a row in the line */
 
@@ -90,7 +90,7 @@ INLINE uint8_t *counter(const struct spot *spot, uint32_t i, struct form f)
     return spot->at[0] + (i * each + (spot->which >> 4 * i & (each - 1))) * size;
 }
 
-INLINE void find(const weir_sketch *s, struct hash128 h, struct form f, struct spot *spot)
+INLINE void find(const weir_sketch *s, struct hash128 h, struct form f, struct key_counters *spot)
 {
     uint32_t size = f.wide ? 8 : 4, depth = f.depth;
 
@@ -104,13 +104,13 @@ INLINE void find(const weir_sketch *s, struct hash128 h, struct form f, struct s
         spot->at[i] = s->data + (i * width + bits_scale(hash_word(h.lo, h.hi, i), width)) * size;
 }
 
-INLINE void fetch(const struct spot *spot, struct form f)
+INLINE void fetch(const struct key_counters *spot, struct form f)
 {
     for (uint32_t i = 0; i < (f.line ? 1 : f.depth); i++)
         __builtin_prefetch(spot->at[i], 1);
 }
 
-INLINE uint64_t least(const struct spot *spot, struct form f)
+INLINE uint64_t least(const struct key_counters *spot, struct form f)
 {
     uint64_t found = get(counter(spot, 0, f), f.wide);
 
@@ -122,7 +122,7 @@ INLINE uint64_t least(const struct spot *spot, struct form f)
     return found;
 }
 
-INLINE void raise(const struct spot *spot, uint64_t amount, struct form f)
+INLINE void raise(const struct key_counters *spot, uint64_t amount, struct form f)
 {
     uint64_t to = f.conservative ? sum(least(spot, f), amount, f.wide) : 0;
 
@@ -155,7 +155,7 @@ INLINE struct hash128 hash_of(const weir_sketch *s, const struct additions *b, s
 
 INLINE void loop(weir_sketch *s, const struct additions *b, struct form f)
 {
-    struct spot ring[KEYS_AHEAD];
+    struct key_counters ring[KEYS_AHEAD];
     size_t ahead = LINES_AHEAD / (f.line ? 1 : f.depth);
 
     ahead = ahead > KEYS_AHEAD ? KEYS_AHEAD : ahead;
@@ -221,7 +221,7 @@ static struct form form_of(const weir_sketch *s)
 
 static void add(weir_sketch *s, struct weir_bytes key, uint64_t amount)
 {
-    struct spot spot = {0};
+    struct key_counters spot = {0};
 
     find(s, sketch_hash(s, key), form_of(s), &spot);
     raise(&spot, amount, form_of(s));
@@ -249,7 +249,7 @@ static void take(weir_sketch *s, struct weir_bytes key, uint64_t amount)
 {
     struct form f = form_of(s);
     uint64_t most = f.wide ? UINT64_MAX : UINT32_MAX;
-    struct spot spot = {0};
+    struct key_counters spot = {0};
 
     find(s, sketch_hash(s, key), f, &spot);
     for (uint32_t i = 0; i < s->config.depth; i++) {
@@ -276,7 +276,7 @@ static struct weir_estimate ask(const weir_sketch *s, struct weir_bytes key)
 {
     struct form f = form_of(s);
     struct weir_sketch_stats now;
-    struct spot spot = {0};
+    struct key_counters spot = {0};
 
     find(s, sketch_hash(s, key), f, &spot);
     stats(s, &now);
@@ -286,31 +286,27 @@ static struct weir_estimate ask(const weir_sketch *s, struct weir_bytes key)
 
 /* ---- planning ---- */
 
-static bool refuse(struct weir_error *error, const char *why)
-{
-    error_say(error, WEIR_BAD_CONFIG, why, NULL);
-    return false;
-}
-
 /* error= and confidence= become memory and depth. */
 static bool size_by_error(struct sketch_config *c, struct weir_error *error)
 {
-    if (sketch_given(c, SKETCH_CONFIDENCE)) {
+    if (sentence_has(&c->is, SKETCH_CONFIDENCE)) {
         double depth = count_min_depth(c->confidence);
 
-        if (sketch_given(c, SKETCH_DEPTH))
-            return refuse(error, "count-min takes depth= or confidence=, not both");
+        if (sentence_has(&c->is, SKETCH_DEPTH))
+            return error_refuse(error, "count-min takes depth= or confidence=, not both", NULL);
         if (depth > DEPTH_MAX)
-            return refuse(error, "confidence= asks for more than 16 rows; allow a little less");
+            return error_refuse(
+                error, "confidence= asks for more than 16 rows; allow a little less", NULL);
         c->depth = (uint64_t)depth;
     }
-    if (sketch_given(c, SKETCH_ERROR)) {
+    if (sentence_has(&c->is, SKETCH_ERROR)) {
         double bits = count_min_width(c->error) * (double)(c->depth * bits_of(c));
 
-        if (sketch_given(c, SKETCH_MEMORY))
-            return refuse(error, "count-min takes memory= or error=, not both");
+        if (sentence_has(&c->is, SKETCH_MEMORY))
+            return error_refuse(error, "count-min takes memory= or error=, not both", NULL);
         if (bits > 0x1p46)
-            return refuse(error, "error= asks for more memory than 16T; allow a little more");
+            return error_refuse(error, "error= asks for more memory than 16T; allow a little more",
+                                NULL);
         c->memory = ((uint64_t)bits + 511) / 512 * 512;
     }
     return true;
@@ -326,18 +322,21 @@ static uint64_t width_of(const struct sketch_config *c)
 
 static bool plan(struct sketch_config *c, uint64_t *bytes, struct weir_error *error)
 {
-    if (c->half_life.length && sketch_given(c, SKETCH_COUNTER) && c->counter == COUNTER_32)
-        return refuse(error, "half-life= takes counter=64: counts that fade are fractions");
+    if (c->half_life.length && sentence_has(&c->is, SKETCH_COUNTER) && c->counter == COUNTER_32)
+        return error_refuse(error, "half-life= takes counter=64: counts that fade are fractions",
+                            NULL);
     if (c->half_life.length)
         c->counter = COUNTER_64;
-    if (!sketch_given(c, SKETCH_DEPTH))
+    if (!sentence_has(&c->is, SKETCH_DEPTH))
         c->depth = DEPTH_DEFAULT;
     if (!size_by_error(c, error))
         return false;
     if (c->layout == LAYOUT_LINE && (c->depth & (c->depth - 1) || c->depth > 8))
-        return refuse(error, "layout=line takes a depth of 1, 2, 4 or 8: a line is shared evenly");
+        return error_refuse(
+            error, "layout=line takes a depth of 1, 2, 4 or 8: a line is shared evenly", NULL);
     if (width_of(c) == 0)
-        return refuse(error, "memory= is less than one counter in each row; ask for more");
+        return error_refuse(error, "memory= is less than one counter in each row; ask for more",
+                            NULL);
     *bytes = width_of(c) * c->depth * (bits_of(c) / 8);
     return true;
 }
@@ -374,7 +373,7 @@ static uint64_t state_size(const weir_sketch *s)
 
 #define CHUNK 4096
 
-static enum weir_status put(const weir_sketch *s, struct part_writer *out)
+static void put(const weir_sketch *s, struct part_writer *out)
 {
     bool wide = form_of(s).wide;
     uint8_t chunk[CHUNK];
@@ -387,7 +386,6 @@ static enum weir_status put(const weir_sketch *s, struct part_writer *out)
                  : bits_store32(chunk + i, (uint32_t)get(s->data + at + i, false));
         part_put(out, chunk, n);
     }
-    return WEIR_OK;
 }
 
 /* Any counters can be. */

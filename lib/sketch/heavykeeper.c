@@ -225,15 +225,15 @@ static uint64_t row_bytes(const struct sketch_config *c)
 
 static void complete(struct sketch_config *c)
 {
-    bool memory = sketch_given(c, SKETCH_MEMORY), keys = sketch_given(c, SKETCH_KEYS);
+    bool memory = sentence_has(&c->is, SKETCH_MEMORY), keys = sentence_has(&c->is, SKETCH_KEYS);
 
-    if (!sketch_given(c, SKETCH_DEPTH))
+    if (!sentence_has(&c->is, SKETCH_DEPTH))
         c->depth = DEPTH_DEFAULT;
-    if (!sketch_given(c, SKETCH_DECAY))
+    if (!sentence_has(&c->is, SKETCH_DECAY))
         c->decay = DECAY_DEFAULT;
     if (!keys)
         c->keys = c->memory / 8 / KEYS_SHARE / (SUMMARY_EACH + ARENA_EACH);
-    if (sketch_given(c, SKETCH_WIDTH))
+    if (sentence_has(&c->is, SKETCH_WIDTH))
         c->memory = 8 * (bytes_of_keys(c->keys) + c->width * row_bytes(c));
     else if (keys && !memory)
         c->memory = 8 * KEYS_SHARE * bytes_of_keys(c->keys);
@@ -247,17 +247,15 @@ static bool plan(struct sketch_config *c, uint64_t *bytes, struct weir_error *er
     uint64_t keys = bytes_of_keys(c->keys), width = 0;
     if (c->memory / 8 > keys)
         width = (c->memory / 8 - keys) / row_bytes(c);
-    if (sketch_given(c, SKETCH_WIDTH) && sketch_given(c, SKETCH_MEMORY))
+    if (sentence_has(&c->is, SKETCH_WIDTH) && sentence_has(&c->is, SKETCH_MEMORY))
         why = "heavykeeper takes memory= or width=, not both";
     else if (c->keys == 0 || width == 0)
         why = "heavykeeper needs a memory of 192 bytes, 88 for each of its keys= and 8 for each "
               "bucket of its rows";
     else if (keys > SUMMARY_MOST || c->memory > UINT64_C(1) << 47)
         why = "heavykeeper asks for more memory than 16T; take fewer keys or a smaller width";
-    if (why) {
-        error_say(error, WEIR_BAD_CONFIG, why, NULL);
-        return false;
-    }
+    if (why)
+        return error_refuse(error, why, NULL);
     *bytes = keys + width * row_bytes(c);
     return true;
 }
@@ -285,7 +283,7 @@ static uint64_t state_size(const weir_sketch *s)
     return 8 + summary_size(s) + buckets(s) * sizeof(struct bucket);
 }
 
-static enum weir_status put(const weir_sketch *s, struct part_writer *out)
+static void put(const weir_sketch *s, struct part_writer *out)
 {
     const struct keeper *k = keeper_of(s);
 
@@ -295,7 +293,6 @@ static enum weir_status put(const weir_sketch *s, struct part_writer *out)
         part_put32(out, k->buckets[i].fingerprint);
         part_put32(out, k->buckets[i].count);
     }
-    return WEIR_OK;
 }
 
 static bool get(weir_sketch *s, struct part_reader *in)

@@ -38,8 +38,8 @@ enum weir_status weir_sketch_write(const weir_sketch *s, weir_sink sink, void *c
     part_put64(&out, s->total);
     if (fades(s))
         fade_put(s, &out);
-    enum weir_status status = s->ops->put(s, &out);
-    return status == WEIR_OK ? part_end(&out) : status;
+    s->ops->put(s, &out);
+    return part_end(&out);
 }
 
 static bool get_state(weir_sketch *s, struct part_reader *in)

@@ -98,7 +98,7 @@ struct sketch_ops {
     enum weir_status (*merge)(weir_sketch *into, const weir_sketch *from);
     const char *unmergeable; /* why, where there is no merge */
     uint64_t (*state_size)(const weir_sketch *s);
-    enum weir_status (*put)(const weir_sketch *s, struct part_writer *out);
+    void (*put)(const weir_sketch *s, struct part_writer *out);
     bool (*get)(weir_sketch *s, struct part_reader *in); /* false: it cannot be */
 
     /* all units by 2^(steps / 256); for those with half-life= */
@@ -127,15 +127,9 @@ static inline void *sketch_own(const weir_sketch *s)
     return (void *)(uintptr_t)(s + 1);
 }
 
-static inline bool sketch_given(const struct sketch_config *c, enum sketch_knob knob)
-{
-    return c->is.given & HAS(knob);
-}
-
 static inline struct hash128 sketch_hash(const weir_sketch *s, struct weir_bytes key)
 {
-    return s->config.hash ? hash_keyed(key.data, key.size, s->config.seed)
-                          : hash_fast(key.data, key.size, s->config.seed);
+    return hash_by(s->config.hash, key.data, key.size, s->config.seed);
 }
 
 /* What the i-th of a batch adds, in units. */

@@ -137,7 +137,7 @@ static void stats(const weir_sketch *s, struct weir_sketch_stats *out)
 
 static bool plan(struct sketch_config *c, uint64_t *bytes, struct weir_error *error)
 {
-    bool keys = sketch_given(c, SKETCH_KEYS), memory = sketch_given(c, SKETCH_MEMORY);
+    bool keys = sentence_has(&c->is, SKETCH_KEYS), memory = sentence_has(&c->is, SKETCH_MEMORY);
     uint64_t beside = SUMMARY_EACH + UNKEPT_EACH * sizeof(uint64_t), each = beside + ARENA_EACH;
 
     if (keys && !memory)
@@ -146,14 +146,13 @@ static bool plan(struct sketch_config *c, uint64_t *bytes, struct weir_error *er
     uint64_t room = size < SUMMARY_BESIDE ? 0 : size - SUMMARY_BESIDE;
     if (!keys)
         c->keys = room / each < KEYS_MAX ? room / each : KEYS_MAX;
-    if (c->keys == 0 || size > SUMMARY_MOST || room / (beside + ARENA_LEAST) < c->keys) {
-        error_say(error, WEIR_BAD_CONFIG,
-                  size > SUMMARY_MOST ? "top takes a memory of 32G at most"
-                                      : "top needs a memory of 128 bytes, and 81 for each of its "
-                                        "keys= (104 if keys= is left out)",
-                  NULL);
-        return false;
-    }
+    if (c->keys == 0 || size > SUMMARY_MOST || room / (beside + ARENA_LEAST) < c->keys)
+        return error_refuse(error,
+                            size > SUMMARY_MOST
+                                ? "top takes a memory of 32G at most"
+                                : "top needs a memory of 128 bytes, and 81 for each of its "
+                                  "keys= (104 if keys= is left out)",
+                            NULL);
     *bytes = size;
     return true;
 }
@@ -233,12 +232,6 @@ static enum weir_status merge(weir_sketch *into, const weir_sketch *from)
     return sum ? WEIR_OK : WEIR_NO_MEMORY;
 }
 
-static enum weir_status put(const weir_sketch *s, struct part_writer *out)
-{
-    summary_put(s, out);
-    return WEIR_OK;
-}
-
 const struct sketch_ops sketch_top = {
     .is.about = {"top", "the keys that came most often (Space-Saving), each with its largest error",
                  WEIR_CAN_MERGE | WEIR_CAN_WINDOW | WEIR_CAN_TIME | WEIR_CAN_LIST},
@@ -256,6 +249,6 @@ const struct sketch_ops sketch_top = {
     .merge = merge,
     .scale = summary_scale,
     .state_size = summary_size,
-    .put = put,
+    .put = summary_put,
     .get = summary_get,
 };

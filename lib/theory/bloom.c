@@ -26,6 +26,13 @@ uint64_t bloom_best_k(double cells, double keys)
     return k;
 }
 
+uint64_t bloom_k_below(uint64_t cells, uint64_t keys)
+{
+    double k = (double)cells / (double)keys * M_LN2;
+
+    return k < 1 ? 1 : k > K_MOST ? K_MOST : (uint64_t)k;
+}
+
 double bloom_load(double error, uint64_t k)
 {
     double root = log(error) / (double)k; /* of error^(1/k); of which near 1 nothing may be lost */
@@ -40,11 +47,6 @@ uint64_t bloom_best_k_for(double error)
     while (k < K_MOST && bloom_load(error, k + 1) > bloom_load(error, k))
         k++;
     return k;
-}
-
-double bloom_error_bound(double cells, double keys, uint64_t k)
-{
-    return cells > 1 ? pow(-expm1(-(double)k * (keys + 0.5) / (cells - 1)), (double)k) : 1;
 }
 
 /* The mean error over the keys 1..keys, by Simpson's rule. */

@@ -21,7 +21,7 @@ struct gap {
     double longer; /* D': arrivals with a longer one */
 };
 
-struct run {
+struct sampled_run {
     const struct sampled *f;
     const struct stream_model *m;
     struct moment past[STEPS];
@@ -31,7 +31,7 @@ struct run {
 };
 
 /* What an arrival meets at one moment. */
-struct meeting {
+struct sampled_meeting {
     double fresh;     /* chance that it is new */
     double empty;     /* that a bit of a new one is zero */
     double error;     /* that it is taken for seen */
@@ -39,7 +39,7 @@ struct meeting {
     double own_empty; /* that it is a repeat, times that one bit of it is zero */
 };
 
-static double cleared_at(const struct run *r, double inserted, uint32_t *at)
+static double cleared_at(const struct sampled_run *r, double inserted, uint32_t *at)
 {
     while (*at > 0 && r->past[*at].inserted > inserted)
         --*at;
@@ -56,12 +56,12 @@ static double missed_with(double empty, uint64_t k)
 }
 
 /* The bits of an arrival at time t, the last of the moments. */
-static struct meeting meet(const struct run *r, double t)
+static struct sampled_meeting meet(const struct sampled_run *r, double t)
 {
     uint32_t last = r->moments - 1, at = last - 1;
     const struct moment *now = &r->past[last];
     double empty = 0, kept = 1, alone = 1, longer = 1, end = now->inserted;
-    struct meeting x = {.fresh = model_new(r->m, t)};
+    struct sampled_meeting x = {.fresh = model_new(r->m, t)};
 
     for (uint32_t i = 1; i < r->gaps && r->gap[i - 1].age < end; i++) {
         struct gap g = r->gap[i];
@@ -100,7 +100,7 @@ static double insertion(const struct sampled *f, double t)
 }
 
 /* The chance that a bit is cleared by an arrival. */
-static double clearing(const struct sampled *f, const struct meeting *x, double t)
+static double clearing(const struct sampled *f, const struct sampled_meeting *x, double t)
 {
     double reported_new = x->fresh * (1 - x->error) + x->missed;
 
@@ -129,7 +129,8 @@ static double inserted_between(const struct sampled *f, double a, double b)
 
 /* From a to b, with what was met at a: once to see how it will be at b, and once
  * more with the mean of both. */
-static struct meeting step(struct run *r, double a, double b, struct meeting x)
+static struct sampled_meeting step(struct sampled_run *r, double a, double b,
+                                   struct sampled_meeting x)
 {
     const struct moment *before = &r->past[r->moments - 1];
     struct moment *now = &r->past[r->moments++];
@@ -144,7 +145,7 @@ static struct meeting step(struct run *r, double a, double b, struct meeting x)
     return x;
 }
 
-static void lay_gaps(struct run *r, double first, double end)
+static void lay_gaps(struct sampled_run *r, double first, double end)
 {
     r->gap[r->gaps++] = (struct gap){0, 1, 1};
     for (double age = first; r->gaps < STEPS; age *= MODEL_STEP) {
@@ -190,13 +191,13 @@ static double next_time(const struct sampled *f, double t, double end)
 
 void sampled_predict(const struct sampled *f, const struct stream_model *m, struct prediction *p)
 {
-    struct run r = {.f = f, .m = m, .moments = 1};
+    struct sampled_run r = {.f = f, .m = m, .moments = 1};
     double end = isinf(m->n) ? SETTLED * f->bits : m->n, news = 0, repeats = 0, wrong[2] = {0, 0};
-    struct meeting x = {.fresh = 1, .empty = 1};
+    struct sampled_meeting x = {.fresh = 1, .empty = 1};
 
     lay_gaps(&r, FIRST * f->bits, end);
     for (double t = 0, next; t < end && r.moments < STEPS; t = next) {
-        struct meeting before = x;
+        struct sampled_meeting before = x;
 
         next = next_time(f, t, end);
         x = step(&r, t, next, before);

@@ -15,16 +15,16 @@
 #define GROWTH 1.1
 #define STEPS_LEAST 128
 #define STEPS_MOST 1024
-#define SAFELY 0.7 /* of what theory gives for the draws of H, if repeats should slow them */
-#define PACES 96   /* times at which that of H is found */
+#define SAFE_SHARE 0.7 /* of the draws of H by theory: repeats may slow them */
+#define PACES 96       /* times at which that of H is found */
 
 /* ---- the grid ---- */
 
 /* Draws of H per arrival, at the least: on fresh keys it settles at its highest fill,
  * where a draw finds a cell soonest. */
-static double least_draws(const struct fade *f, const struct fade_class *classes)
+static double least_draws(const struct cell_history *f, const struct key_class *classes)
 {
-    const struct fading *of = &f->of;
+    const struct cell_filter *of = &f->of;
     double mix[STABLE_CLASSES + 1] = {0}, law[STABLE_CLASSES + 1], chance = 0;
 
     for (uint32_t c = 0; c < f->classes; c++)
@@ -37,22 +37,22 @@ static double least_draws(const struct fade *f, const struct fade_class *classes
 
 /* The age at which all but a millionth of cells were lowered from the top: mean
  * and five sigma of the time it takes, and some more for the tail of few. */
-static double horizon(const struct fade *f, const struct fade_class *classes)
+static double oldest_age(const struct cell_history *f, const struct key_class *classes)
 {
-    const struct fading *of = &f->of;
+    const struct cell_filter *of = &f->of;
     double mean = of->top, variance = of->top, lowered = of->decay;
 
     if (of->harmonic) {
         mean = of->top * (of->top + 1.0) / 2;
         variance = mean * (2.0 * of->top + 1) / 3;
-        lowered = SAFELY * least_draws(f, classes);
+        lowered = SAFE_SHARE * least_draws(f, classes);
     }
     return (mean + 5 * sqrt(variance) + 6) * of->cells / lowered;
 }
 
-static void lay_grid(struct fade *f, const struct fade_class *classes)
+static void make_grid(struct cell_history *f, const struct key_class *classes)
 {
-    double last = fmin(horizon(f, classes), classes->keys.n);
+    double last = fmin(oldest_age(f, classes), classes->keys.n);
     double most = f->of.harmonic ? STABLE_TRIES * f->of.decay : f->of.decay;
     double step = fmin(FIRST_STEP * f->of.cells / (f->of.k + most), last / STEPS_LEAST);
     uint32_t n = 0;
@@ -70,7 +70,7 @@ static void lay_grid(struct fade *f, const struct fade_class *classes)
 /* ---- visits ---- */
 
 /* D and D' of all classes at an age, each exponential once. */
-static void count_keys(struct fade *f, const struct fade_class *classes, uint32_t l)
+static void count_keys(struct cell_history *f, const struct key_class *classes, uint32_t l)
 {
     const struct stream_model *m = &classes->keys;
     size_t ages = f->steps + 1;
@@ -90,9 +90,9 @@ static void count_keys(struct fade *f, const struct fade_class *classes, uint32_
 }
 
 /* Visits of the classes above i to a cell within an age. */
-static void count_visits(struct fade *f, const struct fade_class *classes, uint32_t l)
+static void count_visits(struct cell_history *f, const struct key_class *classes, uint32_t l)
 {
-    double *visits = f->spared + l * (f->of.top + 1);
+    double *visits = f->unvisited + l * (f->of.top + 1);
 
     for (uint32_t c = 0; c < f->classes; c++)
         visits[classes[c].level - 1] += f->of.k / f->of.cells * f->distinct[c * (f->steps + 1) + l];
@@ -100,8 +100,8 @@ static void count_visits(struct fade *f, const struct fade_class *classes, uint3
         visits[i] += visits[i + 1];
 }
 
-/* What they spare of it in half a step. */
-static void spare(struct fade *f, const struct fade_class *classes)
+/* The chance that none of them stops it in half a step. */
+static void find_unvisited(struct cell_history *f, const struct key_class *classes)
 {
     uint32_t row = f->of.top + 1;
 
@@ -110,7 +110,7 @@ static void spare(struct fade *f, const struct fade_class *classes)
         count_visits(f, classes, l);
     }
     for (uint32_t at = 0; at < f->steps * row; at++)
-        f->spared[at] = exp((f->spared[at] - f->spared[at + row]) / 2);
+        f->unvisited[at] = exp((f->unvisited[at] - f->unvisited[at + row]) / 2);
 }
 
 /* ---- the chain ---- */
@@ -129,7 +129,7 @@ static inline struct move move_by(double lowered)
 }
 
 /* Lowerings of a cell of value 1 within a step, looked at from `now`. */
-static double lowerings(const struct fade *f, uint32_t now, uint32_t l)
+static double lowerings(const struct cell_history *f, uint32_t now, uint32_t l)
 {
     double when = f->age[now] - (f->age[l] + f->age[l + 1]) / 2;
     uint32_t lo = 0, hi = now;
@@ -137,69 +137,74 @@ static double lowerings(const struct fade *f, uint32_t now, uint32_t l)
     while (hi - lo > 1) {
         uint32_t mid = (lo + hi) / 2;
 
-        *(f->age[mid] <= when ? &lo : &hi) = mid;
+        if (f->age[mid] <= when)
+            lo = mid;
+        else
+            hi = mid;
     }
     double part = (when - f->age[lo]) / (f->age[hi] - f->age[lo]);
     double pace = f->pace[lo] + part * (f->pace[hi] - f->pace[lo]);
     return pace * (f->age[l + 1] - f->age[l]);
 }
 
-/* From age l to the next: u, and the other way round h. */
-static void go_back(const struct fade *f, uint32_t l, double lowered, const double *u, double *next)
+/* From age l to the next: u, the chance to be at each count. */
+static void step_back(const struct cell_history *f, uint32_t l, double lowered, const double *u,
+                      double *next)
 {
-    const double *spared = f->spared + l * (f->of.top + 1);
+    const double *unvisited = f->unvisited + l * (f->of.top + 1);
     struct move m = move_by(lowered); /* of every count, but for H */
     double from_below = 0;
 
     for (uint32_t i = 0; i < f->of.top; i++) {
         if (f->of.harmonic)
             m = move_by(lowered / (i + 1));
-        double here = u[i] * spared[i], left = m.stay * here + m.settle * from_below;
+        double here = u[i] * unvisited[i], left = m.stay * here + m.settle * from_below;
 
         from_below += here - left;
-        next[i] = left * spared[i];
+        next[i] = left * unvisited[i];
     }
     next[f->of.top] = u[f->of.top] + from_below;
 }
 
-static void come_forth(const struct fade *f, uint32_t l, double lowered, double *h)
+/* From age l + 1 to l: h, the chance at each count not to be stopped later. */
+static void step_forward(const struct cell_history *f, uint32_t l, double lowered, double *h)
 {
-    const double *spared = f->spared + l * (f->of.top + 1);
+    const double *unvisited = f->unvisited + l * (f->of.top + 1);
     struct move m = move_by(lowered);
     double above = h[f->of.top]; /* what a unit is worth that comes to the next count */
 
     for (uint32_t i = f->of.top; i-- > 0;) {
         if (f->of.harmonic)
             m = move_by(lowered / (i + 1));
-        double here = h[i] * spared[i];
+        double here = h[i] * unvisited[i];
 
-        h[i] = (m.stay * here + (1 - m.stay) * above) * spared[i];
+        h[i] = (m.stay * here + (1 - m.stay) * above) * unvisited[i];
         above = m.settle * here + (1 - m.settle) * above;
     }
 }
 
-static void pass(struct fade *f, uint32_t now)
+static void run_back(struct cell_history *f, uint32_t now)
 {
     uint32_t row = f->of.top + 1;
 
     memset(f->passed, 0, row * sizeof *f->passed);
     f->passed[0] = 1;
     for (uint32_t l = 0; l < now; l++)
-        go_back(f, l, lowerings(f, now, l), f->passed + l * row, f->passed + (l + 1) * row);
+        step_back(f, l, lowerings(f, now, l), f->passed + l * row, f->passed + (l + 1) * row);
 }
 
 /* ---- the pace of H ---- */
 
 /* h[i] becomes the share of cells of value i or less at time age[now]. */
-static void look(const struct fade *f, uint32_t now, double *h)
+static void shares_up_to(const struct cell_history *f, uint32_t now, double *h)
 {
     for (uint32_t i = 0; i <= f->of.top; i++)
         h[i] = 1;
     for (uint32_t l = now; l-- > 0;)
-        come_forth(f, l, lowerings(f, now, l), h);
+        step_forward(f, l, lowerings(f, now, l), h);
 }
 
-static double pace_at(const struct fading *of, const double *h)
+static double pace_at(const struct cell_filter *of, const double *h)
 {
     double chance = 0;
 
@@ -209,7 +214,7 @@ static double pace_at(const struct fading *of, const double *h)
 }
 
 /* A straight line between two ages. */
-static void draw_line(const struct fade *f, double *values, uint32_t from, uint32_t to)
+static void interpolate(const struct cell_history *f, double *values, uint32_t from, uint32_t to)
 {
     double slope = (values[to] - values[from]) / (f->age[to] - f->age[from]);
 
@@ -218,7 +223,7 @@ static void draw_line(const struct fade *f, double *values, uint32_t from, uint3
 }
 
 /* From one time to the next: guess that it changes as before, look, and correct. */
-static void find_pace(struct fade *f)
+static void find_pace_of_h(struct cell_history *f)
 {
     double h[STABLE_CLASSES + 1], *pace = f->pace, trend = 0;
     uint32_t before = 0;
@@ -229,25 +234,25 @@ static void find_pace(struct fade *f)
         double passed = f->age[now] - f->age[before];
 
         pace[now] = fmax(pace[before] + trend * passed, pace[before] / 2);
-        draw_line(f, pace, before, now);
-        look(f, now, h);
+        interpolate(f, pace, before, now);
+        shares_up_to(f, now, h);
         pace[now] = pace_at(&f->of, h);
         f->empty[now] = h[0];
         trend = (pace[now] - pace[before]) / passed;
-        draw_line(f, pace, before, now);
-        draw_line(f, f->empty, before, now);
+        interpolate(f, pace, before, now);
+        interpolate(f, f->empty, before, now);
         before = now;
     }
 }
 
 /* The others keep one pace, so one chain serves for all times. */
-static void keep_pace(struct fade *f)
+static void set_constant_pace(struct cell_history *f)
 {
     uint32_t row = f->of.top + 1;
 
     for (uint32_t l = 0; l <= f->steps; l++)
         f->pace[l] = f->of.decay / f->of.cells;
-    pass(f, f->steps);
+    run_back(f, f->steps);
     for (uint32_t l = 0; l <= f->steps; l++) {
         f->empty[l] = 0;
         for (uint32_t i = 0; i < row; i++)
@@ -258,7 +263,7 @@ static void keep_pace(struct fade *f)
 /* ---- open, ask, close ---- */
 
 /* One block for all but the ages. */
-static bool reserve(struct fade *f)
+static bool allocate(struct cell_history *f)
 {
     size_t row = f->of.top + 1, ages = f->steps + 1, keys = f->classes * ages;
 
@@ -268,70 +273,54 @@ static bool reserve(struct fade *f)
     f->pace = f->empty + ages;
     f->distinct = f->pace + ages;
     f->fresh = f->distinct + keys;
-    f->spared = f->fresh + keys;
-    f->passed = f->spared + ages * row;
+    f->unvisited = f->fresh + keys;
+    f->passed = f->unvisited + ages * row;
     return true;
 }
 
-bool fade_open(struct fade *f, const struct fading *of, const struct fade_class *classes,
-               uint32_t n)
+bool history_open(struct cell_history *f, const struct cell_filter *of,
+                  const struct key_class *classes, uint32_t n)
 {
-    *f = (struct fade){.of = *of, .classes = n};
+    *f = (struct cell_history){.of = *of, .classes = n};
     f->age = malloc((STEPS_MOST + 1) * sizeof *f->age);
     if (f->age)
-        lay_grid(f, classes);
-    if (!f->age || !reserve(f)) {
-        fade_close(f);
+        make_grid(f, classes);
+    if (!f->age || !allocate(f)) {
+        history_close(f);
         return false;
     }
     f->empty[0] = 1;
-    spare(f, classes);
+    find_unvisited(f, classes);
     if (of->harmonic)
-        find_pace(f);
+        find_pace_of_h(f);
     else
-        keep_pace(f);
+        set_constant_pace(f);
     return true;
 }
 
-void fade_close(struct fade *f)
+void history_close(struct cell_history *f)
 {
     free(f->age);
     free(f->empty);
 }
 
-double fade_find(const struct fade *f, double age, uint32_t *before)
-{
-    uint32_t l = 0;
-
-    while (l + 1 < f->steps && f->age[l + 1] < age)
-        l++;
-    *before = l;
-    return fmin(1, (age - f->age[l]) / (f->age[l + 1] - f->age[l]));
-}
-
-double fade_fill(const struct fade *f, double arrivals)
-{
-    uint32_t l;
-    double part = fade_find(f, arrivals, &l);
-
-    return 1 - f->empty[l] - part * (f->empty[l + 1] - f->empty[l]);
-}
-
-void fade_forgotten(struct fade *f, uint32_t now, double *forgotten)
+void history_forgotten(struct cell_history *f, uint32_t now, double *forgotten)
 {
     uint32_t top = f->of.top, row = top + 1;
     double h[STABLE_CLASSES + 1];
 
     if (f->of.harmonic)
-        pass(f, now);
+        run_back(f, now);
     for (uint32_t i = 0; i <= top; i++)
         h[i] = 1;
     for (uint32_t l = now + 1; l-- > 0;) {
         double *of_age = forgotten + l * row, sum = 0;
 
         if (l < now)
-            come_forth(f, l, lowerings(f, now, l), h);
-        for (uint32_t i = row; i-- > 0;)
-            of_age[i] = sum += f->passed[l * row + i] * h[i];
+            step_forward(f, l, lowerings(f, now, l), h);
+        for (uint32_t i = row; i-- > 0;) {
+            sum += f->passed[l * row + i] * h[i];
+            of_age[i] = sum;
+        }
     }
 }

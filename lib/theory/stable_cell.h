@@ -19,7 +19,7 @@
  *
  * Cells are unequal: each has its own keys. Their number is Poisson, so over all
  * cells the chance of no visit of class c within s is e^(-K D_c(s) / m), with D_c
- * the distinct keys of that class among s arrivals (model.h): g_c = K D_c'(s) / m
+ * the distinct keys of that class among s arrivals (stream_model.h): g_c = K D_c'(s) / m
  * above. This is exact, and needs no sum over kinds of cells.
  *
  * A key of class c that comes again after g arrivals finds one of its cells empty
@@ -31,7 +31,7 @@
 #include "theory/stream_model.h"
 
 /* What of a filter matters: m cells with values up to M. */
-struct fading {
+struct cell_filter {
     double cells;
     uint32_t top;
     double k, decay;
@@ -40,39 +40,32 @@ struct fading {
 
 /* The keys of a stream that raise cells to the same level: one of its parts, which
  * have the same bins all (model_part). */
-struct fade_class {
+struct key_class {
     uint32_t level;
     struct stream_model keys;
 };
 
 /* The chain on a grid of ages, finer where young. The same grid serves for times
  * since the filter was empty; after the last of them nothing changes. */
-struct fade {
-    struct fading of;
+struct cell_history {
+    struct cell_filter of;
     uint32_t steps, classes;
-    double *age;      /* 0..steps, in arrivals */
-    double *distinct; /* D, per class and age */
-    double *fresh;    /* D', likewise */
-    double *empty;    /* 0..steps: share of empty cells at that time */
-    double *pace;     /* 0..steps: lowerings of a cell of value 1, per arrival */
-    double *spared;   /* per step and count: no visit stops it for half of the step */
-    double *passed;   /* u, per age and count */
+    double *age;       /* 0..steps, in arrivals */
+    double *distinct;  /* D, per class and age */
+    double *fresh;     /* D', likewise */
+    double *empty;     /* 0..steps: share of empty cells at that time */
+    double *pace;      /* 0..steps: lowerings of a cell of value 1, per arrival */
+    double *unvisited; /* per step and count: no visit stops it for half of the step */
+    double *passed;    /* u, per age and count */
 };
 
 /* For as many arrivals as the stream has. False if there is no memory. */
-bool fade_open(struct fade *f, const struct fading *of, const struct fade_class *classes,
-               uint32_t n);
-void fade_close(struct fade *f);
-
-/* Where in the grid an age lies: between *before and the next, at this part of the
- * way; at the end of the last step if it is beyond. */
-double fade_find(const struct fade *f, double age, uint32_t *before);
-
-/* Share of cells in use after so many arrivals. */
-double fade_fill(const struct fade *f, double arrivals);
+bool history_open(struct cell_history *f, const struct cell_filter *of,
+                  const struct key_class *classes, uint32_t n);
+void history_close(struct cell_history *f);
 
 /* At time age[now]: forgotten[l * (top + 1) + c] becomes the chance that a cell
  * last raised by its key age[l] ago, to c, is empty, for l = 0..now. */
-void fade_forgotten(struct fade *f, uint32_t now, double *forgotten);
+void history_forgotten(struct cell_history *f, uint32_t now, double *forgotten);
 
 #endif

@@ -10,12 +10,12 @@
 
 /* ---- false positives ---- */
 
-static double error_at(const struct fade *f, uint32_t l)
+static double error_at(const struct cell_history *f, uint32_t l)
 {
     return pow(1 - f->empty[l], f->of.k);
 }
 
-static double distinct(const struct fade *f, uint32_t l)
+static double distinct(const struct cell_history *f, uint32_t l)
 {
     double sum = 0;
 
@@ -24,7 +24,7 @@ static double distinct(const struct fade *f, uint32_t l)
     return sum;
 }
 
-static double false_positives(const struct fade *f, const struct fade_class *classes)
+static double false_positives(const struct cell_history *f, const struct key_class *classes)
 {
     double wrong = 0, before = 0, all = 0;
 
@@ -44,7 +44,7 @@ static double false_positives(const struct fade *f, const struct fade_class *cla
 /* ---- false negatives ---- */
 
 /* 1 - (1 - forgotten)^K. */
-static double miss(const struct fade *f, double forgotten)
+static double miss(const struct cell_history *f, double forgotten)
 {
     double known = 1, power = 1 - forgotten;
 
@@ -54,8 +54,8 @@ static double miss(const struct fade *f, double forgotten)
 }
 
 /* What a look at one class needs and adds to. */
-struct tally {
-    const struct fade_class *class;
+struct class_misses {
+    const struct key_class *class;
     const double *distinct, *fresh; /* D and D' at the ages of the grid */
     double rate;                    /* misses per arrival at the last look, */
     double missed;                  /* and all of them up to then */
@@ -63,7 +63,7 @@ struct tally {
 
 /* Misses per arrival at time age[now]: sum of -D'' times a miss that goes straight
  * from one age to the next. */
-static double missed_at(const struct fade *f, const struct tally *t, uint32_t now,
+static double missed_at(const struct cell_history *f, const struct class_misses *t, uint32_t now,
                         const double *forgotten)
 {
     double sum = 0, from = 0;
@@ -80,8 +80,8 @@ static double missed_at(const struct fade *f, const struct tally *t, uint32_t no
     return sum;
 }
 
-static void add_look(const struct fade *f, struct tally *t, uint32_t before, uint32_t now,
-                     const double *forgotten)
+static void add_look(const struct cell_history *f, struct class_misses *t, uint32_t before,
+                     uint32_t now, const double *forgotten)
 {
     double rate = missed_at(f, t, now, forgotten);
 
@@ -90,7 +90,7 @@ static void add_look(const struct fade *f, struct tally *t, uint32_t before, uin
 }
 
 /* After the last look nothing changes but that gaps may be longer than the grid. */
-static void add_rest(const struct fade *f, struct tally *t, const double *forgotten)
+static void add_rest(const struct cell_history *f, struct class_misses *t, const double *forgotten)
 {
     const struct stream_model *keys = &t->class->keys;
     double last = f->age[f->steps], fresh = t->fresh[f->steps];
@@ -103,14 +103,14 @@ static void add_rest(const struct fade *f, struct tally *t, const double *forgot
                      lost * (model_distinct(keys, keys->n) - t->distinct[f->steps]);
 }
 
-static void look_all(struct fade *f, struct tally *tallies, double *forgotten)
+static void look_all(struct cell_history *f, struct class_misses *tallies, double *forgotten)
 {
     uint32_t before = 0;
 
     for (uint32_t i = isinf(tallies->class->keys.n) ? LOOKS : 1; i <= LOOKS; i++) {
         uint32_t now = f->steps * i / LOOKS;
 
-        fade_forgotten(f, now, forgotten);
+        history_forgotten(f, now, forgotten);
         for (uint32_t c = 0; c < f->classes; c++)
             add_look(f, &tallies[c], before, now, forgotten);
         before = now;
@@ -127,7 +127,7 @@ static double repeats(const struct stream_model *keys)
     return isinf(keys->n) ? share - keys->fresh : share * keys->n - model_distinct(keys, keys->n);
 }
 
-static void sum_up(const struct tally *tallies, uint32_t n, struct prediction *p)
+static void sum_up(const struct class_misses *tallies, uint32_t n, struct prediction *p)
 {
     double missed = 0, all = 0;
 
@@ -142,15 +142,17 @@ static void sum_up(const struct tally *tallies, uint32_t n, struct prediction *p
     p->fnr = all > 0 ? missed / all : NAN;
 }
 
-static bool false_negatives(struct fade *f, const struct fade_class *classes, struct prediction *p)
+static bool false_negatives(struct cell_history *f, const struct key_class *classes,
+                            struct prediction *p)
 {
     size_t ages = f->steps + 1;
-    struct tally *tallies = calloc(f->classes, sizeof *tallies);
+    struct class_misses *tallies = calloc(f->classes, sizeof *tallies);
     double *forgotten = malloc(ages * (f->of.top + 1) * sizeof *forgotten);
     bool ok = tallies && forgotten;
 
     for (uint32_t c = 0; ok && c < f->classes; c++)
-        tallies[c] = (struct tally){&classes[c], f->distinct + c * ages, f->fresh + c * ages, 0, 0};
+        tallies[c] =
+            (struct class_misses){&classes[c], f->distinct + c * ages, f->fresh + c * ages, 0, 0};
     if (ok) {
         look_all(f, tallies, forgotten);
         sum_up(tallies, f->classes, p);
@@ -162,7 +164,7 @@ static bool false_negatives(struct fade *f, const struct fade_class *classes, st
 
 /* ---- both ---- */
 
-static double settles_at(const struct fading *of, const struct fade_class *classes, uint32_t n)
+static double settles_at(const struct cell_filter *of, const struct key_class *classes, uint32_t n)
 {
     struct stable s = {of->harmonic, of->top, of->cells, {0}};
 
@@ -171,90 +173,18 @@ static double settles_at(const struct fading *of, const struct fade_class *class
     return stable_error_of(&s, (uint64_t)of->k, of->decay);
 }
 
-bool stable_run(const struct fading *of, const struct fade_class *classes, uint32_t n,
+bool stable_run(const struct cell_filter *of, const struct key_class *classes, uint32_t n,
                 struct prediction *p)
 {
-    struct fade f;
+    struct cell_history f;
 
-    if (!fade_open(&f, of, classes, n))
+    if (!history_open(&f, of, classes, n))
         return false;
     p->fpr = false_positives(&f, classes);
     p->fill = 1 - f.empty[f.steps];
     p->error = error_at(&f, f.steps);
     p->stable = settles_at(of, classes, n);
     bool ok = false_negatives(&f, classes, p);
-    fade_close(&f);
+    history_close(&f);
     return ok;
-}
-
-/* ---- by gap ---- */
-
-/* The chain and its last look. */
-struct look {
-    struct fade fade;
-    double *forgotten;
-};
-
-static bool look_open(struct look *k, const struct fading *of, const struct fade_class *classes,
-                      uint32_t n)
-{
-    if (!fade_open(&k->fade, of, classes, n))
-        return false;
-    k->forgotten = malloc((k->fade.steps + 1) * (of->top + 1) * sizeof *k->forgotten);
-    if (!k->forgotten) {
-        fade_close(&k->fade);
-        return false;
-    }
-    fade_forgotten(&k->fade, k->fade.steps, k->forgotten);
-    return true;
-}
-
-static void look_close(struct look *k)
-{
-    fade_close(&k->fade);
-    free(k->forgotten);
-}
-
-static double miss_after(const struct look *k, uint32_t l, uint32_t level)
-{
-    return miss(&k->fade, k->forgotten[l * (k->fade.of.top + 1) + level]);
-}
-
-bool stable_miss_by_gap(const struct fading *of, const struct fade_class *classes, uint32_t n,
-                        uint32_t level, const double *gap, double *missed, uint32_t gaps)
-{
-    struct look k;
-
-    if (!look_open(&k, of, classes, n))
-        return false;
-    for (uint32_t i = 0, l; i < gaps; i++) {
-        double part = fade_find(&k.fade, gap[i], &l), from = miss_after(&k, l, level);
-
-        missed[i] = from + part * (miss_after(&k, l + 1, level) - from);
-    }
-    look_close(&k);
-    return true;
-}
-
-double stable_remembered(const struct fading *of, const struct fade_class *classes, uint32_t n)
-{
-    struct look k;
-    double sum = 0;
-
-    if (!look_open(&k, of, classes, n))
-        return 0;
-    double error = error_at(&k.fade, k.fade.steps);
-    for (uint32_t c = 0; c < n; c++) {
-        double share = model_new(&classes[c].keys, 0);
-
-        for (uint32_t l = 0; l < k.fade.steps; l++) {
-            double known =
-                1 -
-                (miss_after(&k, l, classes[c].level) + miss_after(&k, l + 1, classes[c].level)) / 2;
-
-            sum += share * (k.fade.age[l + 1] - k.fade.age[l]) * (known - error) / (1 - error);
-        }
-    }
-    look_close(&k);
-    return sum;
 }

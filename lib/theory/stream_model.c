@@ -120,15 +120,6 @@ double model_new(const struct stream_model *m, double age)
     return share;
 }
 
-double model_gap(const struct stream_model *m, double age)
-{
-    double density = 0;
-
-    for (uint32_t i = 0; i < m->bins; i++)
-        density += m->bin[i].keys * m->bin[i].rate * m->bin[i].rate * exp(-m->bin[i].rate * age);
-    return density;
-}
-
 double model_age(const struct stream_model *m, double distinct)
 {
     double age = distinct;

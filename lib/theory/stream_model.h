@@ -61,10 +61,9 @@ void model_zipf(struct stream_model *m, double n, double keys, double alpha, dou
 void model_importance(struct stream_model *m, double low, double high);
 void model_bias(struct stream_model *m, double low, double high, bool inverse);
 
-/* D, D' and -D''. */
+/* D and D'. */
 double model_distinct(const struct stream_model *m, double age);
 double model_new(const struct stream_model *m, double age);
-double model_gap(const struct stream_model *m, double age);
 
 /* The age at which D reaches so many keys; INFINITY if it does not. */
 double model_age(const struct stream_model *m, double distinct);

@@ -15,7 +15,7 @@
 #define AGES (WINDOW_SLICES + 34) /* periods that matter */
 
 /* What an arrival meets. */
-struct meeting {
+struct window_meeting {
     double error;
     double missed; /* but for error; new ones count as missed */
     double fill;
@@ -24,13 +24,14 @@ struct meeting {
 struct periods {
     const struct stream_model *m;
     const void *filter;
-    struct meeting (*meet)(const void *filter, const struct periods *p, uint32_t period, int i);
+    struct window_meeting (*meet)(const void *filter, const struct periods *p, uint32_t period,
+                                  int i);
     double length;
-    struct meeting settled[MOMENTS]; /* in all periods */
-    uint32_t steady;                 /* from this period on */
-    double whole[AGES];              /* D of so many periods */
-    double keys[AGES][MOMENTS];      /* D of so many periods and the part of this one */
-    double longer[AGES][MOMENTS];    /* D' of the same */
+    struct window_meeting settled[MOMENTS]; /* in all periods */
+    uint32_t steady;                        /* from this period on */
+    double whole[AGES];                     /* D of so many periods */
+    double keys[AGES][MOMENTS];             /* D of so many periods and the part of this one */
+    double longer[AGES][MOMENTS];           /* D' of the same */
 };
 
 struct sums {
@@ -63,7 +64,7 @@ static double new_at(const struct periods *p, double period, int i)
     return isinf(p->m->n) ? p->m->fresh : model_new(p->m, period * p->length + moment(p, i));
 }
 
-static struct meeting meet(const struct periods *p, double period, int i)
+static struct window_meeting meet(const struct periods *p, double period, int i)
 {
     return period < p->steady ? p->meet(p->filter, p, (uint32_t)period, i) : p->settled[i];
 }
@@ -74,7 +75,7 @@ static void add_period(const struct periods *p, double period, double share, dou
 {
     for (int i = 0; i < MOMENTS; i++) {
         double weight = times * fmin(fmax(share * MOMENTS - i, 0), 1), fresh = new_at(p, period, i);
-        struct meeting x = meet(p, period, i);
+        struct window_meeting x = meet(p, period, i);
 
         s->all += weight;
         s->news += weight * fresh;
@@ -103,7 +104,7 @@ static void predict(struct periods *p, struct prediction *out)
     if (!endless)
         add_periods(p, whole, &s);
     add_period(p, whole, share, 1, &s);
-    struct meeting last = meet(p, whole, (int)fmin(share * MOMENTS, MOMENTS - 1));
+    struct window_meeting last = meet(p, whole, (int)fmin(share * MOMENTS, MOMENTS - 1));
     out->fpr = s.false_seen / s.news;
     out->fnr = s.all - s.news > 1e-9 * s.all ? s.false_new / (s.all - s.news) : NAN;
     out->fill = last.fill;
@@ -119,7 +120,8 @@ static double within(const struct stream_model *m, double length)
 /* ---- two-buffer ---- */
 
 /* Seen if it came in this period or the one before. */
-static struct meeting meet_two(const void *filter, const struct periods *p, uint32_t period, int i)
+static struct window_meeting meet_two(const void *filter, const struct periods *p, uint32_t period,
+                                      int i)
 {
     const struct two_buffer *f = filter;
     double per_cell = (double)f->k / f->cells;
@@ -127,8 +129,9 @@ static struct meeting meet_two(const void *filter, const struct periods *p, uint
                       period > 0 ? -expm1(-p->whole[1] * per_cell) : 0};
 
     /* keys of both buffers have the same places in both */
-    return (struct meeting){two_buffer_error_at(fill, f->k), period > 0 ? p->longer[1][i] : 0,
-                            -expm1(-p->keys[period > 0][i] * per_cell)};
+    return (struct window_meeting){two_buffer_error_at(fill, f->k),
+                                   period > 0 ? p->longer[1][i] : 0,
+                                   -expm1(-p->keys[period > 0][i] * per_cell)};
 }
 
 static void predict_two(const struct two_buffer *f, const struct stream_model *m,
@@ -167,7 +170,8 @@ static double keys_of_slice(const struct periods *p, uint32_t k, uint32_t age, u
 }
 
 /* Certain for l generations; after that its lost bits must be there by chance. */
-static struct meeting meet_apbf(const void *filter, const struct periods *p, uint32_t period, int i)
+static struct window_meeting meet_apbf(const void *filter, const struct periods *p, uint32_t period,
+                                       int i)
 {
     const struct apbf *f = filter;
     uint32_t k = (uint32_t)f->k, l = (uint32_t)f->slices;
@@ -183,7 +187,7 @@ static struct meeting meet_apbf(const void *filter, const struct periods *p, uin
         missed += (p->longer[age - 1][i] - p->longer[age][i]) * (1 - chance);
     }
     missed += p->longer[oldest][i];
-    return (struct meeting){apbf_error_at(fill, f->k, f->slices), missed, all};
+    return (struct window_meeting){apbf_error_at(fill, f->k, f->slices), missed, all};
 }
 
 /* The keys that are taken in a period, in the long run. One that comes is not, if

@@ -12,7 +12,8 @@
 #include <stdio.h>
 #include <weir/screen.h>
 
-#include "theory/dabf.h"
+#include "papers/dabf_theory.h"
+#include "theory/bloom.h"
 
 #define UNIVERSE 10000
 
@@ -269,10 +270,10 @@ static void bounds_are_kept(void **state)
 static void there_is_always_a_hash_function(void **state)
 {
     (void)state;
-    assert_int_equal(dabf_k(50, 1000), 1);
-    assert_int_equal(dabf_k(450, 100), 3);
-    assert_int_equal(dabf_k(1000, 100), 6);
-    assert_int_equal(dabf_k(900, 10), 32);
+    assert_int_equal(bloom_k_below(50, 1000), 1);
+    assert_int_equal(bloom_k_below(450, 100), 3);
+    assert_int_equal(bloom_k_below(1000, 100), 6);
+    assert_int_equal(bloom_k_below(900, 10), 32);
 }
 
 int main(void)

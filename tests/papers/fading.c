@@ -69,7 +69,7 @@ static void deal(uint32_t *table)
 
 /* One class per level, without keys where none comes. */
 static void classes_of(const struct filter *f, const uint32_t *table, double n,
-                       struct fade_class *classes)
+                       struct key_class *classes)
 {
     for (uint32_t level = 1; level <= f->top; level++) {
         classes[level - 1].level = level;
@@ -80,9 +80,9 @@ static void classes_of(const struct filter *f, const uint32_t *table, double n,
         classes[f->level_of(table[i]) - 1].keys.fresh += 1.0 / DEALT;
 }
 
-static struct fading fading_of(const struct filter *f, const weir *w)
+static struct cell_filter fading_of(const struct filter *f, const weir *w)
 {
-    return (struct fading){(double)plane(w, 0).n, f->top, f->k, f->decay, f->harmonic};
+    return (struct cell_filter){(double)plane(w, 0).n, f->top, f->k, f->decay, f->harmonic};
 }
 
 static weir *open_sized(const struct filter *f)
@@ -95,23 +95,23 @@ static void fills_as_predicted(const struct filter *f)
 {
     static const double parts[] = {0.01, 0.03, 0.1, 0.2, 0.4, 0.8, 1.5};
     uint32_t table[DEALT];
-    struct fade_class classes[TOP];
-    struct fade fade;
+    struct key_class classes[TOP];
+    struct cell_history fade;
     struct fresh keys = {1, table};
     weir *w = open_sized(f);
-    struct fading of = fading_of(f, w);
+    struct cell_filter of = fading_of(f, w);
 
     deal(table);
     classes_of(f, table, INFINITY, classes);
-    assert_true(fade_open(&fade, &of, classes, f->top));
+    assert_true(history_open(&fade, &of, classes, f->top));
     for (int i = 0; i < 7; i++) {
         double arrivals = floor(parts[i] * of.cells);
 
         show_fresh(w, &keys, (uint64_t)arrivals - (keys.next - 1));
-        assert_within(f->sentence, fade_fill(&fade, arrivals), weir_stats(w).fill,
+        assert_within(f->sentence, history_fill(&fade, arrivals), weir_stats(w).fill,
                       is_quick() ? 0.02 : 0.01, 0);
     }
-    fade_close(&fade);
+    history_close(&fade);
     weir_close(w);
 }
 
@@ -157,10 +157,10 @@ static void forgets_as_predicted(const struct filter *f)
     uint32_t table[DEALT];
     uint64_t count[GAPS][TOP + 1][2] = {0};
     double gap[GAPS], miss[GAPS];
-    struct fade_class classes[TOP];
+    struct key_class classes[TOP];
     struct fresh keys = {1, table};
     weir *w = open_sized(f);
-    struct fading of = fading_of(f, w);
+    struct cell_filter of = fading_of(f, w);
 
     deal(table);
     classes_of(f, table, INFINITY, classes);
@@ -281,10 +281,10 @@ static void sbf_plans_a_k_that_remembers_nearly_most(void **state)
     for (uint32_t top = 1; top <= 31; top = 2 * top + 1) {
         for (double error = 0.3; error > 1e-5; error /= 3) {
             struct stable s = stable_worst(false, top, 1e6);
-            struct fade_class class = {.level = top};
+            struct key_class class = {.level = top};
             uint64_t k = stable_best_k(error, top, s.cells);
-            struct fading of = {s.cells, top, (double)k,
-                                (double)stable_decay(error, top, k, s.cells), false};
+            struct cell_filter of = {s.cells, top, (double)k,
+                                     (double)stable_decay(error, top, k, s.cells), false};
 
             model_endless(&class.keys, INFINITY);
             assert_true(stable_remembered(&of, &class, 1) >

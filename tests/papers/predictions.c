@@ -296,6 +296,12 @@ static double exact_error(int cells, int keys, int k)
     return error;
 }
 
+/* No more than this is the error after `keys` keys (Goel and Gupta 2010). */
+static double bloom_error_bound(double cells, double keys, uint64_t k)
+{
+    return cells > 1 ? pow(-expm1(-(double)k * (keys + 0.5) / (cells - 1)), (double)k) : 1;
+}
+
 static void goel_and_gupta_bound_what_blooms_formula_does_not(void **state)
 {
     int above_formula = 0;

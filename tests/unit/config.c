@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "filter/handle.h"
+#include "filter/filter.h"
 #include "support/variants.h"
 
 static void assert_completed(const char *sentence, const char *completed)

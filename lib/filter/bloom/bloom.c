@@ -34,11 +34,6 @@ static inline void touch(const weir *w, struct arrival *a)
         bit_touch(&bits, a->at[i] = place(a->key, i, bits.n));
 }
 
-static inline void touch_victims(const weir *w, const struct arrival *a)
-{
-    (void)w, (void)a; /* never */
-}
-
 static bool probe(const weir *w, const struct arrival *a)
 {
     struct cells bits = plane(w, 0);
@@ -71,6 +66,7 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
     return true;
 }
 
+#define NO_VICTIMS /* never clears anything */
 #include "filter/loops.h"
 
 const struct filter_ops filter_bloom = {

@@ -54,7 +54,7 @@ static double class_from(const struct importance *imp, const struct sample *s, u
 }
 
 static void cut(const struct raising *r, const struct config *c, const struct stream_model *m,
-                struct fade_class *classes)
+                struct key_class *classes)
 {
     struct sample sample = {.n = 0};
     double from = 0;
@@ -74,9 +74,9 @@ static void cut(const struct raising *r, const struct config *c, const struct st
 bool predict_raising(const struct raising *r, const struct config *c, const struct shape *s,
                      const struct stream_model *m, struct prediction *p)
 {
-    struct fading of = {(double)s->cells, (1u << c->cell) - 1, (double)c->k, (double)c->decay,
-                        r->harmonic};
-    struct fade_class *classes = malloc(r->classes * sizeof *classes);
+    struct cell_filter of = {(double)s->cells, (1u << c->cell) - 1, (double)c->k, (double)c->decay,
+                             r->harmonic};
+    struct key_class *classes = malloc(r->classes * sizeof *classes);
     bool ok = classes != NULL;
 
     if (ok) {

@@ -125,11 +125,6 @@ static inline void touch(const weir *w, struct arrival *a)
     }
 }
 
-static inline void touch_victims(const weir *w, const struct arrival *a)
-{
-    (void)w, (void)a; /* a whole slice at a time */
-}
-
 /* Look for k neighbours with the bit. Start where the oldest such run would
  * begin and walk up; at the first gap jump k back: a run that crosses the gap
  * cannot be. `above` counts the hits just above the present stretch. */
@@ -195,6 +190,7 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
     return true;
 }
 
+#define NO_VICTIMS /* a whole slice is cleared at a time */
 #include "filter/loops.h"
 
 const struct filter_ops filter_apbf = {

@@ -78,11 +78,6 @@ static inline void touch(const weir *w, struct arrival *a)
         cells_touch(&cells, a->at[i] = place(a->key, i, cells.n));
 }
 
-static inline void touch_victims(const weir *w, const struct arrival *a)
-{
-    (void)w, (void)a; /* a whole buffer at a time */
-}
-
 static bool probe(const weir *w, const struct arrival *a)
 {
     return buffers_with(w, a) != 0;
@@ -125,6 +120,7 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
     return true;
 }
 
+#define NO_VICTIMS /* a whole buffer is cleared at a time */
 #include "filter/loops.h"
 
 const struct filter_ops filter_two_buffer = {

@@ -1,18 +1,9 @@
-/* theory/dabf.c - see dabf.h. */
-#include "theory/dabf.h"
+/* dabf_theory.c - see dabf_theory.h. */
+#include "papers/dabf_theory.h"
 
 #include <math.h>
 
 #include "theory/bloom.h"
-
-#define K_MOST 32
-
-uint64_t dabf_k(uint64_t cells, uint64_t keys)
-{
-    double k = (double)cells / (double)keys * M_LN2;
-
-    return k < 1 ? 1 : k > K_MOST ? K_MOST : (uint64_t)k;
-}
 
 double dabf_missed(struct dabf_filter asked, struct dabf_filter members)
 {

@@ -1,4 +1,4 @@
-/* theory/dabf.h - a pair of Bloom filters before a store (Busnel and Gillet
+/* dabf_theory.h - a pair of Bloom filters before a store (Busnel and Gillet
  * 2019): beta of n bits and k functions holds the keys asked for, beta' of n'
  * and k' those of them that are members.
  *
@@ -13,8 +13,8 @@
  *               another is said to be one with    p = p(n, k, |S|) p(n', k', |S'|)
  *   again       a member: no worse than the first time
  *               another                           p = p(n', k', |S'|)                    */
-#ifndef WEIR_THEORY_DABF_H
-#define WEIR_THEORY_DABF_H
+#ifndef WEIR_TESTS_PAPERS_DABF_THEORY_H
+#define WEIR_TESTS_PAPERS_DABF_THEORY_H
 
 #include <stdint.h>
 
@@ -24,9 +24,6 @@ struct dabf_filter {
     uint64_t k;
     double keys;
 };
-
-/* The hash functions of the paper: floor((cells/keys) ln 2), from 1 to 32. */
-uint64_t dabf_k(uint64_t cells, uint64_t keys);
 
 /* Theorem 1, a key's first time: chance that a member is missed, and that
  * another is said to be one. */
