@@ -350,8 +350,9 @@ static bool check(const weir *w)
 
 static const struct weir_paths *paths(void)
 {
-#ifdef __x86_64__
-    if (__builtin_cpu_supports("avx2"))
+#ifdef __x86_64__ /* all that lib/meson.build compiles that file for */
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+        __builtin_cpu_supports("bmi2"))
         return &weir_paths_avx2;
 #endif
     return &weir_paths_plain;
