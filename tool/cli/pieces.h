@@ -19,6 +19,7 @@ struct output {
     const char *path; /* NULL: standard output */
     enum emit emit;
     bool count_only;
+    bool mute; /* records are not written at all */
 };
 
 /* What is remembered between runs. */

@@ -31,7 +31,7 @@ uint64_t time_of_day(void)
 
 void progress_open(struct progress *p, bool quiet, uint64_t total)
 {
-    *p = (struct progress){.started = now(), .total = total, .seen = "seen", .holder = "filter"};
+    *p = (struct progress){.started = now(), .total = total, .seen = "seen", .filled = "filter"};
     p->bar = !quiet && isatty(2);
     p->drawn = p->started;
 }
@@ -79,7 +79,7 @@ void progress_draw(struct progress *p, const struct tally *t, double fill)
                  show_bytes((double)t->bytes / (seconds + 1e-9)).text,
                  t->records ? 100.0 * (double)t->seen / (double)t->records : 0, p->seen);
     if (fill >= 0)
-        n += snprintf(line + n, sizeof line - (size_t)n, "  %s %.1f%% full", p->holder, fill * 100);
+        n += snprintf(line + n, sizeof line - (size_t)n, "  %s %.1f%% full", p->filled, fill * 100);
     if (n >= (int)columns())
         n = (int)columns() - 1;
     fprintf(stderr, "\r%.*s\033[K", n, line);

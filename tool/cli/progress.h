@@ -27,7 +27,7 @@ struct tally {
 
 struct progress {
     bool bar;
-    const char *seen, *holder; /* words for what is seen, and for what fills */
+    const char *seen, *filled; /* words for what is seen, and for what fills */
     double started, drawn;
     uint64_t start, total; /* bytes already behind at the start, and of all; 0: not known */
     unsigned width;        /* of what stands on the line now */

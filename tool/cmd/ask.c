@@ -2,9 +2,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/commands.h"
 #include "cmd/sets.h"
 #include "cli/messages.h"
+#include "pipe/write.h"
 #include "state/files.h"
 
 /* A key on the command line is the likeliest mistake. */
@@ -21,25 +21,19 @@ static bool files_there(const struct options *o)
 int cmd_ask(const struct options *o)
 {
     static struct stored stored;
-    struct output output = o->output;
     const char *path = keyset_file(o);
     struct tally tally = {0};
     int status = EXIT_ERROR;
 
-    if (!output.count_only)
-        output.emit = EMIT_ALL; /* each record with its answer */
     if (path && files_there(o) && file_load(&stored, path)) {
-        struct job job = {.command = o->command,
-                          .inputs = options_inputs(o, 1),
-                          .records = &o->records,
-                          .verbosity = o->verbosity,
-                          .threads = o->threads,
-                          .judge = judge_filter(&stored.shards, judge_by_asking),
-                          .output = &output,
-                          .passes = passing(&output, WEIR_SEEN, SILENCE_STOPS),
-                          .mute = o->verbosity.quiet};
+        struct run r = run_asked(o, 1);
 
-        status = flow_run(&job, &tally);
+        r.verdict = verdict_by_filter(&(struct filtering){&stored.shards, answer_by_asking});
+        r.output.mute = o->verbosity.quiet;
+        if (!r.output.count_only)
+            r.output.emit = EMIT_ALL; /* each record with its answer */
+        r.passes = write_passes(&r.output, WEIR_SEEN, false);
+        status = run(&r, &tally);
         if (status == EXIT_FINE && o->verbosity.quiet &&
             (tally.records == 0 || tally.seen < tally.records))
             status = EXIT_ANSWER_NO;

@@ -1,5 +1,4 @@
 /* build.c - weir build: a filter file from keys. */
-#include "cmd/commands.h"
 #include "cmd/sets.h"
 #include "cli/messages.h"
 
@@ -11,17 +10,12 @@ int cmd_build(const struct options *o)
     if (!o->output.path)
         return fail("'weir build' needs -o FILE, the filter file to make");
     if (keyset_open(o, options_inputs(o, 0), &shards)) {
-        struct job job = {.command = o->command,
-                          .inputs = options_inputs(o, 0),
-                          .records = &o->records,
-                          .verbosity = o->verbosity,
-                          .threads = o->threads,
-                          .judge = judge_filter(&shards, weir_observe_many),
-                          .output = &(struct output){0},
-                          .mute = true,
-                          .save = o->output.path};
+        struct run r = run_asked(o, 0);
 
-        status = flow_run(&job, NULL);
+        r.verdict = verdict_by_filter(&(struct filtering){&shards, weir_observe_many});
+        r.save = o->output.path;
+        r.output = (struct output){.mute = true};
+        status = run(&r, NULL);
     }
     shards_close(&shards);
     return status;

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "state/lock.h"
-#include "cmd/commands.h"
-#include "pipe/pipe.h"
+#include "cmd/run.h"
+#include "pipe/write.h"
 #include "cli/messages.h"
 #include "verdict/by_screen.h"
 #include "state/files.h"
@@ -105,36 +105,6 @@ static weir_screen *open_asked(const struct options *o, struct store *oracle)
                      : open_screen(o, o->check.screen, members, NULL);
 }
 
-/* ---- the set, for those that hold it ---- */
-
-static void learn(void *context, const struct weir_bytes *keys, size_t n)
-{
-    weir_screen_learn_set(context, keys, n);
-}
-
-/* Screens of that kind want it, whatever they know from an earlier run: what was
- * added to the store since would be missed. */
-static bool holds_set(const char *config)
-{
-    weir_screen *same;
-    bool holds;
-
-    if (weir_screen_open(&same, config, NULL) != WEIR_OK)
-        return false;
-    holds = weir_screen_wants_set(same);
-    weir_screen_close(same);
-    return holds;
-}
-
-static bool load_set(struct consult *store)
-{
-    char config[CONFIG_MAX];
-
-    weir_screen_config(store->screen, config, sizeof config);
-    return !holds_set(config) || store_list(store->oracle, learn, store->screen) ||
-           fail("this screen needs all keys of the store; %s", store_failure(store->oracle)) == 0;
-}
-
 /* ---- a state ---- */
 
 /* Would these options make the screen that the state holds? */
@@ -162,46 +132,41 @@ static bool same_screen(const struct options *o, const struct stored_screen *s)
                 o->state.path, held, now) == 0;
 }
 
-static bool load(const struct options *o, const char *keys, struct stored_screen *s)
+/* The screen of the state; NULL after a sentence. */
+static weir_screen *load(const struct options *o, const char *keys, struct stored_screen *s)
 {
     const char *path = o->state.path;
 
     if (!state_looks_right(path) || !file_load_screen(s, path))
-        return false;
-    return (s->has_state || fail("%s is not a state of 'weir check'", path) == 0) &&
-           same_screen(o, s) && state_same_records(path, keys, &s->state);
+        return NULL;
+    if (!s->has_state)
+        fail("%s is not a state of 'weir check'", path);
+    else if (same_screen(o, s) && state_same_records(path, keys, &s->state))
+        return s->screen;
+    weir_screen_close(s->screen);
+    return NULL;
 }
 
 /* ---- the whole ---- */
 
-static int run(const struct options *o, struct consult *store, const char *keys,
-               const struct state *resume)
+static int pass(const struct options *o, struct screening *s, const char *keys,
+                const struct state *resume)
 {
-    bool others = o->output.emit == EMIT_OTHERS;
-    struct screening screening;
+    enum weir_verdict verdict = o->output.emit == EMIT_OTHERS ? WEIR_NEW : WEIR_SEEN;
+    struct run r = run_asked(o, 0);
     struct tally tally = {0};
-    int status = EXIT_ERROR;
+    int status;
 
-    if (screening_open(&screening, store)) {
-        struct job job = {
-            .command = o->command,
-            .inputs = options_inputs(o, 0),
-            .records = &o->records,
-            .verbosity = o->verbosity,
-            .threads = 2, /* one reads and writes while the other waits */
-            .linger = o->check.max_wait,
-            .judge = judge_screening(&screening),
-            .output = &o->output,
-            .passes = passing(&o->output, others ? WEIR_NEW : WEIR_SEEN, o->patience.silence),
-            .save = o->state.path,
-            .state = o->state.path ? &o->state : NULL,
-            .keys = keys,
-            .resume = resume};
-
-        status = flow_run(&job, &tally);
-        consult_tell(store, tally.unanswered);
-    }
-    screening_close(&screening);
+    r.threads = 2; /* one reads and writes while the other waits for the store */
+    r.linger = o->check.max_wait;
+    r.verdict = verdict_by_screen(s);
+    r.passes = write_passes(&r.output, verdict, o->patience.silence == SILENCE_PASSES);
+    r.save = o->state.path;
+    r.state = o->state;
+    r.keys = keys;
+    r.resume = resume;
+    status = run(&r, &tally);
+    asker_report(s->asker, tally.unanswered);
     return status;
 }
 
@@ -212,33 +177,38 @@ static void describe_keys(const struct options *o, const char *store, char *text
     snprintf(text + strlen(text), size - strlen(text), " --oracle %s", store);
 }
 
-int cmd_check(const struct options *o)
+static int check(const struct options *o, struct asker *asker)
 {
     static struct stored_screen stored;
-    const char *path = o->state.path, *url = o->check.oracle;
+    const char *path = o->state.path;
+    bool there = path && access(path, F_OK) == 0;
+    struct store *store = asker_store(asker);
+    struct screening screening = {0};
     char keys[1024];
-    struct consult *store;
+    weir_screen *screen;
     int status = EXIT_ERROR;
-    bool there;
+
+    describe_keys(o, store_name(store), keys, sizeof keys);
+    screen = there ? load(o, keys, &stored) : open_asked(o, store);
+    if (screen && screening_open(&screening, asker, screen))
+        status = pass(o, &screening, keys, there && o->state.resume ? &stored.state : NULL);
+    screening_close(&screening);
+    return status;
+}
+
+int cmd_check(const struct options *o)
+{
+    const char *url = o->check.oracle;
+    struct asker *asker;
+    int status;
 
     if (!url)
         return fail("'weir check' needs --oracle URL, the store that knows the set; 'weir filter "
                     "--keys FILE' does without");
-    if (path && !lock_file(path))
+    if (o->state.path && !lock_file(o->state.path))
         return EXIT_ERROR;
-    there = path && access(path, F_OK) == 0;
-    store = consult_open(url, &o->patience, o->records.nul, o->records.ignore_case);
-    if (!store)
-        return EXIT_ERROR;
-    describe_keys(o, store_name(store->oracle), keys, sizeof keys);
-    if (!there || load(o, keys, &stored)) {
-        weir_screen_close(store->screen);
-        store->screen = there ? stored.screen : open_asked(o, store->oracle);
-        if (store->screen && load_set(store))
-            status = run(o, store, keys, there && o->state.resume ? &stored.state : NULL);
-    } else {
-        weir_screen_close(stored.screen);
-    }
-    consult_close(store);
+    asker = asker_open(url, &o->patience, &o->records);
+    status = asker ? check(o, asker) : EXIT_ERROR;
+    asker_close(asker);
     return status;
 }

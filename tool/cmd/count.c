@@ -5,16 +5,17 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "cmd/commands.h"
-#include "verdict/by_sketch.h"
 #include "cli/messages.h"
+#include "cmd/run.h"
+#include "state/files.h"
+#include "verdict/by_sketch.h"
 
 #define AT_ONCE 512
 
 struct asking {
     const weir_sketch *sketch;
-    char end;   /* of a line */
-    weir *told; /* keys that were told already; NULL: all are */
+    char end;     /* of a line */
+    weir *listed; /* keys that were told already; NULL: all are told */
 };
 
 static void tell(const struct asking *a, struct weir_bytes key)
@@ -23,13 +24,14 @@ static void tell(const struct asking *a, struct weir_bytes key)
     printf("\t%llu%c", (unsigned long long)weir_sketch_ask(a->sketch, key).count, a->end);
 }
 
-static void answer(void *context, struct batch *b)
+static bool answer(void *context, struct batch *b)
 {
     const struct asking *a = context;
 
     for (uint32_t i = 0; i < b->n; i++)
         if (!b->bads || !b->bad[i])
             tell(a, b->key[i]);
+    return true;
 }
 
 /* ---- all keys, each once ---- */
@@ -42,8 +44,8 @@ static void tell_new(void *context, const struct weir_bytes *keys, size_t n)
 
     for (size_t some; n > 0; keys += some, n -= some) {
         some = n < AT_ONCE ? n : AT_ONCE;
-        weir_hash_many(a->told, keys, some, hashed);
-        weir_observe_many(a->told, hashed, some, seen);
+        weir_hash_many(a->listed, keys, some, hashed);
+        weir_observe_many(a->listed, hashed, some, seen);
         for (size_t i = 0; i < some; i++)
             if (!seen[i])
                 tell(a, keys[i]);
@@ -60,7 +62,18 @@ static bool can_be_read_twice(const struct options *o)
     return o->operands > 0 && i == o->operands;
 }
 
-static int tell_all(const struct options *o, const struct counted *d, weir_sketch *s)
+/* Through all files, once. */
+static int count_keys(const struct options *o, const struct counting *how)
+{
+    static struct counting counting; /* large */
+    struct run r = run_asked(o, 0);
+
+    counting = *how;
+    counting.ngrams = o->count.ngrams;
+    return run_into(&r, (struct sink){.context = &counting, .take = counting_take});
+}
+
+static int tell_all(const struct options *o, weir_sketch *s)
 {
     struct asking a = {.sketch = s, .end = o->records.nul ? '\0' : '\n'};
     struct weir_error error;
@@ -70,14 +83,14 @@ static int tell_all(const struct options *o, const struct counted *d, weir_sketc
     snprintf(sentence, sizeof sentence, "bloom memory=%llu%s%s",
              (unsigned long long)weir_sketch_stats(s).memory + 64, o->wanted.seed ? " seed=" : "",
              o->wanted.seed ? o->wanted.seed : "");
-    if (weir_open(&a.told, sentence, &error) != WEIR_OK)
+    if (weir_open(&a.listed, sentence, &error) != WEIR_OK)
         return fail("%s", error.text);
-    status = counting_visit(d, tell_new, &a);
-    double missing = weir_stats(a.told).error;
+    status = count_keys(o, &(struct counting){.visit = tell_new, .context = &a});
+    double missing = weir_stats(a.listed).error;
     if (!o->verbosity.quiet && missing > 1e-6)
         note("up to %.2g %% of the keys may be missing from the list; more memory (-m) finds them",
              missing * 100);
-    weir_close(a.told);
+    weir_close(a.listed);
     return status;
 }
 
@@ -87,15 +100,12 @@ static int tell_all(const struct options *o, const struct counted *d, weir_sketc
 static int answer_all(const struct options *o, weir_sketch *s)
 {
     struct asking a = {.sketch = s, .end = o->records.nul ? '\0' : '\n'};
-    struct records keys = records_of_keys(&o->records);
     char *file = (char *)(uintptr_t)o->count.query;
+    struct run r = run_asked(o, 0);
 
-    return intake_run(&(struct intake){.command = o->command,
-                                       .inputs = {&file, 1},
-                                       .records = &keys,
-                                       .quiet = o->verbosity.quiet,
-                                       .take = answer,
-                                       .context = &a});
+    r.inputs = (struct inputs){&file, 1};
+    r.records = records_of_keys(&o->records);
+    return run_into(&r, (struct sink){.context = &a, .take = answer});
 }
 
 static void tell_bound(const weir_sketch *s)
@@ -110,12 +120,6 @@ static void tell_bound(const weir_sketch *s)
 int cmd_count(const struct options *o)
 {
     static const char *const kinds[] = {"count-min", NULL};
-    struct counted counted = {.command = o->command,
-                              .inputs = options_inputs(o, 0),
-                              .records = &o->records,
-                              .ngrams = o->count.ngrams,
-                              .state = o->state.path,
-                              .quiet = o->verbosity.quiet};
     weir_sketch *s;
     int status, asked = EXIT_FINE;
 
@@ -124,14 +128,17 @@ int cmd_count(const struct options *o)
                     "goes with regular files only; for a stream give --query FILE, the keys to "
                     "tell the counts of, or --state FILE to count now and ask later; 'weir top' "
                     "finds the frequent ones");
-    s = counting_open(&counted, &o->wanted, kinds);
+    s = sketch_open(o->command, o->state.path, &o->wanted, kinds);
     if (!s)
         return EXIT_ERROR;
-    status = counting_run(&counted, s, NULL, NULL);
+    weir_sketch_advance(s, time_of_day());
+    status = count_keys(o, &(struct counting){.sketch = s});
+    if (o->state.path && !file_save_sketch(o->state.path, s))
+        status = EXIT_ERROR;
     if (o->count.query)
         asked = answer_all(o, s);
     else if (!o->state.path && status == EXIT_FINE)
-        asked = tell_all(o, &counted, s);
+        asked = tell_all(o, s);
     if (!o->verbosity.quiet && status == EXIT_FINE && asked == EXIT_FINE)
         tell_bound(s);
     weir_sketch_close(s);

@@ -6,7 +6,9 @@
 
 #include "state/lock.h"
 #include "cmd/commands.h"
-#include "pipe/pipe.h"
+#include "cmd/run.h"
+#include "pipe/write.h"
+#include "verdict/by_filter.h"
 #include "cli/messages.h"
 #include "state/files.h"
 
@@ -67,30 +69,26 @@ static bool open_new(const struct options *o, struct shards *shards)
 int cmd_dedup(const struct options *o)
 {
     static struct stored stored;
-    bool there, duplicates = o->output.emit == EMIT_DUPLICATES;
+    const char *path = o->state.path;
     char keys[1024];
+    bool there;
     int status = EXIT_ERROR;
 
-    if (o->state.path && !lock_file(o->state.path))
+    if (path && !lock_file(path))
         return EXIT_ERROR;
     records_describe(&o->records, keys, sizeof keys);
-    there = o->state.path && access(o->state.path, F_OK) == 0;
+    there = path && access(path, F_OK) == 0;
     if (there ? load(o, keys, &stored) : open_new(o, &stored.shards)) {
-        struct job job = {.command = o->command,
-                          .inputs = options_inputs(o, 0),
-                          .records = &o->records,
-                          .verbosity = o->verbosity,
-                          .threads = o->threads,
-                          .judge = judge_filter(&stored.shards, weir_observe_many),
-                          .output = &o->output,
-                          .passes =
-                              passing(&o->output, duplicates ? WEIR_SEEN : WEIR_NEW, SILENCE_STOPS),
-                          .save = o->state.path,
-                          .state = o->state.path ? &o->state : NULL,
-                          .keys = keys,
-                          .resume = there && o->state.resume ? &stored.state : NULL};
+        struct run r = run_asked(o, 0);
 
-        status = flow_run(&job, NULL);
+        r.verdict = verdict_by_filter(&(struct filtering){&stored.shards, weir_observe_many});
+        r.passes = write_passes(&r.output, o->output.emit == EMIT_DUPLICATES ? WEIR_SEEN : WEIR_NEW,
+                                false);
+        r.save = path;
+        r.state = o->state;
+        r.keys = keys;
+        r.resume = there && o->state.resume ? &stored.state : NULL;
+        status = run(&r, NULL);
     }
     shards_close(&stored.shards);
     return status;

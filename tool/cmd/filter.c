@@ -1,10 +1,11 @@
 /* filter.c - weir filter: pass the records whose key is in a set. */
 #include <string.h>
 
-#include "cmd/commands.h"
 #include "cmd/sets.h"
 #include "cli/messages.h"
+#include "pipe/write.h"
 #include "state/files.h"
+#include "verdict/confirm.h"
 
 /* Build the filter from the keys of a file, one per line. */
 static bool build(const struct options *o, struct shards *shards)
@@ -14,16 +15,16 @@ static bool build(const struct options *o, struct shards *shards)
     struct records keys = records_of_keys(&o->records);
 
     keys.skip = o->records.skip;
-    return keyset_open(o, inputs, shards) &&
-           flow_run(&(struct job){.command = o->command,
-                                  .inputs = inputs,
-                                  .records = &keys,
-                                  .verbosity = {.quiet = true, .stats = STATS_NONE},
-                                  .threads = o->threads,
-                                  .judge = judge_filter(shards, weir_observe_many),
-                                  .output = &(struct output){0},
-                                  .mute = true},
-                    NULL) == EXIT_FINE;
+    if (!keyset_open(o, inputs, shards))
+        return false;
+    struct run r = {.command = o->command,
+                    .inputs = inputs,
+                    .records = keys,
+                    .verbosity = {.quiet = true, .stats = STATS_NONE},
+                    .threads = o->threads,
+                    .verdict = verdict_by_filter(&(struct filtering){shards, weir_observe_many}),
+                    .output = {.mute = true}};
+    return run(&r, NULL) == EXIT_FINE;
 }
 
 static bool open_set(const struct options *o, struct stored *stored)
@@ -39,34 +40,34 @@ static bool open_set(const struct options *o, struct stored *stored)
     return path && file_load(stored, path);
 }
 
-static int run(const struct options *o, struct shards *shards)
+static int pass(const struct options *o, struct shards *shards)
 {
-    const char *url = o->set.strict;
-    struct consult *store =
-        url ? consult_open(url, &o->patience, o->records.nul, o->records.ignore_case) : NULL;
-    struct job job = {
-        .command = o->command,
-        .inputs = options_inputs(o, o->set.keys ? 0 : 1),
-        .records = &o->records,
-        .verbosity = o->verbosity,
-        .threads = o->threads,
-        .judge = judge_filter(shards, judge_by_asking),
-        .store = store,
-        .output = &o->output,
-        .passes = passing(&o->output, o->set.invert ? WEIR_NEW : WEIR_SEEN, o->patience.silence)};
-    struct tally tally = {0};
-    int status = url && !store ? EXIT_ERROR : flow_run(&job, &tally);
+    struct filtering filtering = {shards, answer_by_asking};
+    struct run r = run_asked(o, o->set.keys ? 0 : 1);
 
-    if (store)
-        consult_tell(store, tally.unanswered);
-    consult_close(store);
+    r.verdict = verdict_by_filter(&filtering);
+    r.passes = write_passes(&r.output, o->set.invert ? WEIR_NEW : WEIR_SEEN,
+                            o->patience.silence == SILENCE_PASSES);
+    if (!o->set.strict)
+        return run(&r, NULL);
+
+    struct confirming confirming;
+    struct tally tally = {0};
+    int status = EXIT_ERROR;
+
+    if (confirming_open(&confirming, o->set.strict, &o->patience, &o->records)) {
+        r.verdict = verdict_confirmed(r.verdict, &confirming);
+        status = run(&r, &tally);
+        asker_report(confirming.asker, tally.unanswered);
+    }
+    confirming_close(&confirming);
     return status;
 }
 
 int cmd_filter(const struct options *o)
 {
     static struct stored stored;
-    int status = open_set(o, &stored) ? run(o, &stored.shards) : EXIT_ERROR;
+    int status = open_set(o, &stored) ? pass(o, &stored.shards) : EXIT_ERROR;
 
     shards_close(&stored.shards);
     return status;

@@ -4,5 +4,5 @@
 
 int cmd_forget(const struct options *o)
 {
-    return keyset_change(o, judge_by_forgetting);
+    return keyset_change(o, answer_by_forgetting);
 }

@@ -9,7 +9,6 @@
 
 #include "state/lock.h"
 #include "cli/messages.h"
-#include "cmd/commands.h"
 #include "state/files.h"
 
 #define FOR_SETS "bloom"
@@ -95,26 +94,21 @@ static bool can_forget(const struct shards *s)
     return can || fail("%s", error.text) == 0;
 }
 
-int keyset_change(const struct options *o, judge_keys judge)
+int keyset_change(const struct options *o, answer_keys answer)
 {
     static struct stored stored;
     const char *path = keyset_file(o);
     int status = EXIT_ERROR;
 
     if (path && lock_file(path) && file_load(&stored, path) &&
-        (judge != judge_by_forgetting || can_forget(&stored.shards))) {
-        struct job job = {.command = o->command,
-                          .inputs = options_inputs(o, 1),
-                          .records = &o->records,
-                          .verbosity = o->verbosity,
-                          .threads = o->threads,
-                          .judge = judge_filter(&stored.shards, judge),
-                          .output = &(struct output){0},
-                          .mute = true,
-                          .save = path,
-                          .note = stored.note};
+        (answer != answer_by_forgetting || can_forget(&stored.shards))) {
+        struct run r = run_asked(o, 1);
 
-        status = flow_run(&job, NULL);
+        r.verdict = verdict_by_filter(&(struct filtering){&stored.shards, answer});
+        r.output = (struct output){.mute = true};
+        r.save = path;
+        r.note = stored.note;
+        status = run(&r, NULL);
     }
     shards_close(&stored.shards);
     return status;

@@ -2,8 +2,8 @@
 #ifndef WEIR_CMD_SETS_H
 #define WEIR_CMD_SETS_H
 
-#include "cli/options.h"
-#include "pipe/pipe.h"
+#include "cmd/run.h"
+#include "verdict/by_filter.h"
 
 /* Open a filter for the set of keys in some files. Where no other is asked for
  * it is the one that never forgets: a set that loses members is none. Where no
@@ -15,6 +15,6 @@ bool keyset_open(const struct options *o, struct inputs files, struct shards *s)
 const char *keyset_file(const struct options *o);
 
 /* Show the keys of files to a filter file and save it again. */
-int keyset_change(const struct options *o, judge_keys judge);
+int keyset_change(const struct options *o, answer_keys answer);
 
 #endif

@@ -6,19 +6,18 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "cmd/commands.h"
-#include "verdict/by_sketch.h"
-#include "cli/progress.h"
 #include "cli/messages.h"
-#include "verdict/shards.h"
 #include "cli/units.h"
+#include "cmd/run.h"
+#include "state/files.h"
+#include "verdict/by_sketch.h"
 
 #define REFRESH 0.5 /* seconds */
 #define NUMBER 20   /* keys, if nothing else is asked for */
 
 struct board {
     const struct options *options;
-    const weir_sketch *sketch;
+    struct counting counting;
     struct weir_heavy *list;
     size_t room, keys; /* asked for, and kept at most */
     unsigned lines;    /* on the terminal now */
@@ -33,7 +32,7 @@ static double share_of(const struct weir_heavy *h, const struct weir_sketch_stat
 /* Those that were asked for: so many, or all of so large a share. */
 static size_t find(const struct board *b, const struct weir_sketch_stats *stats)
 {
-    size_t n = weir_sketch_top(b->sketch, b->list, b->room), wanted = 0;
+    size_t n = weir_sketch_top(b->counting.sketch, b->list, b->room), wanted = 0;
 
     if (b->options->count.share == 0)
         return n;
@@ -73,6 +72,11 @@ static void draw_row(const struct weir_heavy *h, double share, unsigned columns)
     putchar('\n');
 }
 
+static bool take(void *context, struct batch *batch)
+{
+    return counting_take(&((struct board *)context)->counting, batch);
+}
+
 static void refresh(void *context)
 {
     struct board *b = context;
@@ -83,7 +87,8 @@ static void refresh(void *context)
     if (at - b->drawn < REFRESH)
         return;
     b->drawn = at;
-    stats = weir_sketch_stats(b->sketch);
+    weir_sketch_advance(b->counting.sketch, time_of_day()); /* counts fade while nothing comes */
+    stats = weir_sketch_stats(b->counting.sketch);
     size_t n = find(b, &stats);
     if (ioctl(1, TIOCGWINSZ, &size) != 0 || size.ws_row < 4 || size.ws_col < 20)
         size = (struct winsize){.ws_row = 24, .ws_col = 80};
@@ -124,7 +129,7 @@ static void tell_bound(const struct board *b, const struct weir_sketch_stats *st
 
 static void print(const struct board *b, bool notes)
 {
-    struct weir_sketch_stats stats = weir_sketch_stats(b->sketch);
+    struct weir_sketch_stats stats = weir_sketch_stats(b->counting.sketch);
     size_t n = find(b, &stats);
 
     for (size_t i = 0; i < n; i++) {
@@ -143,7 +148,7 @@ static bool open_board(struct board *b)
 {
     char config[512];
 
-    weir_sketch_config(b->sketch, config, sizeof config);
+    weir_sketch_config(b->counting.sketch, config, sizeof config);
     b->keys = strtoul(config_value(config, "keys").text, NULL, 10);
     b->room = b->options->count.number ? b->options->count.number : NUMBER;
     if (b->options->count.share > 0) /* there may be as many as are kept */
@@ -155,19 +160,21 @@ static bool open_board(struct board *b)
 int cmd_top(const struct options *o)
 {
     static const char *const kinds[] = {"top", "heavykeeper", NULL};
-    struct counted counted = {.command = o->command,
-                              .inputs = options_inputs(o, 0),
-                              .records = &o->records,
-                              .ngrams = o->count.ngrams,
-                              .state = o->state.path,
-                              .quiet = o->verbosity.quiet};
-    weir_sketch *s = counting_open(&counted, &o->wanted, kinds);
-    struct board b = {.options = o, .sketch = s, .drawn = now()};
+    static struct board b; /* large */
+    weir_sketch *s = sketch_open(o->command, o->state.path, &o->wanted, kinds);
     bool live = isatty(1) && !o->verbosity.quiet;
+    struct run r = run_asked(o, 0);
     int status = EXIT_ERROR;
 
+    b = (struct board){.options = o, .drawn = now()};
+    b.counting.sketch = s;
+    b.counting.ngrams = o->count.ngrams;
     if (s && open_board(&b)) {
-        status = counting_run(&counted, s, live ? refresh : NULL, &b);
+        weir_sketch_advance(s, time_of_day());
+        status =
+            run_into(&r, (struct sink){.context = &b, .take = take, .look = live ? refresh : NULL});
+        if (o->state.path && !file_save_sketch(o->state.path, s))
+            status = EXIT_ERROR;
         erase(&b);
         print(&b, !o->verbosity.quiet && status == EXIT_FINE);
     }

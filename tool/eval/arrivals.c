@@ -10,7 +10,6 @@
 #include "cli/signals.h"
 #include "cli/units.h"
 
-#define PATIENCE 200    /* milliseconds, so that the bar moves */
 #define KEYS_LEAST 4096 /* of a sample */
 #define ROOM_LEAST ((uint64_t)1 << 16)
 
@@ -42,12 +41,11 @@ static bool open_files(struct arrivals *s)
 {
     const struct request *o = s->request;
 
-    read_open(&s->reader, &o->records, o->inputs);
-    s->reader.patience = PATIENCE;
     s->weighed = o->records.importance != NULL;
-    if (o->inputs.count == 0 && isatty(0) && !o->verbosity.quiet)
-        note("reading from the terminal; Ctrl-D ends, 'weir help eval' explains");
-    return pick_open(&s->picker, &o->records);
+    if (!source_open(&s->files, &o->records, o->inputs, "eval", o->verbosity.quiet))
+        return false;
+    source_hurry(&s->files); /* so that the bar moves */
+    return true;
 }
 
 bool arrivals_open(struct arrivals *s, const struct request *o)
@@ -72,10 +70,8 @@ bool arrivals_start(struct arrivals *s, const struct shards *hasher)
 
 void arrivals_close(struct arrivals *s)
 {
-    if (!s->synthetic) {
-        read_close(&s->reader);
-        pick_close(&s->picker);
-    }
+    if (!s->synthetic)
+        source_close(&s->files);
     free(s->id);
     free(s->kept);
     truth_close(&s->truth);
@@ -108,12 +104,13 @@ static void find_truth(struct arrivals *s, struct batch *b)
 
 static enum read_result read_files(struct arrivals *s, struct batch *b)
 {
-    enum read_result result = read_batch(&s->reader, b);
+    struct source files = source_of_files(&s->files);
+    enum read_result result = files.read(files.context, b);
 
-    if (pick_learn(&s->picker, s->reader.header, s->reader.header_size, b) && result != READ_BATCH)
+    if (result != READ_BATCH)
         return result;
-    pick_batch(&s->picker, b);
-    shards_deal(s->hasher, b, s->weighed);
+    files.prepare(files.context, b);
+    shards_deal(s->hasher, b);
     find_truth(s, b);
     return READ_BATCH;
 }
@@ -148,7 +145,8 @@ static void make_keys(const struct arrivals *s, struct batch *b)
         b->key[i] = (struct weir_bytes){b->data + i * length, length};
     }
     b->used = b->n * length;
-    shards_deal(s->hasher, b, s->weighed);
+    b->important = s->weighed;
+    shards_deal(s->hasher, b);
 }
 
 static enum read_result read_kept(struct arrivals *s, struct batch *b)
@@ -165,17 +163,26 @@ static enum read_result read_kept(struct arrivals *s, struct batch *b)
     return READ_BATCH;
 }
 
-enum read_result arrivals_read(struct arrivals *s, struct batch *b)
+static enum read_result read_arrivals(void *context, struct batch *b)
 {
+    struct arrivals *s = context;
+
     if (!s->keeping && s->kept)
         return read_kept(s, b);
     return s->synthetic ? read_stream(s, b) : read_files(s, b);
 }
 
-void arrivals_prepare(struct arrivals *s, struct batch *b)
+static void prepare(void *context, struct batch *b)
 {
+    const struct arrivals *s = context;
+
     if (s->synthetic && (s->keeping || !s->kept))
         make_keys(s, b);
+}
+
+struct source arrivals_source(struct arrivals *s)
+{
+    return (struct source){.context = s, .read = read_arrivals, .prepare = prepare};
 }
 
 struct weir_stream arrivals_stream(const struct arrivals *s)
@@ -200,7 +207,7 @@ uint64_t arrivals_total(const struct arrivals *s)
 
     return s->kept        ? s->count * sizeof *s->kept * orders
            : s->synthetic ? s->stream.spec.n * s->stream.spec.length
-                          : s->reader.total;
+                          : s->files.reader.total;
 }
 
 /* ---- keeping ---- */

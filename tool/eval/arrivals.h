@@ -7,8 +7,7 @@
 #define WEIR_EVAL_ARRIVALS_H
 
 #include "eval/request.h"
-#include "pipe/pick.h"
-#include "pipe/read.h"
+#include "pipe/source.h"
 #include "verdict/shards.h"
 #include "eval/synthetic.h"
 #include "eval/truth.h"
@@ -16,8 +15,7 @@
 struct arrivals {
     const struct request *request;
     const struct shards *hasher;
-    struct reader reader;
-    struct picker picker;
+    struct file_source files;
     bool weighed; /* arrivals have an importance */
 
     bool synthetic;
@@ -44,9 +42,8 @@ void arrivals_close(struct arrivals *s);
 /* Before the first batch: who hashes. False after a sentence. */
 bool arrivals_start(struct arrivals *s, const struct shards *hasher);
 
-/* As the threads wants them. Reading is in order and finds the truth. */
-enum read_result arrivals_read(struct arrivals *s, struct batch *b);
-void arrivals_prepare(struct arrivals *s, struct batch *b);
+/* For the pipe. Reading is in order and finds the truth. */
+struct source arrivals_source(struct arrivals *s);
 
 const struct weir_key *arrivals_keys(const struct batch *b);
 uint32_t arrivals_in_batch(const struct batch *b);

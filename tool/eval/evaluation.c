@@ -1,5 +1,5 @@
-/* evaluation.c - see evaluation.h. The threads' shards are here the filters: each takes the
- * batches in order, so that results do not depend on the number of threads. */
+/* evaluation.c - see evaluation.h. The parts of the verdict are here the filters: each
+ * takes the batches in order, so that results do not depend on the number of threads. */
 #include "eval/evaluation.h"
 
 #include <jansson.h>
@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipe/threads.h"
 #include "cli/messages.h"
 #include "cli/signals.h"
 #include "cli/units.h"
@@ -31,88 +30,61 @@ void evaluation_close(struct evaluation *t)
     shards_close(&t->hasher);
 }
 
-/* ---- as the threads calls it ---- */
+/* ---- a pass through the arrivals ---- */
 
-static enum read_result do_read(void *context, struct batch *b)
+/* The truth is what the records count as. */
+static void set_truth(void *context, struct batch *b)
 {
-    struct evaluation *t = context;
-
-    return arrivals_read(&t->arrivals, b);
+    (void)context;
+    if (!b->dealt)
+        memcpy(b->verdict, b->answer, b->n);
+    for (uint32_t i = 0; b->dealt && i < arrivals_in_batch(b); i++)
+        b->verdict[b->origin[i]] = b->answer[i];
 }
 
-static void do_prepare(void *context, struct batch *b)
-{
-    struct evaluation *t = context;
-
-    arrivals_prepare(&t->arrivals, b);
-}
-
-static void do_judge(void *context, struct batch *b, uint32_t entrant)
+static void show(void *context, struct batch *b, uint32_t entrant)
 {
     struct evaluation *t = context;
 
     entrant_meet(&t->entrants.entrant[entrant], arrivals_keys(b), b->answer, arrivals_in_batch(b));
 }
 
-static void do_keep(void *context, struct batch *b, uint32_t entrant)
+static bool keep(void *context, struct batch *b)
 {
     struct evaluation *t = context;
 
-    (void)entrant;
     if (!b->failed && !arrivals_keep(&t->arrivals, b, b->failure))
         b->failed = true;
+    return true;
 }
 
-static void count(struct evaluation *t, const struct batch *b)
+/* To the filters, each a part of the verdict, or into memory. */
+static bool pass(struct evaluation *t, bool keeping)
 {
-    uint32_t n = arrivals_in_batch(b);
+    struct pipe pipe = {.source = arrivals_source(&t->arrivals),
+                        .threads = t->request->threads,
+                        .progress = &t->progress,
+                        .tally = t->tally};
+    bool ok;
 
-    for (uint32_t i = 0; i < n && !t->arrivals.keeping; i++)
-        t->tally.seen += b->answer[i];
-    t->tally.records += n;
-    t->tally.bytes += b->used;
-    t->tally.skipped += b->n - n;
-}
-
-static bool do_write(void *context, struct batch *b)
-{
-    struct evaluation *t = context;
-
-    count(t, b);
-    if (progress_due(&t->progress))
-        progress_draw(&t->progress, &t->tally, -1);
-    if (b->failed && !t->failed)
-        memcpy(t->failure, b->failure, sizeof t->failure);
-    t->failed |= b->failed;
-    return !t->failed;
-}
-
-static bool never(void *context)
-{
-    (void)context;
-    return false;
-}
-
-static const struct threads_work keeping = {do_read, do_prepare, do_keep, do_write, never, never};
-static const struct threads_work judging = {do_read, do_prepare, do_judge, do_write, never, never};
-
-/* ---- the whole ---- */
-
-static bool pass(struct evaluation *t, const struct threads_work *work, uint32_t shards)
-{
-    if (!threads_run(work, t, t->request->threads, shards))
-        return reject("memory is short");
-    if (t->failed && *t->failure) {
+    if (keeping)
+        pipe.sink = (struct sink){.context = t, .take = keep};
+    else
+        pipe.verdict = (struct verdict){
+            .context = t, .parts = t->entrants.count, .prepare = set_truth, .give = show};
+    ok = pipe_run(&pipe) && !pipe.failed;
+    t->tally = pipe.tally;
+    if (pipe.failed && *pipe.failure) {
         progress_clear(&t->progress);
-        fail("%s", t->failure);
+        fail("%s", pipe.failure);
     }
-    return !t->failed;
+    return ok;
 }
 
 static bool show_order(struct evaluation *t)
 {
     entrants_begin(&t->entrants, arrivals_count(&t->arrivals));
-    if (!pass(t, &judging, t->entrants.count))
+    if (!pass(t, false))
         return false;
     entrants_end(&t->entrants);
     return true;
@@ -123,11 +95,11 @@ static bool gather(struct evaluation *t)
     uint64_t skipped;
 
     progress_open(&t->progress, t->request->verbosity.quiet, arrivals_total(&t->arrivals));
-    if (!pass(t, &keeping, 1))
+    if (!pass(t, true))
         return false;
     arrivals_kept(&t->arrivals);
     progress_clear(&t->progress);
-    skipped = t->tally.skipped + t->arrivals.reader.skipped; /* too long to be in a batch */
+    skipped = t->tally.skipped + t->arrivals.files.reader.skipped; /* too long to be in a batch */
     t->records = t->tally.records;
     t->tally = (struct tally){.skipped = skipped};
     t->gathered = true;
@@ -159,7 +131,7 @@ bool evaluation_run(struct evaluation *t)
     progress_open(&t->progress, t->request->verbosity.quiet, arrivals_total(&t->arrivals));
     ok = t->gathered ? show_orders(t) : show_order(t);
     progress_clear(&t->progress);
-    t->tally.skipped += t->gathered ? 0 : t->arrivals.reader.skipped;
+    t->tally.skipped += t->gathered ? 0 : t->arrivals.files.reader.skipped;
     t->tally.seconds = now() - t->progress.started;
     return ok;
 }

@@ -15,8 +15,6 @@ struct evaluation {
     bool gathered;      /* arrivals are in memory: */
     uint64_t records;   /* of so many, before any were left out */
     struct shards hasher;
-    bool failed;
-    char failure[512];
 };
 
 /* False after a sentence. */

@@ -110,7 +110,7 @@ void batch_reset(struct batch *b)
     b->n = 0;
     b->used = 0;
     b->bads = 0;
-    b->dealt = false;
+    b->dealt = b->important = false;
     b->failed = false;
     b->name = NULL;
     b->ends[0] = UINT32_MAX;

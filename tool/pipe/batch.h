@@ -2,7 +2,7 @@
  * that the stages fill from left to right, one row per record.
  *
  *   read   data, ends       pick   key, importance, bad
- *   hash   hash, origin     judge  verdict
+ *   hash   hash, origin     give   verdict
  *
  * Record i lies in data[begin .. end), its delimiter at end. A record in which
  * a stage finds a fault is marked bad (and left out by all that follow) or, if
@@ -43,6 +43,7 @@ struct batch {
 
     struct weir_bytes *key;
     uint32_t *importance;
+    bool important; /* records have one */
     uint8_t *bad;
     uint32_t bads;
     struct arena arena; /* for keys that are not a stretch of data */

@@ -246,6 +246,7 @@ static void fold_key(struct batch *b, uint32_t i)
 
 void pick_batch(const struct picker *p, struct batch *b)
 {
+    b->important = p->important;
     if (p->way == PICK_WHOLE) {
         pick_whole(b);
     } else {

@@ -1,37 +1,47 @@
-/* pipe.h - the pipe as a whole: what every command that works on records
- * runs. */
+/* pipe.h - the one driver: batches go from a source through a verdict into a
+ * sink. Every command that works on records runs it.
+ *
+ *   source   reads a batch, then prepares it: files (source.h), arrivals of an
+ *            evaluation
+ *   verdict  says of each record whether it was seen: see verdict/verdict.h
+ *   sink     takes the batch: to the output, into a sketch, into memory */
 #ifndef WEIR_PIPE_PIPE_H
 #define WEIR_PIPE_PIPE_H
 
-#include "verdict/ask_store.h"
-#include "verdict/by_filter.h"
-#include "state/state.h"
+#include "pipe/read.h"
+#include "verdict/verdict.h"
 
-struct job {
-    const char *command;
-    struct inputs inputs;
-    const struct records *records;
-    struct verbosity verbosity;
-    uint32_t threads;
-    double linger; /* seconds to wait for more records, once there are some */
-    struct judge judge;
-    struct consult *store; /* confirms what was said to be seen, if not NULL */
-
-    const struct output *output;
-    uint8_t passes; /* verdicts of records that are passed on: see write.h */
-    bool mute;      /* nothing is written */
-
-    const char *save;                  /* file to replace at the end, or NULL */
-    const char *note;                  /* with this note; not for a state, which has its own */
-    const struct state_options *state; /* save is a state file, or NULL */
-    const char *keys;                  /* how they are made, for the state */
-    const struct state *resume;        /* where to go on, or NULL */
+struct source {
+    void *context;
+    /* Fill an empty batch; in order. READ_NOTHING: none came in time. */
+    enum read_result (*read)(void *context, struct batch *b);
+    /* Fill the columns of keys; any thread. */
+    void (*prepare)(void *context, struct batch *b);
 };
 
-/* The verdicts with which records pass; for struct job. */
-uint8_t passing(const struct output *o, enum weir_verdict verdict, enum silence silence);
+/* NULL: nothing is to be done. */
+struct sink {
+    void *context;
+    bool (*take)(void *context, struct batch *b); /* in order; false: stop at once */
+    void (*look)(void *context);       /* after a batch, and while none comes; no take meanwhile */
+    bool (*wants_rest)(void *context); /* is something to be done while no batch is under way? */
+    bool (*rest)(void *context);       /* that; false: stop at once */
+};
 
-/* Run it; the exit status, after a sentence if it is EXIT_ERROR. */
-int flow_run(const struct job *job, struct tally *tally);
+struct pipe {
+    struct source source;
+    struct verdict verdict; /* without parts: none are given, all records are new */
+    struct sink sink;
+    uint32_t threads;
+    struct progress *progress; /* NULL: no bar */
+
+    struct tally tally; /* of what the sink took; it is added to */
+    bool failed;        /* a batch did, after the sink took what was good of it: */
+    char failure[512];  /* why; empty if that was said already */
+};
+
+/* Run to the end of the source, to a signal, to a failed batch or until the sink
+ * says stop. False after a sentence: memory or threads are short. */
+bool pipe_run(struct pipe *p);
 
 #endif

@@ -9,11 +9,11 @@ enum stage { FREE, READ, PREPARING, PREPARED };
 struct slot {
     struct batch *batch;
     enum stage stage;
-    uint32_t judged; /* shards */
+    uint32_t given; /* parts of its verdict */
 };
 
 struct turn {
-    uint64_t next; /* batch that the shard takes next */
+    uint64_t next; /* batch that the part takes next */
     bool busy;
 };
 
@@ -22,7 +22,7 @@ struct threads {
     void *context;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    uint32_t shards, slots;
+    uint32_t parts, slots;
     struct slot *slot;
     struct turn *turn;
     uint64_t next_read, next_write;
@@ -30,12 +30,12 @@ struct threads {
     bool reading, writing, resting, ended, stopped;
 };
 
-enum task_kind { TASK_NONE, TASK_DONE, TASK_WRITE, TASK_JUDGE, TASK_PREPARE, TASK_REST, TASK_READ };
+enum task_kind { TASK_NONE, TASK_DONE, TASK_WRITE, TASK_GIVE, TASK_PREPARE, TASK_REST, TASK_READ };
 
 struct task {
     enum task_kind kind;
     struct slot *slot;
-    uint32_t shard;
+    uint32_t part;
 };
 
 static struct slot *slot_of(struct threads *c, uint64_t number)
@@ -45,18 +45,18 @@ static struct slot *slot_of(struct threads *c, uint64_t number)
 
 /* ---- choosing; the lock is held ---- */
 
-static struct task choose_judge(struct threads *c)
+static struct task choose_give(struct threads *c)
 {
     struct task task = {.kind = TASK_NONE};
     uint64_t oldest = UINT64_MAX;
 
-    for (uint32_t s = 0; s < c->shards; s++) {
-        struct turn *t = &c->turn[s];
+    for (uint32_t i = 0; i < c->parts; i++) {
+        struct turn *t = &c->turn[i];
 
         if (!t->busy && t->next < c->next_read && t->next <= c->last && t->next < oldest &&
             slot_of(c, t->next)->stage == PREPARED) {
             oldest = t->next;
-            task = (struct task){TASK_JUDGE, slot_of(c, t->next), s};
+            task = (struct task){TASK_GIVE, slot_of(c, t->next), i};
         }
     }
     return task;
@@ -91,9 +91,9 @@ static struct task choose(struct threads *c)
 
     if (c->stopped || c->next_write > c->last)
         return (struct task){.kind = TASK_DONE};
-    if (!c->writing && c->next_write < c->next_read && oldest->judged == c->shards)
+    if (!c->writing && c->next_write < c->next_read && oldest->given == c->parts)
         return (struct task){.kind = TASK_WRITE, .slot = oldest};
-    task = choose_judge(c);
+    task = choose_give(c);
     if (task.kind == TASK_NONE)
         task = choose_prepare(c);
     if (task.kind == TASK_NONE)
@@ -105,8 +105,8 @@ static void begin(struct threads *c, struct task task)
 {
     c->writing |= task.kind == TASK_WRITE;
     c->reading |= task.kind == TASK_READ || task.kind == TASK_REST;
-    if (task.kind == TASK_JUDGE)
-        c->turn[task.shard].busy = true;
+    if (task.kind == TASK_GIVE)
+        c->turn[task.part].busy = true;
     if (task.kind == TASK_PREPARE)
         task.slot->stage = PREPARING;
 }
@@ -127,13 +127,15 @@ static void do_read(struct threads *c, struct slot *slot)
     enum read_result result = c->work->read(c->context, b);
     pthread_mutex_lock(&c->lock);
     c->reading = false;
-    if (result == READ_NOTHING && !c->writing)
-        c->resting |= c->work->due(c->context);
+    if (result == READ_NOTHING && !c->writing) {
+        c->work->look(c->context);
+        c->resting |= c->work->wants_rest(c->context);
+    }
     c->ended |= result == READ_END;
     if (result == READ_BATCH) {
         b->number = c->next_read++;
         slot->stage = READ;
-        slot->judged = 0;
+        slot->given = 0;
         stop_after(c, b);
     }
 }
@@ -146,14 +148,14 @@ static void do_prepare(struct threads *c, struct slot *slot)
     stop_after(c, slot->batch);
 }
 
-static void do_judge(struct threads *c, struct slot *slot, uint32_t shard)
+static void do_give(struct threads *c, struct slot *slot, uint32_t part)
 {
-    c->work->judge(c->context, slot->batch, shard);
+    c->work->give(c->context, slot->batch, part);
     pthread_mutex_lock(&c->lock);
-    slot->judged++;
+    slot->given++;
     stop_after(c, slot->batch);
-    c->turn[shard].next++;
-    c->turn[shard].busy = false;
+    c->turn[part].next++;
+    c->turn[part].busy = false;
 }
 
 static void do_write(struct threads *c, struct slot *slot)
@@ -162,11 +164,11 @@ static void do_write(struct threads *c, struct slot *slot)
 
     pthread_mutex_lock(&c->lock);
     slot->stage = FREE;
-    slot->judged = 0;
+    slot->given = 0;
     c->next_write++;
     c->writing = false;
     c->stopped |= !ok;
-    c->resting |= ok && c->work->due(c->context);
+    c->resting |= ok && c->work->wants_rest(c->context);
 }
 
 static void do_rest(struct threads *c)
@@ -188,8 +190,8 @@ static void perform(struct threads *c, struct task task)
     case TASK_PREPARE:
         do_prepare(c, task.slot);
         break;
-    case TASK_JUDGE:
-        do_judge(c, task.slot, task.shard);
+    case TASK_GIVE:
+        do_give(c, task.slot, task.part);
         break;
     case TASK_WRITE:
         do_write(c, task.slot);
@@ -225,11 +227,11 @@ static void *take_part(void *context)
 static bool threads_open(struct threads *c)
 {
     c->slot = calloc(c->slots, sizeof *c->slot);
-    c->turn = calloc(c->shards, sizeof *c->turn);
+    c->turn = calloc(c->parts, sizeof *c->turn);
     if (!c->slot || !c->turn)
         return false;
     for (uint32_t i = 0; i < c->slots; i++)
-        if (!(c->slot[i].batch = batch_open(c->shards)))
+        if (!(c->slot[i].batch = batch_open(c->parts)))
             return false;
     return pthread_mutex_init(&c->lock, NULL) == 0 && pthread_cond_init(&c->changed, NULL) == 0;
 }
@@ -242,9 +244,9 @@ static void threads_close(struct threads *c)
     free(c->turn);
 }
 
-bool threads_run(const struct threads_work *work, void *context, uint32_t threads, uint32_t shards)
+bool threads_run(const struct threads_work *work, void *context, uint32_t threads, uint32_t parts)
 {
-    struct threads c = {.work = work, .context = context, .shards = shards, .last = UINT64_MAX};
+    struct threads c = {.work = work, .context = context, .parts = parts, .last = UINT64_MAX};
     pthread_t *others = calloc(threads, sizeof *others);
     uint32_t started = 0;
 

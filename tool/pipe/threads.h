@@ -3,13 +3,13 @@
  * A ring of batches under one lock. A free thread takes the first of these
  * that can be done:
  *
- *   write    the oldest batch, once all its shards are judged
- *   judge    one shard of a batch, once the one before it is judged there
+ *   write    the oldest batch, once all parts of its verdict are given
+ *   give     one part of the verdict on a batch, once that on the batch before is given
  *   prepare  a batch that was read
  *   rest     nothing is under way and something wants that
  *   read     the next batch, if there is room in the ring
  *
- * Reading and writing are in order, and so is every shard: the result does
+ * Reading and writing are in order, and so is every part: the result does
  * not depend on the number of threads. With one thread, a batch goes down the
  * whole pipe before the next is read. */
 #ifndef WEIR_PIPE_THREADS_H
@@ -21,15 +21,16 @@
 struct threads_work {
     enum read_result (*read)(void *context, struct batch *b);
     void (*prepare)(void *context, struct batch *b);
-    void (*judge)(void *context, struct batch *b, uint32_t shard);
+    void (*give)(void *context, struct batch *b, uint32_t part);
     bool (*write)(void *context, struct batch *b); /* false: stop at once */
-    bool (*due)(void *context);                    /* is a rest wanted? never during a write */
+    void (*look)(void *context);                   /* nothing comes, nothing is written */
+    bool (*wants_rest)(void *context);             /* asked while nothing is written */
     bool (*rest)(void *context);                   /* false: stop at once */
 };
 
 /* Run to the end of the input, to a failed batch, or to a false. The failure
- * of a batch is for write to see; judge may fail one only if there is one shard. False if threads
+ * of a batch is for write to see; give may fail one only if there is one part. False if threads
  * or memory are short. */
-bool threads_run(const struct threads_work *work, void *context, uint32_t threads, uint32_t shards);
+bool threads_run(const struct threads_work *work, void *context, uint32_t threads, uint32_t parts);
 
 #endif

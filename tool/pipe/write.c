@@ -20,16 +20,24 @@
 #define SHORT 48                  /* mean length up to which records are copied singly */
 #define STEP 32
 
-bool write_open(struct writer *w, const struct output *o, uint8_t passes, bool mute, bool keep)
+uint8_t write_passes(const struct output *o, enum weir_verdict verdict, bool unanswered)
+{
+    unsigned some = o->emit == EMIT_ALL ? 1u << WEIR_NEW | 1u << WEIR_SEEN : 1u << verdict;
+
+    return (uint8_t)(some | (unanswered ? 1u << VERDICT_UNKNOWN : 0));
+}
+
+bool write_open(struct writer *w, const struct output *o, uint8_t passes, bool keep)
 {
     int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (keep ? 0 : O_TRUNC);
 
-    *w = (struct writer){.name = "standard output", .fd = 1, .mute = mute, .passes = passes};
+    *w = (struct writer){.name = "standard output", .fd = 1, .passes = passes};
+    w->mute = o->mute || o->count_only;
     w->tags = o->emit == EMIT_ALL;
     w->buffer = malloc(ROOM + MARGIN);
     if (!w->buffer)
         return fail("memory is short") == 0;
-    if (!o->path || (mute && !o->count_only))
+    if (!o->path || (o->mute && !o->count_only))
         return true;
     w->name = o->path;
     w->fd = open(o->path, flags, 0666);

@@ -22,7 +22,11 @@ struct writer {
 
 /* Open for records that pass with these verdicts: bits as in struct writer. keep:
  * what a file holds stays, for write_cut(). False after a sentence. */
-bool write_open(struct writer *w, const struct output *o, uint8_t passes, bool mute, bool keep);
+bool write_open(struct writer *w, const struct output *o, uint8_t passes, bool keep);
+
+/* The bits for that: one verdict, or both where each record gets its tag; and
+ * those of records that were not answered for? */
+uint8_t write_passes(const struct output *o, enum weir_verdict verdict, bool unanswered);
 
 /* For a file that an earlier run wrote: cut off all but its first bytes. */
 bool write_cut(struct writer *w, uint64_t length);

@@ -5,114 +5,130 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipe/fold_case.h"
 #include "cli/messages.h"
 #include "cli/signals.h"
+#include "pipe/fold_case.h"
+
+struct asker {
+    struct store *store;
+    enum silence silence;
+    bool stopped; /* it did not answer, and that is to end the run */
+
+    uint32_t n; /* records that are asked for: */
+    struct weir_bytes key[RECORDS_MAX];
+    uint32_t origin[RECORDS_MAX];
+    uint8_t answer[RECORDS_MAX];
+};
 
 static bool interrupted(void)
 {
     return signals_caught() != 0;
 }
 
-struct consult *consult_open(const char *url, const struct store_patience *p, bool nul,
-                             bool ignore_case)
+struct asker *asker_open(const char *url, const struct store_patience *p, const struct records *r)
 {
-    struct consult *c = calloc(1, sizeof *c);
+    struct asker *a = calloc(1, sizeof *a);
     struct store_options options = {.timeout = p->timeout,
                                     .attempts = p->retries + 1,
-                                    .nul = nul,
-                                    .fold = ignore_case ? fold_case : NULL,
+                                    .nul = r->nul,
+                                    .fold = r->ignore_case ? fold_case : NULL,
                                     .interrupted = interrupted};
     char why[1024] = "memory is short";
 
     signal(SIGPIPE, SIG_IGN); /* a store that hangs up; of the output, write.c sees EPIPE */
-    if (ignore_case)
+    if (r->ignore_case)
         fold_case_open();
-    if (c)
-        c->oracle = store_open(url, &options, why, sizeof why);
-    if (c && c->oracle && weir_screen_open(&c->screen, "none", NULL) == WEIR_OK) {
-        c->silence = p->silence;
-        return c;
+    if (a)
+        a->store = store_open(url, &options, why, sizeof why);
+    if (a && a->store) {
+        a->silence = p->silence;
+        return a;
     }
     fail("%s", why);
-    consult_close(c);
+    asker_close(a);
     return NULL;
 }
 
-void consult_close(struct consult *c)
+void asker_close(struct asker *a)
 {
-    if (!c)
-        return;
-    store_close(c->oracle);
-    weir_screen_close(c->screen);
-    free(c);
+    if (a)
+        store_close(a->store);
+    free(a);
+}
+
+struct store *asker_store(const struct asker *a)
+{
+    return a->store;
 }
 
 /* A weir_oracle. Once a silence is to end the run, nobody is asked again. */
-static void ask(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
+static void ask_store(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
 {
-    struct consult *c = context;
+    struct asker *a = context;
 
     memset(answers, WEIR_UNANSWERED, n);
-    if (c->stopped)
+    if (a->stopped)
         return;
-    store_answer(c->oracle, keys, n, answers);
-    c->stopped =
-        (c->silence == SILENCE_STOPS || interrupted()) && memchr(answers, WEIR_UNANSWERED, n);
+    store_answer(a->store, keys, n, answers);
+    a->stopped =
+        (a->silence == SILENCE_STOPS || interrupted()) && memchr(answers, WEIR_UNANSWERED, n);
 }
 
 /* The run ends before record i; after a signal that needs no words. */
-static void stop_at(const struct consult *c, struct batch *b, uint32_t i)
+static void stop_at(const struct asker *a, struct batch *b, uint32_t i)
 {
     batch_fault(
         b, i, false,
         "not checked, nor any record after it: %.240s; --on-oracle-error pass or drop goes on "
         "without",
-        store_failure(c->oracle));
+        store_failure(a->store));
     if (interrupted())
         *b->failure = '\0';
 }
 
-static void consult(struct consult *c, struct batch *b, uint32_t n)
+static void ask(struct asker *a, weir_screen *screen, struct batch *b)
 {
-    weir_screen_check(c->screen, c->key, n, ask, c, c->answer);
-    for (uint32_t j = 0; j < n; j++) {
-        if (c->answer[j] == WEIR_UNANSWERED && c->stopped) {
-            stop_at(c, b, c->origin[j]);
+    weir_screen_check(screen, a->key, a->n, ask_store, a, a->answer);
+    for (uint32_t j = 0; j < a->n; j++) {
+        bool answered = a->answer[j] != WEIR_UNANSWERED;
+
+        if (!answered && a->stopped) {
+            stop_at(a, b, a->origin[j]);
             return;
         }
-        b->verdict[c->origin[j]] = c->answer[j] == WEIR_UNANSWERED ? VERDICT_UNKNOWN : c->answer[j];
+        b->verdict[a->origin[j]] = answered ? a->answer[j] : VERDICT_UNKNOWN;
     }
 }
 
-void consult_all(struct consult *c, struct batch *b)
+static void add(struct asker *a, const struct batch *b, uint32_t i)
 {
-    uint32_t n = 0;
+    a->key[a->n] = b->key[i];
+    a->origin[a->n++] = i;
+}
 
+void asker_ask_all(struct asker *a, weir_screen *screen, struct batch *b)
+{
+    a->n = 0;
     for (uint32_t i = 0; i < b->n; i++) {
-        c->key[n] = b->key[i];
-        c->origin[n] = i;
-        n += !b->bads || !b->bad[i];
+        if (!b->bads || !b->bad[i])
+            add(a, b, i);
         b->verdict[i] = VERDICT_NONE;
     }
-    consult(c, b, n);
+    ask(a, screen, b);
 }
 
-void consult_seen(struct consult *c, struct batch *b)
+void asker_ask_seen(struct asker *a, weir_screen *screen, struct batch *b)
 {
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < b->n; i++) {
-        c->key[n] = b->key[i];
-        c->origin[n] = i;
-        n += b->verdict[i] == WEIR_SEEN;
-    }
-    consult(c, b, n);
+    a->n = 0;
+    for (uint32_t i = 0; i < b->n; i++)
+        if (b->verdict[i] == WEIR_SEEN)
+            add(a, b, i);
+    ask(a, screen, b);
 }
 
-void consult_tell(const struct consult *c, uint64_t unanswered)
+void asker_report(const struct asker *a, uint64_t unanswered)
 {
     if (unanswered)
         note("%llu records could not be checked and were %s: %s", (unsigned long long)unanswered,
-             c->silence == SILENCE_PASSES ? "passed" : "dropped", store_failure(c->oracle));
+             a->silence == SILENCE_PASSES ? "passed" : "dropped", store_failure(a->store));
 }

@@ -1,37 +1,30 @@
-/* ask_store.h - a store beside the pipe: what is asked of it for a batch, through a
- * screen, and what becomes of records that it cannot tell of. */
+/* ask_store.h - a store is asked for keys of a batch, through a screen, and
+ * records that it gives no answer for are dealt with. */
 #ifndef WEIR_VERDICT_ASK_STORE_H
 #define WEIR_VERDICT_ASK_STORE_H
 
-#include "store/store.h"
+#include <weir/screen.h>
+
 #include "cli/pieces.h"
+#include "cli/records.h"
 #include "pipe/batch.h"
+#include "store/store.h"
 
-struct consult {
-    struct store *oracle;
-    weir_screen *screen; /* what stands before it; closed with it */
-    enum silence silence;
-    bool stopped; /* it was silent, and that is to end the run */
+struct asker;
 
-    struct weir_bytes key[RECORDS_MAX]; /* of the records asked for, */
-    uint32_t origin[RECORDS_MAX];       /* which they are, */
-    uint8_t answer[RECORDS_MAX];
-};
+/* The store of a URL, for the keys of these records. NULL after a sentence. */
+struct asker *asker_open(const char *url, const struct store_patience *p, const struct records *r);
+void asker_close(struct asker *a);
+struct store *asker_store(const struct asker *a);
 
-/* The store of a URL; for now, nothing stands before it. NULL after a sentence. */
-struct consult *consult_open(const char *url, const struct store_patience *p, bool nul,
-                             bool ignore_case);
-void consult_close(struct consult *c);
+/* Give records a verdict of the store, WEIR_SEEN for members and WEIR_NEW for others:
+ * all that are not bad, or only those whose verdict is WEIR_SEEN so far. Where it
+ * does not answer, the batch fails there, or the verdict is VERDICT_UNKNOWN, as
+ * --on-oracle-error says. */
+void asker_ask_all(struct asker *a, weir_screen *screen, struct batch *b);
+void asker_ask_seen(struct asker *a, weir_screen *screen, struct batch *b);
 
-/* Give every record that is not bad the verdict of the store: WEIR_SEEN for
- * members, WEIR_NEW for others. Where it cannot tell, the batch fails there, or
- * the verdict is VERDICT_UNKNOWN, as --on-oracle-error says. */
-void consult_all(struct consult *c, struct batch *b);
-
-/* The same for those whose verdict is WEIR_SEEN. */
-void consult_seen(struct consult *c, struct batch *b);
-
-/* Say how many records it could not tell of, if any. */
-void consult_tell(const struct consult *c, uint64_t unanswered);
+/* Say how many records it did not answer for, if any. */
+void asker_report(const struct asker *a, uint64_t unanswered);
 
 #endif

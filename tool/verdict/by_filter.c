@@ -1,17 +1,18 @@
-/* by_filter.c - see by_filter.h: filters. */
+/* by_filter.c - see by_filter.h. */
 #include "verdict/by_filter.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "state/files.h"
 #include "cli/units.h"
 
 /* ---- a batch ---- */
 
-static void prepare(const struct judge *j, struct batch *b, bool important)
+static void prepare(void *context, struct batch *b)
 {
-    shards_deal(j->context, b, important);
+    const struct filtering *f = context;
+
+    shards_deal(f->shards, b);
 }
 
 /* The answers of a shard, to the records they belong to. */
@@ -25,31 +26,32 @@ static void take_back(struct batch *b, uint32_t from, uint32_t to)
         verdict[origin[j]] = answer[j];
 }
 
-static void judge(const struct judge *j, struct batch *b, uint32_t shard)
+static void give(void *context, struct batch *b, uint32_t shard)
 {
-    const struct shards *s = j->context;
+    const struct filtering *f = context;
+    weir *w = f->shards->w[shard];
     uint32_t from = b->first[shard], to = b->first[shard + 1];
     uint8_t *answers = (b->dealt ? b->answer : b->verdict) + from;
 
-    weir_advance(s->w[shard], b->read_at);
-    j->answer(s->w[shard], b->hash + from, to - from, answers);
+    weir_advance(w, b->read_at);
+    f->answer(w, b->hash + from, to - from, answers);
     if (b->dealt)
         take_back(b, from, to);
 }
 
-static double fill(const struct judge *j, uint32_t shard)
+static double fill(void *context, uint32_t shard)
 {
-    const struct shards *s = j->context;
+    const struct filtering *f = context;
 
-    return weir_stats(s->w[shard]).fill;
+    return weir_stats(f->shards->w[shard]).fill;
 }
 
-void judge_by_asking(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+void answer_by_asking(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
     weir_ask_many(w, keys, n, verdicts);
 }
 
-void judge_by_forgetting(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+void answer_by_forgetting(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
     for (size_t i = 0; i < n; i++) {
         bool was_there = false;
@@ -61,14 +63,16 @@ void judge_by_forgetting(weir *w, const struct weir_key *keys, size_t n, uint8_t
 
 /* ---- the whole ---- */
 
-static bool save(const struct judge *j, const char *path, const char *note)
+static bool save(void *context, const char *path, const char *note)
 {
-    return file_save(path, note, j->context);
+    const struct filtering *f = context;
+
+    return file_save(path, note, f->shards);
 }
 
-static void report(const struct judge *j, const struct tally *t)
+static void report(void *context, const struct tally *t)
 {
-    const struct shards *s = j->context;
+    const struct shards *s = ((const struct filtering *)context)->shards;
     struct weir_stats f = shards_stats(s);
     double share = t->records ? 100.0 * (double)t->seen / (double)t->records : 0;
 
@@ -85,9 +89,9 @@ static void report(const struct judge *j, const struct tally *t)
             s->config, s->count > 1 ? " in shards" : "", f.fill * 100, f.error);
 }
 
-static json_t *describe(const struct judge *j, const struct tally *t)
+static json_t *describe(void *context, const struct tally *t)
 {
-    const struct shards *s = j->context;
+    const struct shards *s = ((const struct filtering *)context)->shards;
     struct weir_stats f = shards_stats(s);
 
     return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:{s:s,s:I,s:I,s:f,s:f}}", "records",
@@ -98,35 +102,21 @@ static json_t *describe(const struct judge *j, const struct tally *t)
                      (json_int_t)f.memory, "fill", f.fill, "error", f.error);
 }
 
-void judge_report(const struct judge *j, const struct tally *t, enum stats_style style)
+struct verdict verdict_by_filter(struct filtering *f)
 {
-    json_t *all = style == STATS_JSON ? j->describe(j, t) : NULL;
-    char *text = all ? json_dumps(all, JSON_REAL_PRECISION(6)) : NULL;
+    static const char *const words[] = {"new", "seen", [VERDICT_UNKNOWN] = "unknown"};
 
-    if (style == STATS_TEXT)
-        j->report(j, t);
-    if (text)
-        fprintf(stderr, "%s\n", text);
-    free(text);
-    json_decref(all);
-}
-
-static const char *const words[] = {"new", "seen", [VERDICT_UNKNOWN] = "unknown"};
-
-struct judge judge_filter(struct shards *s, judge_keys answer)
-{
-    return (struct judge){.context = s,
-                          .parts = s->count,
-                          .config = s->config,
-                          .hasher = s->count ? s->w[0] : NULL,
-                          .answer = answer,
-                          .words = words,
-                          .seen = "seen",
-                          .holder = "filter",
-                          .prepare = prepare,
-                          .judge = judge,
-                          .fill = fill,
-                          .save = save,
-                          .report = report,
-                          .describe = describe};
+    return (struct verdict){.context = f,
+                            .parts = f->shards->count,
+                            .prepare = prepare,
+                            .give = give,
+                            .fill = fill,
+                            .save = save,
+                            .report = report,
+                            .describe = describe,
+                            .words = words,
+                            .seen = "seen",
+                            .filled = "filter",
+                            .config = f->shards->config,
+                            .hasher = f->shards->w[0]};
 }

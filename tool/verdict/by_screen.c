@@ -8,48 +8,70 @@
 #include "state/files.h"
 #include "cli/units.h"
 
-bool screening_open(struct screening *s, struct consult *store)
+#define HASHER "bloom memory=64 seed=0" /* of the bytes before a place in the input */
+
+/* ---- the set, for screens that hold it ---- */
+
+static void learn(void *context, const struct weir_bytes *keys, size_t n)
 {
-    *s = (struct screening){.store = store, .before = weir_screen_stats(store->screen)};
-    weir_screen_config(store->screen, s->config, sizeof s->config);
-    return weir_open(&s->hasher, "bloom memory=64 seed=0", NULL) == WEIR_OK ||
-           fail("memory is short") == 0;
+    weir_screen_learn_set(context, keys, n);
+}
+
+/* Screens of that kind want it, whatever they know from an earlier run: what was
+ * added to the store since would be missed. */
+static bool holds_set(const char *config)
+{
+    weir_screen *same;
+    bool holds;
+
+    if (weir_screen_open(&same, config, NULL) != WEIR_OK)
+        return false;
+    holds = weir_screen_wants_set(same);
+    weir_screen_close(same);
+    return holds;
+}
+
+bool screening_open(struct screening *s, struct asker *asker, weir_screen *screen)
+{
+    struct store *store = asker_store(asker);
+
+    *s = (struct screening){.asker = asker, .screen = screen, .before = weir_screen_stats(screen)};
+    weir_screen_config(screen, s->config, sizeof s->config);
+    if (weir_open(&s->hasher, HASHER, NULL) != WEIR_OK)
+        return reject("memory is short");
+    return !holds_set(s->config) || store_list(store, learn, screen) ||
+           reject("this screen needs all keys of the store; %s", store_failure(store));
 }
 
 void screening_close(struct screening *s)
 {
+    weir_screen_close(s->screen);
     weir_close(s->hasher);
-    s->hasher = NULL;
 }
 
 /* ---- a batch ---- */
 
-static void prepare(const struct judge *j, struct batch *b, bool important)
+static void give(void *context, struct batch *b, uint32_t part)
 {
-    (void)j, (void)b, (void)important; /* keys go as they are */
-}
-
-static void judge(const struct judge *j, struct batch *b, uint32_t part)
-{
-    const struct screening *s = j->context;
+    const struct screening *s = context;
 
     (void)part;
-    consult_all(s->store, b);
+    asker_ask_all(s->asker, s->screen, b);
 }
 
-static double fill(const struct judge *j, uint32_t part)
+static double fill(void *context, uint32_t part)
 {
-    const struct screening *s = j->context;
+    const struct screening *s = context;
 
     (void)part;
-    return weir_screen_stats(s->store->screen).fill;
+    return weir_screen_stats(s->screen).fill;
 }
 
-static bool save(const struct judge *j, const char *path, const char *note)
+static bool save(void *context, const char *path, const char *note)
 {
-    const struct screening *s = j->context;
+    const struct screening *s = context;
 
-    return file_save_screen(path, note, s->store->screen);
+    return file_save_screen(path, note, s->screen);
 }
 
 /* ---- the report ---- */
@@ -57,7 +79,7 @@ static bool save(const struct judge *j, const char *path, const char *note)
 /* What this run did. */
 static struct weir_screen_stats stats_of(const struct screening *s)
 {
-    struct weir_screen_stats now = weir_screen_stats(s->store->screen);
+    struct weir_screen_stats now = weir_screen_stats(s->screen);
 
     now.checked -= s->before.checked;
     now.asked -= s->before.asked;
@@ -67,11 +89,11 @@ static struct weir_screen_stats stats_of(const struct screening *s)
     return now;
 }
 
-static void report(const struct judge *j, const struct tally *t)
+static void report(void *context, const struct tally *t)
 {
-    const struct screening *s = j->context;
+    const struct screening *s = context;
     struct weir_screen_stats f = stats_of(s);
-    struct store_stats o = store_stats(s->store->oracle);
+    struct store_stats o = store_stats(asker_store(s->asker));
     double all = t->records ? (double)t->records / 100 : 1;
 
     fprintf(stderr, "weir: %llu records: %llu members (%.2f %%), %llu others",
@@ -97,11 +119,11 @@ static void report(const struct judge *j, const struct tally *t)
             s->config, f.fill * 100, f.error);
 }
 
-static json_t *describe(const struct judge *j, const struct tally *t)
+static json_t *describe(void *context, const struct tally *t)
 {
-    const struct screening *s = j->context;
+    const struct screening *s = context;
     struct weir_screen_stats f = stats_of(s);
-    struct store_stats o = store_stats(s->store->oracle);
+    struct store_stats o = store_stats(asker_store(s->asker));
     json_t *all = json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:I}", "records",
                             (json_int_t)t->records, "members", (json_int_t)t->seen, "others",
                             (json_int_t)(t->records - t->seen - t->unanswered), "unanswered",
@@ -112,9 +134,9 @@ static json_t *describe(const struct judge *j, const struct tally *t)
     if (all) {
         json_object_set_new(all, "store",
                             json_pack("{s:s,s:I,s:I,s:I,s:f,s:f}", "name",
-                                      store_name(s->store->oracle), "calls", (json_int_t)o.calls,
-                                      "keys", (json_int_t)o.keys, "retries", (json_int_t)o.retries,
-                                      "seconds", o.seconds, "share",
+                                      store_name(asker_store(s->asker)), "calls",
+                                      (json_int_t)o.calls, "keys", (json_int_t)o.keys, "retries",
+                                      (json_int_t)o.retries, "seconds", o.seconds, "share",
                                       o.seconds / (t->seconds + 1e-9)));
         json_object_set_new(all, "screen",
                             json_pack("{s:s,s:I,s:f,s:f}", "config", s->config, "memory",
@@ -123,21 +145,20 @@ static json_t *describe(const struct judge *j, const struct tally *t)
     return all;
 }
 
-static const char *const words[] = {"other", "member", [VERDICT_UNKNOWN] = "unknown"};
-
-struct judge judge_screening(struct screening *s)
+struct verdict verdict_by_screen(struct screening *s)
 {
-    return (struct judge){.context = s,
-                          .parts = 1,
-                          .config = s->config,
-                          .hasher = s->hasher,
-                          .words = words,
-                          .seen = "members",
-                          .holder = "screen",
-                          .prepare = prepare,
-                          .judge = judge,
-                          .fill = fill,
-                          .save = save,
-                          .report = report,
-                          .describe = describe};
+    static const char *const words[] = {"other", "member", [VERDICT_UNKNOWN] = "unknown"};
+
+    return (struct verdict){.context = s,
+                            .parts = 1,
+                            .give = give,
+                            .fill = fill,
+                            .save = save,
+                            .report = report,
+                            .describe = describe,
+                            .words = words,
+                            .seen = "members",
+                            .filled = "screen",
+                            .config = s->config,
+                            .hasher = s->hasher};
 }

@@ -1,21 +1,25 @@
-/* by_screen.h - the judge of weir check: a screen before a store. */
+/* by_screen.h - verdicts of a store, asked through a screen: what 'weir check'
+ * runs. */
 #ifndef WEIR_VERDICT_BY_SCREEN_H
 #define WEIR_VERDICT_BY_SCREEN_H
 
+#include "cli/wanted.h"
 #include "verdict/ask_store.h"
-#include "verdict/by_filter.h"
+#include "verdict/verdict.h"
 
 struct screening {
-    struct consult *store;           /* with its screen */
+    struct asker *asker;
+    weir_screen *screen;
     char config[CONFIG_MAX];         /* of the screen */
     struct weir_screen_stats before; /* what earlier runs did, with a state */
     weir *hasher;
 };
 
-/* Take a store and its screen into use. False after a sentence. */
-bool screening_open(struct screening *s, struct consult *store);
-void screening_close(struct screening *s);
+/* Take both into use; the screen is told all keys of the store if it is of a kind
+ * that holds them. False after a sentence. */
+bool screening_open(struct screening *s, struct asker *asker, weir_screen *screen);
+void screening_close(struct screening *s); /* the screen too */
 
-struct judge judge_screening(struct screening *s);
+struct verdict verdict_by_screen(struct screening *s);
 
 #endif

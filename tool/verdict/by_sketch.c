@@ -11,19 +11,6 @@
 #include "verdict/shards.h"
 #include "state/files.h"
 
-#define HELD 4096 /* keys counted at once, where they are not the records */
-
-struct counting {
-    const struct counted *counted;
-    weir_sketch *sketch;
-    void (*look)(void *context);
-    void (*visit)(void *context, const struct weir_bytes *keys, size_t n);
-    void *context;
-    struct weir_bytes key[HELD];
-    uint64_t amount[HELD];
-    size_t held;
-};
-
 /* ---- which sketch ---- */
 
 static weir_sketch *open_asked(const struct wanted *w, const char *name, const char *seed)
@@ -71,10 +58,10 @@ static const char *kind_of(const char *sentence, const char *const kinds[])
     return NULL;
 }
 
-static weir_sketch *open_state(const struct counted *d, const struct wanted *w,
+static weir_sketch *open_state(const char *command, const char *path, const struct wanted *w,
                                const char *const kinds[])
 {
-    weir_sketch *s = file_load_sketch(d->state);
+    weir_sketch *s = file_load_sketch(path);
     char held[CONFIG_MAX];
     const char *kind;
 
@@ -83,37 +70,36 @@ static weir_sketch *open_state(const struct counted *d, const struct wanted *w,
     weir_sketch_config(s, held, sizeof held);
     kind = kind_of(held, kinds);
     if (!kind)
-        fail("%s holds '%s', not a sketch of 'weir %s'", d->state, held, d->command);
-    if (kind && same_sketch(d->state, w, kind, s))
+        fail("%s holds '%s', not a sketch of 'weir %s'", path, held, command);
+    if (kind && same_sketch(path, w, kind, s))
         return s;
     weir_sketch_close(s);
     return NULL;
 }
 
-weir_sketch *counting_open(const struct counted *d, const struct wanted *w,
-                           const char *const kinds[])
+weir_sketch *sketch_open(const char *command, const char *state, const struct wanted *w,
+                         const char *const kinds[])
 {
     if (w->algorithm && !kind_of(w->algorithm, kinds)) {
-        fail("'weir %s' has no sketch '%s'; 'weir list' shows them", d->command, w->algorithm);
+        fail("'weir %s' has no sketch '%s'; 'weir list' shows them", command, w->algorithm);
         return NULL;
     }
-    if (d->state && !lock_file(d->state))
+    if (state && !lock_file(state))
         return NULL;
-    if (d->state && access(d->state, F_OK) == 0)
-        return open_state(d, w, kinds);
+    if (state && access(state, F_OK) == 0)
+        return open_state(command, state, w, kinds);
     return open_asked(w, kinds[0], NULL);
 }
 
 /* ---- records into it ---- */
 
-/* Counted, or only shown to a visitor. */
 static void give(struct counting *c, const struct weir_bytes *keys, const uint64_t *amounts,
                  size_t n)
 {
-    if (c->visit)
-        c->visit(c->context, keys, n);
-    else
+    if (c->sketch)
         weir_sketch_add_many(c->sketch, keys, amounts, n);
+    else
+        c->visit(c->context, keys, n);
 }
 
 static void drain(struct counting *c)
@@ -138,7 +124,7 @@ static bool is_blank(char c)
 /* Every so many words in a row, with one space between them. */
 static bool hold_grams(struct counting *c, struct arena *a, struct weir_bytes text, uint64_t amount)
 {
-    uint32_t n = c->counted->ngrams, words = 0;
+    uint32_t n = c->ngrams, words = 0;
     const char *at = text.data, *end = at + text.size;
     char *to = arena_take(a, text.size + 1), *first[GRAM_MAX];
 
@@ -162,76 +148,26 @@ static bool hold_grams(struct counting *c, struct arena *a, struct weir_bytes te
     return true;
 }
 
-static void take(void *context, struct batch *b)
+bool counting_take(void *context, struct batch *b)
 {
     struct counting *c = context;
-    const struct counted *d = c->counted;
 
     if (c->sketch)
         weir_sketch_advance(c->sketch, b->read_at);
-    if (!b->bads && !d->ngrams && !d->records->weight) {
+    if (!b->bads && !c->ngrams && !b->important) {
         give(c, b->key, NULL, b->n);
-        return;
+        return true;
     }
     for (uint32_t i = 0; i < b->n; i++) {
-        uint64_t amount = d->records->weight ? b->importance[i] : 1;
+        uint64_t amount = b->important ? b->importance[i] : 1;
 
         if (b->bads && b->bad[i])
             continue;
-        if (!d->ngrams)
+        if (!c->ngrams)
             hold(c, b->key[i], amount);
         else if (!hold_grams(c, &b->arena, b->key[i], amount))
             batch_fault(b, i, false, "memory is short");
     }
     drain(c);
-}
-
-static void look(void *context)
-{
-    struct counting *c = context;
-
-    weir_sketch_advance(c->sketch, time_of_day()); /* counts fade while nothing comes */
-    c->look(c->context);
-}
-
-/* Through all files, once. */
-static int run(const struct counting *given)
-{
-    struct counting *c = malloc(sizeof *c);
-    const struct counted *d = given->counted;
-    int status;
-
-    if (!c)
-        return fail("memory is short");
-    *c = *given;
-    status = intake_run(&(struct intake){.command = d->command,
-                                         .inputs = d->inputs,
-                                         .records = d->records,
-                                         .quiet = d->quiet,
-                                         .take = take,
-                                         .look = c->look ? look : NULL,
-                                         .context = c});
-    free(c);
-    return status;
-}
-
-int counting_run(const struct counted *d, weir_sketch *s, void (*looks)(void *), void *context)
-{
-    struct counting c = {.counted = d, .sketch = s, .look = looks, .context = context};
-    int status;
-
-    weir_sketch_advance(s, time_of_day());
-    status = run(&c);
-    if (d->state && !file_save_sketch(d->state, s))
-        status = EXIT_ERROR;
-    return status;
-}
-
-int counting_visit(const struct counted *d,
-                   void (*visit)(void *context, const struct weir_bytes *keys, size_t n),
-                   void *context)
-{
-    struct counting c = {.counted = d, .visit = visit, .context = context};
-
-    return run(&c);
+    return true;
 }

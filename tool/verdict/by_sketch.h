@@ -4,31 +4,30 @@
 
 #include <weir/sketch.h>
 
-#include "pipe/intake.h"
+#include "cli/records.h"
 #include "cli/wanted.h"
+#include "pipe/batch.h"
 
-/* What is counted. */
-struct counted {
-    const char *command;
-    struct inputs inputs;
-    const struct records *records;
-    uint32_t ngrams;   /* words in a key; 0: keys are what --key says */
-    const char *state; /* file to go on from and to save to, or NULL */
-    bool quiet;
+#define HELD 4096 /* keys counted at once, where they are not the records */
+
+/* The sketch that is wanted, or the one of a state file (NULL: there is none); it
+ * must be one of these kinds, the first if nothing is said. NULL after a sentence. */
+weir_sketch *sketch_open(const char *command, const char *state, const struct wanted *w,
+                         const char *const kinds[]);
+
+/* What becomes of the keys of records, or of every so many words in a key. */
+struct counting {
+    weir_sketch *sketch; /* they are counted in this one, or only */
+    void (*visit)(void *context, const struct weir_bytes *keys, size_t n); /* shown to this */
+    void *context;
+    uint32_t ngrams; /* words in a key; 0: keys are what --key says */
+
+    struct weir_bytes key[HELD];
+    uint64_t amount[HELD];
+    size_t held;
 };
 
-/* The sketch that is wanted, or the one of the state; it must be one of these
- * kinds, the first if nothing is said. NULL after a sentence. */
-weir_sketch *counting_open(const struct counted *d, const struct wanted *w,
-                           const char *const kinds[]);
-
-/* Count the records of all files. look: as in intake.h. The state file, if
- * there is one, is saved after it. The exit status. */
-int counting_run(const struct counted *d, weir_sketch *s, void (*look)(void *), void *context);
-
-/* Go through the same keys again, without counting. */
-int counting_visit(const struct counted *d,
-                   void (*visit)(void *context, const struct weir_bytes *keys, size_t n),
-                   void *context);
+/* For a sink. */
+bool counting_take(void *counting, struct batch *b);
 
 #endif

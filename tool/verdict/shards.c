@@ -44,14 +44,37 @@ static bool divide(const char *config, uint32_t by, char *out)
     return true;
 }
 
+static enum weir_status open_parts(struct shards *s, uint32_t count, struct weir_error *error)
+{
+    char part[CONFIG_MAX];
+    enum weir_status status = WEIR_OK;
+
+    if (!divide(s->config, count, part)) {
+        snprintf(error->text, sizeof error->text,
+                 "%u shards of at least 64 bytes do not fit into the memory; give it %u bytes or "
+                 "more, or fewer threads or shards",
+                 count, 64 * count);
+        return error->status = WEIR_BAD_CONFIG;
+    }
+    while (status == WEIR_OK && s->count < count) {
+        status = weir_open(&s->w[s->count], part, error);
+        s->count += status == WEIR_OK;
+    }
+    return status;
+}
+
 enum weir_status shards_open(struct shards *s, const char *sentence, uint32_t count,
                              struct weir_error *error)
 {
-    char part[CONFIG_MAX];
     weir *whole;
-    enum weir_status status = weir_open(&whole, sentence, error);
+    enum weir_status status;
 
     *s = (struct shards){.w = calloc(count, sizeof *s->w)};
+    if (!s->w) {
+        *error = (struct weir_error){WEIR_NO_MEMORY, "memory is short"};
+        return WEIR_NO_MEMORY;
+    }
+    status = weir_open(&whole, sentence, error);
     if (status != WEIR_OK)
         return status;
     weir_config(whole, s->config, sizeof s->config);
@@ -60,18 +83,7 @@ enum weir_status shards_open(struct shards *s, const char *sentence, uint32_t co
         return WEIR_OK;
     }
     weir_close(whole);
-    if (!divide(s->config, count, part)) {
-        snprintf(error->text, sizeof error->text,
-                 "%u shards of at least 64 bytes do not fit into the memory; give it %u bytes or "
-                 "more, or fewer threads or shards",
-                 count, 64 * count);
-        return WEIR_BAD_CONFIG;
-    }
-    while (status == WEIR_OK && s->count < count) {
-        status = weir_open(&s->w[s->count], part, error);
-        s->count += status == WEIR_OK;
-    }
-    return status;
+    return open_parts(s, count, error);
 }
 
 void shards_close(struct shards *s)
@@ -133,13 +145,13 @@ static void order_keys(const struct shards *s, struct batch *b)
     }
 }
 
-void shards_deal(const struct shards *s, struct batch *b, bool important)
+void shards_deal(const struct shards *s, struct batch *b)
 {
     for (uint32_t i = 0; b->bads && i < b->n; i++)
         if (b->bad[i])
             b->key[i] = (struct weir_bytes){"", 0};
     weir_hash_many(s->w[0], b->key, b->n, b->raw);
-    for (uint32_t i = 0; important && i < b->n; i++)
+    for (uint32_t i = 0; b->important && i < b->n; i++)
         b->raw[i].importance = b->importance[i];
     b->dealt = s->count > 1 || b->bads > 0;
     b->first[0] = 0;

@@ -18,7 +18,7 @@ enum weir_status shards_open(struct shards *s, const char *sentence, uint32_t co
 void shards_close(struct shards *s);
 
 /* Hash the keys of a batch and put them in the order of the shards. */
-void shards_deal(const struct shards *s, struct batch *b, bool important);
+void shards_deal(const struct shards *s, struct batch *b);
 
 /* All together: sums, and means of fill and error. */
 struct weir_stats shards_stats(const struct shards *s);

@@ -1,0 +1,311 @@
+/* run.c - see run.h. */
+#include "cmd/run.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/messages.h"
+#include "cli/signals.h"
+#include "pipe/write.h"
+#include "state/files.h"
+
+#define SAVING_SHARE 0.1 /* of the time may go into checkpoints, at most; a guess */
+
+struct running {
+    const struct run *run;
+    struct pipe pipe;
+    struct file_source source;
+    struct writer writer;
+    struct progress progress;
+    bool headed; /* the output has its header, or is to have none */
+
+    struct position position; /* behind the last record written; where a failed run ends */
+    uint64_t unsaved;         /* records since the last checkpoint */
+    double next_save;
+};
+
+struct run run_asked(const struct options *o, int from)
+{
+    return (struct run){.command = o->command,
+                        .inputs = options_inputs(o, from),
+                        .records = o->records,
+                        .verbosity = o->verbosity,
+                        .threads = o->threads,
+                        .output = o->output};
+}
+
+/* ---- the sink ---- */
+
+static bool pass_header(struct running *r)
+{
+    const struct reader *reader = &r->source.reader;
+
+    if (!reader->header || r->headed || r->source.refused_header)
+        return true;
+    r->headed = true;
+    return write_header(&r->writer, reader->header, reader->header_size);
+}
+
+static bool take(void *context, struct batch *b)
+{
+    struct running *r = context;
+
+    if (!pass_header(r) || !write_batch(&r->writer, b) || !write_flush(&r->writer))
+        return false;
+    r->unsaved += b->n;
+    if (b->name)
+        r->position = (struct position){b->seekable, b->file, b->next_offset, b->next_line};
+    return true;
+}
+
+static bool wants_checkpoint(void *context)
+{
+    const struct running *r = context;
+    const struct state_options *s = &r->run->state;
+
+    return s->path && r->unsaved > 0 &&
+           ((s->records && r->unsaved >= s->records) || (s->seconds > 0 && now() >= r->next_save));
+}
+
+/* What a state file says of this moment, when no batch is under way. */
+static void describe(struct running *r, struct state *s)
+{
+    const struct verdict *v = &r->run->verdict;
+    struct position position = r->pipe.failed ? r->position : read_position(&r->source.reader);
+    const char *file = r->source.reader.files[position.file];
+    struct stat st;
+
+    memset(s, 0, sizeof *s);
+    snprintf(s->config, sizeof s->config, "%s", v->config);
+    snprintf(s->records, sizeof s->records, "%s", r->run->keys);
+    s->position = position;
+    if (position.known) {
+        snprintf(s->input, sizeof s->input, "%s", file);
+        state_tail(v->hasher, file, position.offset, s->tail);
+    }
+    s->cut = r->run->output.path && fstat(r->writer.fd, &st) == 0 && S_ISREG(st.st_mode);
+    s->output = r->writer.bytes;
+}
+
+static bool save(struct running *r)
+{
+    static struct state state; /* large, and only one is saved at a time */
+    static char note[NOTE_MAX];
+    const struct verdict *v = &r->run->verdict;
+    bool saved;
+
+    if (!write_sync(&r->writer))
+        return false;
+    if (r->run->state.path) {
+        describe(r, &state);
+        state_write(&state, note);
+    } else {
+        snprintf(note, sizeof note, "%s", r->run->note ? r->run->note : "");
+    }
+    saved = v->save(v->context, r->run->save, note);
+    r->pipe.failed |= !saved;
+    return saved;
+}
+
+static bool make_checkpoint(void *context)
+{
+    struct running *r = context;
+    double began = now(), took;
+
+    if (!save(r))
+        return false;
+    took = now() - began;
+    r->unsaved = 0;
+    r->next_save = now() + fmax(took / SAVING_SHARE, r->run->state.seconds);
+    return true;
+}
+
+/* ---- opening ---- */
+
+/* An output that is an input too would be emptied, or never end; a filter saved
+ * there would replace it. */
+static bool spares_inputs(const struct running *r)
+{
+    const struct run *run = r->run;
+    const char *path = run->output.path;
+    const struct reader *in = &r->source.reader;
+    struct stat out;
+
+    if (!run->output.mute && (path ? stat(path, &out) : fstat(1, &out)) == 0 &&
+        S_ISREG(out.st_mode) && inputs_hold(in->files, in->count, &out))
+        return false;
+    if (run->state.path && path && strcmp(path, run->save) == 0)
+        return reject("%s cannot be output and state at once; name two files", path);
+    return !run->save || stat(run->save, &out) != 0 || !S_ISREG(out.st_mode) ||
+           !inputs_hold(in->files, in->count, &out);
+}
+
+static bool is_same_input(const struct running *r, const struct state *s)
+{
+    const struct reader *in = &r->source.reader;
+    const char *file = s->position.file < in->count ? in->files[s->position.file] : "";
+    char tail[40];
+
+    if (!s->position.known)
+        return reject("%s holds no place to resume at: its input was not a regular file; leave "
+                      "--resume out to read from the start",
+                      r->run->save);
+    if (strcmp(file, s->input) != 0)
+        return reject("%s stopped in file %u, %s, which is not that file here; give the same "
+                      "files, or leave --resume out",
+                      r->run->save, s->position.file + 1, s->input);
+    state_tail(r->run->verdict.hasher, file, s->position.offset, tail);
+    if (strcmp(tail, s->tail) != 0)
+        return reject("%s is not the file that %s was reading: it differs before byte %llu; leave "
+                      "--resume out to read it from the start",
+                      input_name(file), r->run->save, (unsigned long long)s->position.offset);
+    return true;
+}
+
+static bool resume(struct running *r)
+{
+    const struct state *s = r->run->resume;
+    struct batch *scratch;
+    bool ok;
+
+    if (!s)
+        return true;
+    if (!is_same_input(r, s))
+        return false;
+    scratch = batch_open(1);
+    if (!scratch)
+        return reject("memory is short");
+    batch_reset(scratch);
+    ok = read_seek(&r->source.reader, &s->position, scratch);
+    if (!ok)
+        fail("%s", scratch->failure);
+    batch_close(scratch);
+    r->position = s->position;
+    r->progress.start = s->position.offset;
+    r->headed = true;
+    return ok && (!s->cut || !r->run->output.path || write_cut(&r->writer, s->output));
+}
+
+static bool open_output(struct running *r)
+{
+    const struct run *run = r->run;
+    const struct records *records = &run->records;
+    bool fields = records->format == FORMAT_CSV || records->format == FORMAT_DELIMITED;
+
+    if (!spares_inputs(r) || (run->save && !replace_possible(run->save)) ||
+        !write_open(&r->writer, &run->output, run->passes, run->resume))
+        return false;
+    r->writer.words = run->verdict.words;
+    r->writer.joint = fields ? records->delimiter : '\t';
+    return true;
+}
+
+static bool open_stages(struct running *r)
+{
+    const struct run *run = r->run;
+
+    if (!source_open(&r->source, &run->records, run->inputs, run->command, run->verbosity.quiet) ||
+        !open_output(r))
+        return false;
+    progress_open(&r->progress, run->verbosity.quiet, r->source.reader.total);
+    r->progress.seen = run->verdict.seen;
+    r->progress.filled = run->verdict.filled;
+    if (run->state.path || r->progress.bar || run->threads > 1)
+        source_hurry(&r->source);
+    r->source.reader.linger = run->linger;
+    r->next_save = now() + run->state.seconds;
+    r->pipe = (struct pipe){.source = source_of_files(&r->source),
+                            .verdict = run->verdict,
+                            .sink = {.context = r,
+                                     .take = take,
+                                     .wants_rest = wants_checkpoint,
+                                     .rest = make_checkpoint},
+                            .threads = run->threads,
+                            .progress = &r->progress};
+    return resume(r);
+}
+
+/* ---- the end ---- */
+
+static int refuse_output(const struct running *r)
+{
+    if (r->writer.error == EPIPE)
+        signals_obey(SIGPIPE);
+    return fail("cannot write %s: %s", r->writer.name, strerror(r->writer.error));
+}
+
+static bool print_count(struct running *r)
+{
+    char text[24];
+
+    if (!r->run->output.count_only)
+        return true;
+    return write_text(&r->writer, text,
+                      (size_t)snprintf(text, sizeof text, "%llu\n",
+                                       (unsigned long long)r->writer.passed)) &&
+           write_flush(&r->writer);
+}
+
+/* What is written is saved, whatever else went wrong. */
+static int finish(struct running *r)
+{
+    struct tally *t = &r->pipe.tally;
+    bool nothing = t->records == 0 && (r->pipe.failed || r->source.reader.next == 0);
+    bool save_failed = false;
+
+    progress_clear(&r->progress);
+    if (!r->writer.error && pass_header(r) && print_count(r) && r->run->save && !nothing)
+        save_failed = !save(r);
+    if (!write_close(&r->writer) || r->writer.error)
+        return refuse_output(r);
+    t->passed = r->writer.passed;
+    t->skipped += r->source.reader.skipped;
+    t->seconds = now() - r->progress.started;
+    if (r->pipe.failed && *r->pipe.failure)
+        fail("%s", r->pipe.failure);
+    if (!save_failed || signals_caught())
+        verdict_report(&r->run->verdict, t, stats_style(&r->run->verbosity));
+    return r->pipe.failed ? EXIT_ERROR : EXIT_FINE;
+}
+
+int run(const struct run *given, struct tally *tally)
+{
+    struct running *r = calloc(1, sizeof *r);
+    int status = EXIT_ERROR;
+
+    if (!r || !signals_watch())
+        return fail("the system is short of memory or files");
+    r->run = given;
+    if (open_stages(r) && pipe_run(&r->pipe))
+        status = finish(r);
+    if (tally)
+        *tally = r->pipe.tally;
+    write_close(&r->writer);
+    source_close(&r->source);
+    free(r);
+    return status;
+}
+
+int run_into(const struct run *given, struct sink sink)
+{
+    struct file_source source;
+    struct pipe pipe = {.source = source_of_files(&source), .sink = sink, .threads = 2};
+    bool ok;
+
+    if (!signals_watch())
+        return fail("the system is short of memory or files");
+    ok = source_open(&source, &given->records, given->inputs, given->command,
+                     given->verbosity.quiet);
+    if (sink.look)
+        source_hurry(&source);
+    ok = ok && pipe_run(&pipe) && !pipe.failed;
+    if (pipe.failed && *pipe.failure)
+        fail("%s", pipe.failure);
+    source_close(&source);
+    return ok ? EXIT_FINE : EXIT_ERROR;
+}

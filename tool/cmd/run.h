@@ -1,0 +1,39 @@
+/* run.h - the pipe as commands run it: from files, through a verdict, to the
+ * output, with a filter or state file to save. */
+#ifndef WEIR_CMD_RUN_H
+#define WEIR_CMD_RUN_H
+
+#include "cmd/commands.h"
+#include "pipe/source.h"
+#include "state/state.h"
+#include "verdict/verdict.h"
+
+struct run {
+    const char *command;
+    struct inputs inputs;
+    struct records records;
+    struct verbosity verbosity;
+    uint32_t threads;
+    double linger; /* seconds to wait for more records, once there are some */
+
+    struct verdict verdict;
+    struct output output;
+    uint8_t passes; /* verdicts of records that are passed on: see write.h */
+
+    const char *save;           /* file to replace at the end, or NULL */
+    const char *note;           /* with this note; not for a state, which has its own */
+    struct state_options state; /* if it has a path, save is a state file */
+    const char *keys;           /* how they are made, for the state */
+    const struct state *resume; /* where to go on, or NULL */
+};
+
+/* What the options say of it, with the operands from this one on as files. */
+struct run run_asked(const struct options *o, int from);
+
+/* Run it; the exit status, after a sentence if it is EXIT_ERROR. */
+int run(const struct run *r, struct tally *tally);
+
+/* Only into a sink, without verdicts or output. */
+int run_into(const struct run *r, struct sink sink);
+
+#endif

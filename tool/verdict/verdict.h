@@ -1,0 +1,40 @@
+/* verdict.h - who gives the records of a batch their verdicts: a filter in shards
+ * (by_filter.h), a screen before a store (by_screen.h), a filter whose hits a
+ * store confirms (confirm.h). The pipe knows no more of them than this. */
+#ifndef WEIR_VERDICT_VERDICT_H
+#define WEIR_VERDICT_VERDICT_H
+
+#include <jansson.h>
+
+#include "cli/progress.h"
+#include "pipe/batch.h"
+
+struct verdict {
+    void *context;
+    uint32_t parts; /* that may work at once, each on one batch after the other */
+
+    /* Before the parts; any thread. NULL: nothing is to be done. */
+    void (*prepare)(void *context, struct batch *b);
+    /* One part of the verdicts; batches come in order. May fail the batch if it is
+     * the only part. */
+    void (*give)(void *context, struct batch *b, uint32_t part);
+    /* When all parts have given theirs; batches come in order. From here on the
+     * verdicts are final. May fail the batch. NULL: nothing is left to do. */
+    void (*complete)(void *completer, struct batch *b);
+    void *completer;
+
+    double (*fill)(void *context, uint32_t part); /* NULL: nothing fills */
+    bool (*save)(void *context, const char *path, const char *note);
+    void (*report)(void *context, const struct tally *t);      /* in words */
+    json_t *(*describe)(void *context, const struct tally *t); /* NULL: memory is short */
+
+    const char *const *words;  /* by verdict, for tags */
+    const char *seen, *filled; /* for the bar: what is seen, and what fills */
+    const char *config;        /* for the state file */
+    const weir *hasher;        /* the same; any that is opened the same way each time */
+};
+
+/* What a run did, to standard error. */
+void verdict_report(const struct verdict *v, const struct tally *t, enum stats_style style);
+
+#endif
