@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/messages.h"
+
 bool wanted_anything(const struct wanted *w)
 {
     return w->algorithm || w->memory || w->fpr || w->seed || w->sets;
@@ -17,6 +19,14 @@ bool wanted_sets(const struct wanted *w, const char *knob)
         if (strncmp(w->set[i], knob, n) == 0 && w->set[i][n] == '=')
             return true;
     return false;
+}
+
+bool wanted_add(struct wanted *w, char text[KNOB_MAX], const char *knob, const char *value)
+{
+    if (w->sets == SETS_MAX || snprintf(text, KNOB_MAX, "%s=%s", knob, value) >= KNOB_MAX)
+        return false;
+    w->set[w->sets++] = text;
+    return true;
 }
 
 static bool add(char *sentence, const char *before, const char *text)
@@ -43,13 +53,39 @@ bool wanted_sentence(const struct wanted *w, const char *name, const char *seed,
     return fits && add(sentence, "importance=", percentile ? "percentile" : NULL);
 }
 
+static const char *const kinds[] = {"filter", "sketch", "screen"};
+
+bool wanted_complete(const struct wanted *w, enum weir_kind kind, const char *name,
+                     const char *seed, char sentence[WEIR_SENTENCE])
+{
+    char joined[SENTENCE_MAX];
+    struct weir_error error;
+
+    if (!wanted_sentence(w, name, seed, joined))
+        return reject("the options of the %s are too long", kinds[kind]);
+    return weir_complete(kind, joined, sentence, WEIR_SENTENCE, &error) == WEIR_OK ||
+           reject("%s", error.text);
+}
+
+bool wanted_is_held(const struct wanted *w, enum weir_kind kind, const char *name, const char *held,
+                    const char *path)
+{
+    char seed[64], sentence[WEIR_SENTENCE];
+    size_t seeded = weir_sentence_knob(held, "seed", seed, sizeof seed);
+
+    if (!wanted_complete(w, kind, name, seeded ? seed : NULL, sentence))
+        return false;
+    return strcmp(held, sentence) == 0 ||
+           reject(
+               "%s was saved by another %s, '%s', where now '%s' is asked for; leave the options "
+               "out to go on with it, or remove the file to start anew",
+               path, kinds[kind], held, sentence);
+}
+
 struct value config_value(const char *config, const char *parameter)
 {
     struct value v = {""};
-    size_t n = strlen(parameter);
 
-    for (const char *at = strchr(config, ' '); at; at = strchr(at + 1, ' '))
-        if (strncmp(at + 1, parameter, n) == 0 && at[1 + n] == '=')
-            snprintf(v.text, sizeof v.text, "%.*s", (int)strcspn(at + 2 + n, " "), at + 2 + n);
+    weir_sentence_knob(config, parameter, v.text, sizeof v.text);
     return v;
 }

@@ -3,12 +3,13 @@
 #ifndef WEIR_CLI_WANTED_H
 #define WEIR_CLI_WANTED_H
 
-#include <stdbool.h>
+#include <weir.h>
 
 #define SETS_MAX 16
 #define SHARDS_MAX 256 /* and threads */
-#define CONFIG_MAX 512
-#define SENTENCE_MAX 2048
+#define KNOB_MAX 80
+#define SENTENCE_MAX 2048 /* as it is typed */
+#define CONFIG_MAX WEIR_SENTENCE
 
 /* What is NULL was not said. */
 struct wanted {
@@ -24,12 +25,24 @@ bool wanted_anything(const struct wanted *w);
 /* Is this knob among those of --set? */
 bool wanted_sets(const struct wanted *w, const char *knob);
 
-/* name, if not NULL, is the algorithm where none is wanted; seed the seed. False
- * if it is too long. */
+/* Add a knob. False if it does not fit. */
+bool wanted_add(struct wanted *w, char text[KNOB_MAX], const char *knob, const char *value);
+
+/* The sentence for it, as it is. False if it is too long. */
 bool wanted_sentence(const struct wanted *w, const char *name, const char *seed,
                      char sentence[SENTENCE_MAX]);
 
-/* A parameter of a configuration, such as "seed"; empty if it has none. */
+/* The same, completed. name, if not NULL, is the algorithm where none is
+ * wanted; seed the seed. False after a sentence. */
+bool wanted_complete(const struct wanted *w, enum weir_kind kind, const char *name,
+                     const char *seed, char sentence[WEIR_SENTENCE]);
+
+/* Does a file that holds this sentence hold what is wanted? name as above. False
+ * after a sentence that says what is different, or wrong. */
+bool wanted_is_held(const struct wanted *w, enum weir_kind kind, const char *name, const char *held,
+                    const char *path);
+
+/* A knob of a sentence, such as "seed"; empty if it has none. */
 struct value {
     char text[64];
 };

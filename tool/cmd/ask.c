@@ -12,9 +12,9 @@ static bool files_there(const struct options *o)
 {
     for (int i = 1; i < o->operands; i++)
         if (strcmp(o->operand[i], "-") != 0 && access(o->operand[i], F_OK) != 0)
-            return fail("there is no file '%s'; keys are read from files or standard input: "
-                        "echo '%s' | weir ask %s",
-                        o->operand[i], o->operand[i], o->operand[0]) == 0;
+            return reject("there is no file '%s'; keys are read from files or standard input: "
+                          "echo '%s' | weir ask %s",
+                          o->operand[i], o->operand[i], o->operand[0]);
     return true;
 }
 

@@ -11,78 +11,62 @@
 #include "verdict/by_screen.h"
 #include "state/files.h"
 
-static bool has_knob(const char *screen, const char *name)
-{
-    const struct weir_knob *knob;
-
-    for (size_t i = 0; weir_screen_about(i); i++)
-        for (size_t j = 0; (knob = weir_screen_about_knob(i, j)); j++)
-            if (strcmp(weir_screen_about(i)->name, screen) == 0 && strcmp(knob->name, name) == 0)
-                return true;
-    return false;
-}
-
 /* ---- which screen ---- */
 
-/* Open the one that the options ask for under this name. members: of the set, if
- * known, for those that are laid out by it. seed: as in wanted_sentence(). */
-static weir_screen *open_screen(const struct options *o, const char *name, const char *members,
-                                const char *seed)
+/* The knobs that the options and the store have for a screen. */
+struct knobs {
+    struct wanted wanted;
+    char text[3][KNOB_MAX];
+};
+
+/* members: of the set, if known, for those that are laid out by it. */
+static const struct wanted *gather(const struct options *o, const char *name, const char *members,
+                                   struct knobs *k)
 {
-    struct wanted w = o->wanted;
-    char knob[3][80], sentence[SENTENCE_MAX];
-    struct weir_error error = {.text = "the options of the screen are too long"};
-    const char *values[][2] = {
-        {"window", o->check.window}, {"theta", o->check.theta}, {"set", members}};
+    k->wanted = o->wanted;
+    k->wanted.algorithm = name;
+    if (!weir_find_knob(WEIR_KIND_SCREEN, name, "memory"))
+        k->wanted.memory = NULL; /* it needs none */
+    if (o->check.window)
+        wanted_add(&k->wanted, k->text[0], "window", o->check.window);
+    if (o->check.theta)
+        wanted_add(&k->wanted, k->text[1], "theta", o->check.theta);
+    if (members)
+        wanted_add(&k->wanted, k->text[2], "set", members);
+    return &k->wanted;
+}
+
+static weir_screen *open_screen(const struct options *o, const char *name, const char *members)
+{
+    struct knobs knobs;
+    char sentence[WEIR_SENTENCE];
+    struct weir_error error;
     weir_screen *s = NULL;
 
-    w.algorithm = name;
-    if (!has_knob(name, "memory"))
-        w.memory = NULL; /* it needs none */
-    for (int i = 0; i < 3; i++) {
-        if (!values[i][1] || w.sets == SETS_MAX)
-            continue;
-        snprintf(knob[i], sizeof knob[i], "%s=%.60s", values[i][0], values[i][1]);
-        w.set[w.sets++] = knob[i];
-    }
-    if (!wanted_sentence(&w, NULL, seed, sentence) ||
+    if (wanted_complete(gather(o, name, members, &knobs), WEIR_KIND_SCREEN, NULL, NULL, sentence) &&
         weir_screen_open(&s, sentence, &error) != WEIR_OK)
         fail("%s", error.text);
     return s;
 }
 
-/* Bytes that --memory, or the lack of it, gives to a screen; 0 after a sentence. */
-static uint64_t memory_of(const char *memory)
-{
-    struct wanted w = {.algorithm = "strict", .memory = memory};
-    char sentence[SENTENCE_MAX];
-    struct weir_error error = {.text = "the options of the screen are too long"};
-    uint64_t bytes = 0;
-    weir_screen *some;
-
-    if (!wanted_sentence(&w, NULL, NULL, sentence) ||
-        weir_screen_open(&some, sentence, &error) != WEIR_OK) {
-        fail("%s", error.text);
-        return 0;
-    }
-    bytes = weir_screen_stats(some).memory;
-    weir_screen_close(some);
-    return bytes;
-}
-
 /* The one that suits the store; the library knows which, the options how large. */
 static weir_screen *choose(const struct options *o, bool known, uint64_t keys, const char *members)
 {
-    uint64_t memory = memory_of(o->wanted.memory);
+    struct wanted some = {.memory = o->wanted.memory};
+    char sentence[WEIR_SENTENCE];
     struct weir_screen_choice choice;
+    uint64_t memory = 0;
 
-    if (!memory)
+    if (!wanted_complete(&some, WEIR_KIND_SCREEN, NULL, NULL, sentence))
         return NULL;
+    weir_sentence_number(sentence, "memory", &memory);
     choice = weir_screen_choose(memory, known, keys);
     choice.sentence[strcspn(choice.sentence, " ")] = '\0'; /* its name */
     if (!o->verbosity.quiet)
         note("screen %s: %s", choice.sentence, choice.reason);
-    return open_screen(o, choice.sentence, has_knob(choice.sentence, "set") ? members : NULL, NULL);
+    if (!weir_find_knob(WEIR_KIND_SCREEN, choice.sentence, "set"))
+        members = NULL;
+    return open_screen(o, choice.sentence, members);
 }
 
 static bool is_automatic(const struct options *o)
@@ -92,44 +76,39 @@ static bool is_automatic(const struct options *o)
 
 static weir_screen *open_asked(const struct options *o, struct store *oracle)
 {
-    bool automatic = is_automatic(o), asks = automatic || has_knob(o->check.screen, "set");
+    bool automatic = is_automatic(o), asks;
     char text[24], *members = NULL;
     uint64_t keys = 0;
-    bool known = asks && store_size(oracle, &keys);
+    bool known;
+
+    asks = automatic || weir_find_knob(WEIR_KIND_SCREEN, o->check.screen, "set");
+    known = asks && store_size(oracle, &keys);
 
     if (known && !wanted_sets(&o->wanted, "set")) {
         snprintf(text, sizeof text, "%llu", (unsigned long long)(keys ? keys : 1));
         members = text;
     }
-    return automatic ? choose(o, known, keys, members)
-                     : open_screen(o, o->check.screen, members, NULL);
+    return automatic ? choose(o, known, keys, members) : open_screen(o, o->check.screen, members);
 }
 
 /* ---- a state ---- */
 
 /* Would these options make the screen that the state holds? */
-static bool same_screen(const struct options *o, const struct stored_screen *s)
+static bool is_held(const struct options *o, const weir_screen *s)
 {
-    char held[CONFIG_MAX], name[32], now[CONFIG_MAX];
+    char held[WEIR_SENTENCE], name[32], members[64];
+    struct knobs knobs;
     bool automatic = is_automatic(o);
-    weir_screen *asked;
 
     if (automatic && !wanted_anything(&o->wanted) && !o->check.window && !o->check.theta)
         return true; /* the state knows */
-    weir_screen_config(s->screen, held, sizeof held);
+    weir_screen_config(s, held, sizeof held);
     snprintf(name, sizeof name, "%.*s", (int)strcspn(held, " "), held);
-    struct value members = config_value(held, "set");
-    asked = open_screen(o, automatic ? name : o->check.screen,
-                        *members.text && !wanted_sets(&o->wanted, "set") ? members.text : NULL,
-                        config_value(held, "seed").text);
-    if (!asked)
-        return false;
-    weir_screen_config(asked, now, sizeof now);
-    weir_screen_close(asked);
-    return strcmp(held, now) == 0 ||
-           fail("%s was saved by another screen, '%s', where now '%s' is asked for; leave the "
-                "options out to go on with it, or remove the file to start anew",
-                o->state.path, held, now) == 0;
+    bool sized =
+        weir_sentence_knob(held, "set", members, sizeof members) && !wanted_sets(&o->wanted, "set");
+    return wanted_is_held(
+        gather(o, automatic ? name : o->check.screen, sized ? members : NULL, &knobs),
+        WEIR_KIND_SCREEN, NULL, held, o->state.path);
 }
 
 /* The screen of the state; NULL after a sentence. */
@@ -141,7 +120,7 @@ static weir_screen *load(const struct options *o, const char *keys, struct store
         return NULL;
     if (!s->has_state)
         fail("%s is not a state of 'weir check'", path);
-    else if (same_screen(o, s) && state_same_records(path, keys, &s->state))
+    else if (is_held(o, s->screen) && state_same_records(path, keys, &s->state))
         return s->screen;
     weir_screen_close(s->screen);
     return NULL;

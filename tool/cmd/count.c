@@ -119,7 +119,6 @@ static void tell_bound(const weir_sketch *s)
 
 int cmd_count(const struct options *o)
 {
-    static const char *const kinds[] = {"count-min", NULL};
     weir_sketch *s;
     int status, asked = EXIT_FINE;
 
@@ -128,7 +127,7 @@ int cmd_count(const struct options *o)
                     "goes with regular files only; for a stream give --query FILE, the keys to "
                     "tell the counts of, or --state FILE to count now and ask later; 'weir top' "
                     "finds the frequent ones");
-    s = sketch_open(o->command, o->state.path, &o->wanted, kinds);
+    s = sketch_open(o->command, o->state.path, &o->wanted, WEIR_CAN_COUNT_ANY);
     if (!s)
         return EXIT_ERROR;
     weir_sketch_advance(s, time_of_day());

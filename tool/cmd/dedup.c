@@ -12,34 +12,11 @@
 #include "cli/messages.h"
 #include "state/files.h"
 
-/* Would these options make the filter that the state holds? */
-static bool same_filter(const struct options *o, const struct stored *s)
-{
-    char sentence[SENTENCE_MAX];
-    struct value seed = config_value(s->shards.config, "seed");
-    struct weir_error error;
-    struct shards asked;
-
-    if (!wanted_anything(&o->wanted))
-        return true; /* the state knows */
-    if (!wanted_sentence(&o->wanted, NULL, seed.text, sentence))
-        return fail("the options of the filter are too long") == 0;
-    if (shards_open(&asked, sentence, 1, &error) != WEIR_OK)
-        return fail("%s", error.text) == 0;
-    bool same = strcmp(asked.config, s->shards.config) == 0;
-    if (!same)
-        fail("%s was saved by another filter, '%s', where now '%s' is asked for; leave the options "
-             "out to go on with it, or remove the file to start anew",
-             o->state.path, s->shards.config, asked.config);
-    shards_close(&asked);
-    return same;
-}
-
 static bool same_shards(const struct options *o, const struct stored *s)
 {
     return !o->shards || o->shards == s->shards.count ||
-           fail("%s was saved with --shards %u; give the same, or remove the file to start anew",
-                o->state.path, s->shards.count) == 0;
+           reject("%s was saved with --shards %u; give the same, or remove the file to start anew",
+                  o->state.path, s->shards.count);
 }
 
 static bool load(const struct options *o, const char *keys, struct stored *s)
@@ -47,23 +24,24 @@ static bool load(const struct options *o, const char *keys, struct stored *s)
     if (!state_looks_right(o->state.path) || !file_load(s, o->state.path))
         return false;
     if (!s->has_state)
-        return fail("%s is a filter file, not a state file; 'weir filter --invert' passes what it "
-                    "has not seen, another --state FILE starts anew",
-                    o->state.path) == 0;
-    return same_filter(o, s) && state_same_records(o->state.path, keys, &s->state) &&
-           same_shards(o, s);
+        return reject(
+            "%s is a filter file, not a state file; 'weir filter --invert' passes what it "
+            "has not seen, another --state FILE starts anew",
+            o->state.path);
+    if (wanted_anything(&o->wanted) &&
+        !wanted_is_held(&o->wanted, WEIR_KIND_FILTER, NULL, s->shards.config, o->state.path))
+        return false;
+    return state_same_records(o->state.path, keys, &s->state) && same_shards(o, s);
 }
 
 static bool open_new(const struct options *o, struct shards *shards)
 {
-    char sentence[SENTENCE_MAX];
+    char sentence[WEIR_SENTENCE];
     struct weir_error error;
 
-    if (!wanted_sentence(&o->wanted, NULL, NULL, sentence))
-        return fail("the options of the filter are too long") == 0;
-    if (shards_open(shards, sentence, o->shards ? o->shards : o->threads, &error) != WEIR_OK)
-        return fail("%s", error.text) == 0;
-    return true;
+    return wanted_complete(&o->wanted, WEIR_KIND_FILTER, NULL, NULL, sentence) &&
+           (shards_open(shards, sentence, o->shards ? o->shards : o->threads, &error) == WEIR_OK ||
+            reject("%s", error.text));
 }
 
 int cmd_dedup(const struct options *o)

@@ -34,8 +34,8 @@ static bool open_set(const struct options *o, struct stored *stored)
     if (o->set.keys)
         return build(o, &stored->shards);
     if (wanted_anything(&o->wanted) || o->shards)
-        return fail("the filter file says what the filter is like; -a, -m, -e, -S, --seed and "
-                    "--shards go with --keys") == 0;
+        return reject("the filter file says what the filter is like; -a, -m, -e, -S, --seed and "
+                      "--shards go with --keys");
     path = keyset_file(o);
     return path && file_load(stored, path);
 }

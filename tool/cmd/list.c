@@ -4,30 +4,25 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include <weir/sketch.h>
 
 #include "cmd/commands.h"
 #include "cli/messages.h"
 
-/* Filters or sketches, by number. */
-struct kind {
-    const struct weir_about *(*about)(size_t i);
-    const struct weir_knob *(*knob)(size_t i, size_t j);
-    const char *indent;
-};
-
-static const struct kind filters = {weir_about, weir_about_knob, ""};
-static const struct kind sketches = {weir_sketch_about, weir_sketch_about_knob, "  "};
-
-static void print_knobs(const struct kind *k, size_t i, bool explain)
+static const char *indent_of(enum weir_kind kind)
 {
+    return kind == WEIR_KIND_FILTER ? "" : "  ";
+}
+
+static void print_knobs(enum weir_kind kind, size_t i, bool explain)
+{
+    const char *indent = indent_of(kind);
     const struct weir_knob *knob;
 
     if (!explain)
-        printf("%s    knobs: ", k->indent);
-    for (size_t j = 0; (knob = k->knob(i, j)); j++) {
+        printf("%s    knobs: ", indent);
+    for (size_t j = 0; (knob = weir_listed_knob(kind, i, j)); j++) {
         if (explain)
-            printf("%s    %-12s %s: %s\n", k->indent, knob->name, knob->does, knob->takes);
+            printf("%s    %-12s %s: %s\n", indent, knob->name, knob->does, knob->takes);
         else
             printf("%s%s", j ? ", " : "", knob->name);
     }
@@ -36,15 +31,17 @@ static void print_knobs(const struct kind *k, size_t i, bool explain)
 }
 
 /* All, or the one of that name; whether there was any. */
-static bool print_kind(const struct kind *k, const char *name)
+static bool print_kind(enum weir_kind kind, const char *name)
 {
+    const char *indent = indent_of(kind);
+    const struct weir_about *about;
     bool found = false;
 
-    for (size_t i = 0; k->about(i); i++) {
-        if (name && strcmp(name, k->about(i)->name) != 0)
+    for (size_t i = 0; (about = weir_listed(kind, i)); i++) {
+        if (name && strcmp(name, about->name) != 0)
             continue;
-        printf("%s%s\n%s    %s\n", k->indent, k->about(i)->name, k->indent, k->about(i)->idea);
-        print_knobs(k, i, name != NULL);
+        printf("%s%s\n%s    %s\n", indent, about->name, indent, about->idea);
+        print_knobs(kind, i, name != NULL);
         found = true;
     }
     return found;
@@ -53,11 +50,11 @@ static bool print_kind(const struct kind *k, const char *name)
 int cmd_list(const struct options *o)
 {
     const char *name = o->operands ? o->operand[0] : NULL;
-    bool found = print_kind(&filters, name);
+    bool found = print_kind(WEIR_KIND_FILTER, name);
 
     if (!name)
         printf("  sketches, for 'weir count' and 'weir top':\n");
-    found |= print_kind(&sketches, name);
+    found |= print_kind(WEIR_KIND_SKETCH, name);
     if (found && !name && isatty(1))
         note("'weir list NAME' explains the knobs");
     return found ? EXIT_FINE

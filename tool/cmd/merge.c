@@ -10,12 +10,13 @@ static bool merge_file(struct shards *into, const char *path, const char *first)
     bool ok = file_load(&other, path);
 
     if (ok && other.shards.count != into->count)
-        ok = fail("%s was made with --shards %u, %s with %u; only filters of one configuration and "
-                  "seed can be merged",
-                  first, into->count, path, other.shards.count) == 0;
+        ok = reject(
+            "%s was made with --shards %u, %s with %u; only filters of one configuration and "
+            "seed can be merged",
+            first, into->count, path, other.shards.count);
     for (uint32_t i = 0; ok && i < into->count; i++)
         if (weir_merge(into->w[i], other.shards.w[i], &error) != WEIR_OK)
-            ok = fail("%s and %s: %s", first, path, error.text) == 0;
+            ok = reject("%s and %s: %s", first, path, error.text);
     shards_close(&other.shards);
     return ok;
 }
@@ -32,7 +33,7 @@ static int merge_sketches(const struct options *o)
 
         ok = other != NULL;
         if (ok && weir_sketch_merge(into, other, &error) != WEIR_OK)
-            ok = fail("%s and %s: %s", o->operand[0], o->operand[i], error.text) == 0;
+            ok = reject("%s and %s: %s", o->operand[0], o->operand[i], error.text);
         weir_sketch_close(other);
     }
     ok = ok && file_save_sketch(o->output.path, into);

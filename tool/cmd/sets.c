@@ -14,17 +14,6 @@
 #define FOR_SETS "bloom"
 #define FPR_FOR_SETS "0.001"
 
-static bool has_knob(const char *filter, const char *name)
-{
-    const struct weir_knob *knob;
-
-    for (size_t i = 0; weir_about(i); i++)
-        for (size_t j = 0; (knob = weir_about_knob(i, j)); j++)
-            if (strcmp(weir_about(i)->name, filter) == 0 && strcmp(knob->name, name) == 0)
-                return true;
-    return false;
-}
-
 static bool sized(const struct wanted *w)
 {
     return w->memory || wanted_sets(w, "memory") || wanted_sets(w, "capacity");
@@ -51,23 +40,21 @@ static bool count_records(const char *path, char delimiter, uint64_t *sum)
 bool keyset_open(const struct options *o, struct inputs files, struct shards *s)
 {
     struct wanted w = o->wanted;
-    char sentence[SENTENCE_MAX], capacity[40];
+    const char *name = w.algorithm ? w.algorithm : FOR_SETS;
+    char sentence[WEIR_SENTENCE], number[24], knob[KNOB_MAX];
     struct weir_error error;
     uint64_t keys = 0;
-    bool fits = files.count > 0 && !sized(&w) && w.sets < SETS_MAX &&
-                has_knob(w.algorithm ? w.algorithm : FOR_SETS, "capacity");
+    bool fits = files.count > 0 && !sized(&w) && weir_find_knob(WEIR_KIND_FILTER, name, "capacity");
 
     for (uint32_t i = 0; i < files.count && fits; i++)
         fits = count_records(files.file[i], o->records.nul ? '\0' : '\n', &keys);
-    if (fits) {
-        snprintf(capacity, sizeof capacity, "capacity=%llu", (unsigned long long)keys);
-        w.set[w.sets++] = capacity;
-        w.fpr = w.fpr ? w.fpr : FPR_FOR_SETS;
-    }
-    if (!wanted_sentence(&w, FOR_SETS, NULL, sentence))
-        return fail("the options of the filter are too long") == 0;
+    snprintf(number, sizeof number, "%llu", (unsigned long long)keys);
+    if (fits && wanted_add(&w, knob, "capacity", number) && !w.fpr)
+        w.fpr = FPR_FOR_SETS;
+    if (!wanted_complete(&w, WEIR_KIND_FILTER, FOR_SETS, NULL, sentence))
+        return false;
     return shards_open(s, sentence, o->shards ? o->shards : o->threads, &error) == WEIR_OK ||
-           fail("%s", error.text) == 0;
+           reject("%s", error.text);
 }
 
 const char *keyset_file(const struct options *o)
@@ -78,20 +65,17 @@ const char *keyset_file(const struct options *o)
     return NULL;
 }
 
-/* Can a filter of this kind forget? Tried on a small one. */
+/* False after the library's sentence. */
 static bool can_forget(const struct shards *s)
 {
-    char name[64];
+    uint64_t traits;
     struct weir_error error;
-    weir *small;
-    bool can;
 
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(s->config, " "), s->config);
-    if (weir_open(&small, name, &error) != WEIR_OK)
-        return fail("%s", error.text) == 0;
-    can = weir_forget(small, weir_hash(small, "", 0), NULL, &error) == WEIR_OK;
-    weir_close(small);
-    return can || fail("%s", error.text) == 0;
+    if (weir_traits(WEIR_KIND_FILTER, s->config, &traits, &error) == WEIR_OK &&
+        (traits & WEIR_CAN_FORGET))
+        return true;
+    weir_forget(s->w[0], weir_hash(s->w[0], "", 0), NULL, &error);
+    return reject("%s", error.text);
 }
 
 int keyset_change(const struct options *o, answer_keys answer)

@@ -146,22 +146,23 @@ static void print(const struct board *b, bool notes)
 
 static bool open_board(struct board *b)
 {
-    char config[512];
+    char config[WEIR_SENTENCE];
+    uint64_t keys = 0;
 
     weir_sketch_config(b->counting.sketch, config, sizeof config);
-    b->keys = strtoul(config_value(config, "keys").text, NULL, 10);
+    weir_sentence_number(config, "keys", &keys);
+    b->keys = keys;
     b->room = b->options->count.number ? b->options->count.number : NUMBER;
     if (b->options->count.share > 0) /* there may be as many as are kept */
         b->room = b->keys;
     b->list = calloc(b->room, sizeof *b->list);
-    return b->list || fail("memory is short") == 0;
+    return b->list || reject("memory is short");
 }
 
 int cmd_top(const struct options *o)
 {
-    static const char *const kinds[] = {"top", "heavykeeper", NULL};
     static struct board b; /* large */
-    weir_sketch *s = sketch_open(o->command, o->state.path, &o->wanted, kinds);
+    weir_sketch *s = sketch_open(o->command, o->state.path, &o->wanted, WEIR_CAN_LIST);
     bool live = isatty(1) && !o->verbosity.quiet;
     struct run r = run_asked(o, 0);
     int status = EXIT_ERROR;

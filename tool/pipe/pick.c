@@ -20,20 +20,20 @@ static bool add_column(struct picker *p, const char *word, size_t size, const ch
     char *text;
 
     if (size == 0)
-        return fail("%s has an empty field in it; it takes 2, 1,3, a column's name or a JSON "
-                    "pointer such as /user/id",
-                    option) == 0;
+        return reject("%s has an empty field in it; it takes 2, 1,3, a column's name or a JSON "
+                      "pointer such as /user/id",
+                      option);
     if (p->columns == COLUMNS_MAX)
-        return fail("%s names more than %d fields", option, COLUMNS_MAX) == 0;
+        return reject("%s names more than %d fields", option, COLUMNS_MAX);
     text = malloc(size + 2);
     if (!text)
-        return fail("memory is short") == 0;
+        return reject("memory is short");
     memcpy(text, word, size);
     text[size] = '\0';
     if (p->way != PICK_JSON && read_whole(text, &number)) {
         free(text);
         if (number == 0 || number > UINT32_MAX)
-            return fail("%s: fields are numbered from 1", option) == 0;
+            return reject("%s: fields are numbered from 1", option);
         c->number = (uint32_t)number;
     } else {
         if (p->way == PICK_JSON && *text != '/') { /* a bare name is a member */
@@ -90,7 +90,7 @@ bool pick_open(struct picker *p, const struct records *r)
         return false;
     p->important = measure != NULL;
     if (p->important && p->columns != p->keys + 1)
-        return fail("%s takes one field", option) == 0;
+        return reject("%s takes one field", option);
     p->measure = option + 2;
     find_widest(p);
     return true;

@@ -36,12 +36,12 @@ bool write_open(struct writer *w, const struct output *o, uint8_t passes, bool k
     w->tags = o->emit == EMIT_ALL;
     w->buffer = malloc(ROOM + MARGIN);
     if (!w->buffer)
-        return fail("memory is short") == 0;
+        return reject("memory is short");
     if (!o->path || (o->mute && !o->count_only))
         return true;
     w->name = o->path;
     w->fd = open(o->path, flags, 0666);
-    return w->fd >= 0 || fail("cannot write %s: %s", w->name, strerror(errno)) == 0;
+    return w->fd >= 0 || reject("cannot write %s: %s", w->name, strerror(errno));
 }
 
 static inline bool passes(const struct writer *w, uint8_t verdict)
@@ -56,12 +56,12 @@ bool write_cut(struct writer *w, uint64_t length)
     if (fstat(w->fd, &st) != 0 || !S_ISREG(st.st_mode))
         return true;
     if ((uint64_t)st.st_size < length)
-        return fail("%s has %llu bytes, but had %llu when the state was saved: nothing can be "
-                    "resumed there; without --resume it is written anew",
-                    w->name, (unsigned long long)st.st_size, (unsigned long long)length) == 0;
+        return reject("%s has %llu bytes, but had %llu when the state was saved: nothing can be "
+                      "resumed there; without --resume it is written anew",
+                      w->name, (unsigned long long)st.st_size, (unsigned long long)length);
     if (ftruncate(w->fd, (off_t)length) != 0 || lseek(w->fd, (off_t)length, SEEK_SET) < 0)
-        return fail("cannot cut %s to %llu bytes: %s", w->name, (unsigned long long)length,
-                    strerror(errno)) == 0;
+        return reject("cannot cut %s to %llu bytes: %s", w->name, (unsigned long long)length,
+                      strerror(errno));
     w->bytes = length;
     return true;
 }

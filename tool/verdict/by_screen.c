@@ -10,25 +10,9 @@
 
 #define HASHER "bloom memory=64 seed=0" /* of the bytes before a place in the input */
 
-/* ---- the set, for screens that hold it ---- */
-
 static void learn(void *context, const struct weir_bytes *keys, size_t n)
 {
     weir_screen_learn_set(context, keys, n);
-}
-
-/* Screens of that kind want it, whatever they know from an earlier run: what was
- * added to the store since would be missed. */
-static bool holds_set(const char *config)
-{
-    weir_screen *same;
-    bool holds;
-
-    if (weir_screen_open(&same, config, NULL) != WEIR_OK)
-        return false;
-    holds = weir_screen_wants_set(same);
-    weir_screen_close(same);
-    return holds;
 }
 
 bool screening_open(struct screening *s, struct asker *asker, weir_screen *screen)
@@ -39,7 +23,10 @@ bool screening_open(struct screening *s, struct asker *asker, weir_screen *scree
     weir_screen_config(screen, s->config, sizeof s->config);
     if (weir_open(&s->hasher, HASHER, NULL) != WEIR_OK)
         return reject("memory is short");
-    return !holds_set(s->config) || store_list(store, learn, screen) ||
+    if (!(weir_find(WEIR_KIND_SCREEN, s->config)->traits & WEIR_CAN_HOLD_SET))
+        return true;
+    /* Whatever it knows from an earlier run: what was added since would be missed. */
+    return store_list(store, learn, screen) ||
            reject("this screen needs all keys of the store; %s", store_failure(store));
 }
 

@@ -13,82 +13,66 @@
 
 /* ---- which sketch ---- */
 
-static weir_sketch *open_asked(const struct wanted *w, const char *name, const char *seed)
+static bool can(const char *sentence, enum weir_trait trait)
 {
-    char sentence[SENTENCE_MAX];
-    struct weir_error error;
-    weir_sketch *s;
+    const struct weir_about *about = weir_find(WEIR_KIND_SKETCH, sentence);
 
-    if (!wanted_sentence(w, name, seed, sentence)) {
-        fail("the options of the sketch are too long");
-        return NULL;
-    }
-    if (weir_sketch_open(&s, sentence, &error) != WEIR_OK)
+    return about && (about->traits & trait);
+}
+
+/* The first of those that can. */
+static const char *find_default(enum weir_trait trait)
+{
+    size_t i = 0;
+
+    while (!can(weir_listed(WEIR_KIND_SKETCH, i)->name, trait))
+        i++;
+    return weir_listed(WEIR_KIND_SKETCH, i)->name;
+}
+
+static weir_sketch *open_asked(const struct wanted *w, enum weir_trait trait)
+{
+    char sentence[WEIR_SENTENCE];
+    struct weir_error error;
+    weir_sketch *s = NULL;
+
+    if (wanted_complete(w, WEIR_KIND_SKETCH, find_default(trait), NULL, sentence) &&
+        weir_sketch_open(&s, sentence, &error) != WEIR_OK)
         fail("%s", error.text);
     return s;
 }
 
-/* Would these options make the sketch that the state holds, of this kind? */
-static bool same_sketch(const char *path, const struct wanted *w, const char *kind,
-                        const weir_sketch *s)
-{
-    char held[CONFIG_MAX], now[CONFIG_MAX];
-    weir_sketch *asked;
-
-    if (!wanted_anything(w))
-        return true; /* the state knows */
-    weir_sketch_config(s, held, sizeof held);
-    asked = open_asked(w, kind, config_value(held, "seed").text);
-    if (!asked)
-        return false;
-    weir_sketch_config(asked, now, sizeof now);
-    weir_sketch_close(asked);
-    return strcmp(held, now) == 0 ||
-           fail("%s was saved by another sketch, '%s', where now '%s' is asked for; leave the "
-                "options out to go on with it, or remove the file to start anew",
-                path, held, now) == 0;
-}
-
-/* Which of the kinds a sentence begins with; NULL if it is another. */
-static const char *kind_of(const char *sentence, const char *const kinds[])
-{
-    for (; *kinds; kinds++)
-        if (strncmp(sentence, *kinds, strlen(*kinds)) == 0 && strchr(" ", sentence[strlen(*kinds)]))
-            return *kinds;
-    return NULL;
-}
-
+/* If nothing is wanted, the state knows. */
 static weir_sketch *open_state(const char *command, const char *path, const struct wanted *w,
-                               const char *const kinds[])
+                               enum weir_trait trait)
 {
     weir_sketch *s = file_load_sketch(path);
-    char held[CONFIG_MAX];
-    const char *kind;
+    char held[WEIR_SENTENCE];
 
     if (!s)
         return NULL;
     weir_sketch_config(s, held, sizeof held);
-    kind = kind_of(held, kinds);
-    if (!kind)
+    if (!can(held, trait))
         fail("%s holds '%s', not a sketch of 'weir %s'", path, held, command);
-    if (kind && same_sketch(path, w, kind, s))
+    else if (!wanted_anything(w) ||
+             wanted_is_held(w, WEIR_KIND_SKETCH, weir_find(WEIR_KIND_SKETCH, held)->name, held,
+                            path))
         return s;
     weir_sketch_close(s);
     return NULL;
 }
 
 weir_sketch *sketch_open(const char *command, const char *state, const struct wanted *w,
-                         const char *const kinds[])
+                         enum weir_trait trait)
 {
-    if (w->algorithm && !kind_of(w->algorithm, kinds)) {
+    if (w->algorithm && !can(w->algorithm, trait)) {
         fail("'weir %s' has no sketch '%s'; 'weir list' shows them", command, w->algorithm);
         return NULL;
     }
     if (state && !lock_file(state))
         return NULL;
-    if (state && access(state, F_OK) == 0)
-        return open_state(command, state, w, kinds);
-    return open_asked(w, kinds[0], NULL);
+    return state && access(state, F_OK) == 0 ? open_state(command, state, w, trait)
+                                             : open_asked(w, trait);
 }
 
 /* ---- records into it ---- */

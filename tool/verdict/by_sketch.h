@@ -10,10 +10,10 @@
 
 #define HELD 4096 /* keys counted at once, where they are not the records */
 
-/* The sketch that is wanted, or the one of a state file (NULL: there is none); it
- * must be one of these kinds, the first if nothing is said. NULL after a sentence. */
+/* The sketch that is wanted, or the one of a state file (NULL: there is none); one
+ * that has this trait, the first if nothing is said. NULL after a sentence. */
 weir_sketch *sketch_open(const char *command, const char *state, const struct wanted *w,
-                         const char *const kinds[]);
+                         enum weir_trait trait);
 
 /* What becomes of the keys of records, or of every so many words in a key. */
 struct counting {

@@ -1,72 +1,15 @@
 /* shards.c - see shards.h. */
 #include "verdict/shards.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/units.h"
-
 /* ---- opening ---- */
-
-/* Is it a matter of size, so that each shard gets its share? */
-static bool divided(const char *word)
-{
-    return strncmp(word, "memory=", 7) == 0 || strncmp(word, "capacity=", 9) == 0 ||
-           strncmp(word, "window=", 7) == 0;
-}
-
-/* "bloom memory=1000 k=4" for four -> "bloom memory=250 k=4". False if a share
- * of the memory would be too small for a filter. */
-static bool divide(const char *config, uint32_t by, char *out)
-{
-    char copy[CONFIG_MAX], *rest = copy;
-
-    snprintf(copy, sizeof copy, "%s", config);
-    *out = '\0';
-    for (char *word; (word = strsep(&rest, " "));) {
-        size_t used = strlen(out), room = CONFIG_MAX - used;
-        const char *space = used ? " " : "";
-
-        if (divided(word)) {
-            char *unit, *digits = strchr(word, '=') + 1;
-            unsigned long long share = strtoull(digits, &unit, 10) / by;
-            unsigned long long least = *word != 'm' ? 1 : *unit ? 512 : 64;
-
-            if (*word == 'm' && share < least)
-                return false;
-            snprintf(out + used, room, "%s%.*s%llu%s", space, (int)(digits - word), word,
-                     share > least ? share : least, unit);
-        } else {
-            snprintf(out + used, room, "%s%s", space, word);
-        }
-    }
-    return true;
-}
-
-static enum weir_status open_parts(struct shards *s, uint32_t count, struct weir_error *error)
-{
-    char part[CONFIG_MAX];
-    enum weir_status status = WEIR_OK;
-
-    if (!divide(s->config, count, part)) {
-        snprintf(error->text, sizeof error->text,
-                 "%u shards of at least 64 bytes do not fit into the memory; give it %u bytes or "
-                 "more, or fewer threads or shards",
-                 count, 64 * count);
-        return error->status = WEIR_BAD_CONFIG;
-    }
-    while (status == WEIR_OK && s->count < count) {
-        status = weir_open(&s->w[s->count], part, error);
-        s->count += status == WEIR_OK;
-    }
-    return status;
-}
 
 enum weir_status shards_open(struct shards *s, const char *sentence, uint32_t count,
                              struct weir_error *error)
 {
-    weir *whole;
+    char part[WEIR_SENTENCE];
     enum weir_status status;
 
     *s = (struct shards){.w = calloc(count, sizeof *s->w)};
@@ -74,16 +17,14 @@ enum weir_status shards_open(struct shards *s, const char *sentence, uint32_t co
         *error = (struct weir_error){WEIR_NO_MEMORY, "memory is short"};
         return WEIR_NO_MEMORY;
     }
-    status = weir_open(&whole, sentence, error);
-    if (status != WEIR_OK)
-        return status;
-    weir_config(whole, s->config, sizeof s->config);
-    if (count == 1) {
-        s->w[s->count++] = whole;
-        return WEIR_OK;
+    status = weir_complete(WEIR_KIND_FILTER, sentence, s->config, sizeof s->config, error);
+    if (status == WEIR_OK)
+        status = weir_divide(s->config, count, part, sizeof part, error);
+    while (status == WEIR_OK && s->count < count) {
+        status = weir_open(&s->w[s->count], part, error);
+        s->count += status == WEIR_OK;
     }
-    weir_close(whole);
-    return open_parts(s, count, error);
+    return status;
 }
 
 void shards_close(struct shards *s)
