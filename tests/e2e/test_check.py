@@ -273,6 +273,21 @@ def test_sqlite_has_text_and_blobs_of_any_bytes(here):
         assert result.out == b"\n".join(wanted) + b"\n"
 
 
+def test_sqlite_finds_numbers_of_a_column_without_a_type(here):
+    """There 7 and '7' are not equal; here both have the text that was asked for."""
+    make_table("db", [7, "8", b"9", 8.5, 0.1 + 0.2, 1e300, -3, 2**62, float("inf"), "word"], kind="")
+    with sqlite3.connect("db") as db:
+        db.execute("CREATE VIEW v AS SELECT k + 0 AS k FROM t WHERE k = 7")
+    db.close()
+    held = ["7", "8", "9", "8.5", "0.3", "1.0e+300", "-3", str(2**62), "Inf", "word"]
+    others = ["007", "7.0", " 7", "7 ", "+7", "8.50", "0.30000000000000004", "1e300", "-03", str(2**63), str(2**64), "inf",
+              "nan", "0x7", "6", "", "-", "."]
+    for screen in "none", "auto", "weir":
+        result = check("sqlite:db?table=t&column=k", "--screen", screen, input="\n".join(held + others) + "\n")
+        assert result.lines == held
+        assert check("sqlite:db?table=v&column=k", "--screen", screen, input="7\n8\n").lines == ["7"]
+
+
 def test_sqlite_keys_are_bytes_not_numbers_or_letters(here):
     make_table("numbers", [7, 8.5, 12345678901234], kind="NUMERIC")
     make_table("nocase", ["Anna", "BEN"], kind="TEXT COLLATE NOCASE")
@@ -404,6 +419,52 @@ def test_filter_confirms_in_a_store(locked, here):
     assert run("filter", "--strict", url, "-j", "3", "f", input=TEXT).lines == FOUND
     locked.execute("BEGIN EXCLUSIVE")
     refused("filter", "--strict", url, "--timeout", "50ms", "--retries", "0", "f", input=TEXT, saying="locked")
+
+
+# ---- a file of keys that changes while it is in use ----
+
+def cut(path):
+    os.truncate(path, 0)
+
+
+def cut_a_page_in_the_middle(path):
+    """The rest of the page reads as zeros then, without a signal."""
+    os.truncate(path, 30)
+
+
+def write_in_place(path):
+    with open(path, "r+b") as f:
+        f.write(b"x" * 100)
+
+
+@pytest.mark.parametrize("change", [cut, cut_a_page_in_the_middle, write_in_place])
+@pytest.mark.parametrize("file", ["keys", "sorted"])
+def test_a_file_that_is_written_to_answers_no_more(keys, file, change):
+    for what in "stop", "drop":
+        subprocess.run(["cp", file, "copy"], check=True)
+        process = live("--oracle", "keys:copy?list=no", "--screen", "weir", "-m", "64K", "--state", "s", "--on-oracle-error",
+                       what, "--stats", "json")
+        feed(process, b"key0\nkey1\n", b"key0\n")
+        change("copy")
+        feed(process, b"key3\nkey4\n")
+        out, err = process.communicate(timeout=20)
+        told = json.loads(next(line for line in err.splitlines() if line.startswith(b"{")))
+        assert out == b"" and b"keys:copy?list=no: it was written to while it was in use" in err
+        assert process.returncode == (2 if what == "stop" else 0) and told["unanswered"] == (0 if what == "stop" else 2)
+        info = json.loads(run("info", "--json", "s").out)  # what was right is saved, and nothing else is known
+        assert info["members"] == 1 and info["asked"] == 2
+        os.remove("s")
+
+
+@pytest.mark.parametrize("file", ["keys", "sorted"])
+def test_a_file_that_is_replaced_stays_what_it_was(keys, file):
+    process = live("--oracle", "keys:" + file, "--screen", "none")
+    feed(process, b"key0\n", b"key0\n")
+    (keys / "new").write_text("x\n")
+    os.rename("new", file)
+    feed(process, b"key3\nx\n", b"key3\n")
+    process.stdin.close()
+    assert process.wait(timeout=20) == 0
 
 
 # ---- words that do not fit ----

@@ -1,6 +1,8 @@
 """Real servers: PostgreSQL and Redis, and what happens when they are slow, wrong or dead."""
 import json
 import os
+import resource
+import shutil
 import signal
 import subprocess
 import time
@@ -8,9 +10,12 @@ import time
 import pytest
 
 from conftest import refused, run
-from servers import Mute, Postgres, Redis, Rude, children
+from servers import Mute, Postgres, Redis, Rude, Scripted, children, redis_commands, scripted_redis
 from test_check import FOUND, MEMBERS, SET, STREAM, TEXT, check, feed, live, stats
 from test_live import read_within
+
+with open(os.environ["WEIR"], "rb") as binary:
+    SANITIZED = b"__asan_init" in binary.read()  # it takes memory in its own way
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +113,21 @@ def test_postgres_text_holds_no_nul_and_nothing_but_utf8(postgres):
     for screen in "none", "auto":
         result, told = stats(postgres.url("texts"), "--screen", screen, input=text)
         assert result.lines == held and told["unanswered"] == 0
+
+
+def test_postgres_keys_that_its_encoding_does_not_know_leave_the_others_alone(postgres):
+    """No client can tell for every encoding; the server fails a whole question for one bad key."""
+    postgres.sql("CREATE DATABASE jp ENCODING 'EUC_JP' LOCALE 'C' TEMPLATE template0")
+    postgres.sql("\\c jp\nCREATE TABLE t (k text PRIMARY KEY);"
+                 "INSERT INTO t SELECT 'key' || n FROM generate_series(0, 5999, 3) n;"
+                 "INSERT INTO t VALUES (convert_from('\\xc6fcb6cb', 'EUC_JP'))")
+    keys = [key.encode() for key in STREAM]
+    bad = [b"\xff\xff", b"\xc6", b"\xc6a", b"\x8f\xa1", "grüße".encode()]
+    text = b"\n".join(keys[:3000] + bad + [b"\xc6\xfc\xb6\xcb"] + keys[3000:]) + b"\n"
+    wanted = [key for key in text.split(b"\n") if key.decode(errors="replace") in SET or key == b"\xc6\xfc\xb6\xcb"]
+    for screen in "none", "auto":
+        result, told = stats(postgres.url(database="jp"), "--screen", screen, "--retries", "0", input=text)
+        assert result.out.splitlines() == wanted and told["unanswered"] == 0 and told["store"]["retries"] == 0
 
 
 def test_postgres_columns_of_other_types_are_their_text(postgres):
@@ -343,3 +363,160 @@ def test_a_set_that_is_taken_away_is_told(postgres):
     feed(process, b"b\n")
     out, err = process.communicate(timeout=30)
     assert process.returncode == 2 and out == b"" and b'relation "gone" does not exist' in err and b"line 2" in err
+
+
+# ---- a Redis that has lost its data ----
+
+@pytest.fixture
+def fragile():
+    server = Redis()
+    server.load("t", MEMBERS)
+    yield server
+    server.close()
+
+
+def lose_by_flush(server):
+    server.call(["FLUSHALL"])
+
+
+def lose_by_restart(server):
+    server.kill()
+    server.start()
+
+
+def keep_a_few_by_restart(server):
+    server.kill()
+    server.start()
+    server.load("t", MEMBERS[:7])
+
+
+def keep_a_few(server):
+    server.load("t", MEMBERS[:7])
+
+
+@pytest.mark.parametrize("lose,saying", [
+    (lose_by_flush, "there is no set 't' any more"), (lose_by_restart, "there is no set 't' any more"),
+    (keep_a_few_by_restart, "its set has 7 members where it had 2000"),
+    (keep_a_few, "its set has 7 members where it had 2000")])
+def test_a_set_that_is_lost_is_told_and_nothing_of_it_remembered(fragile, here, lose, saying):
+    args = ["--oracle", fragile.url(), "--screen", "weir", "-m", "64K", "--state", "s", "--retries", "1"]
+    process = live(*args)
+    feed(process, b"key0\nkey1\n", b"key0\n")
+    lose(fragile)
+    feed(process, b"key30\nkey3\nkey4\n")
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 2 and out == b"" and saying in err.decode() and b"line 3: not checked" in err
+    fragile.load("t", MEMBERS)
+    result, told = stats(fragile.url(), "--state", "s", input="key30\nkey3\nkey4\nkey0\n")
+    assert result.lines == ["key30", "key3", "key0"] and told["asked"] == 3  # key0 was known, the others not
+
+
+def test_a_set_that_became_smaller_is_told_once_and_then_believed(fragile):
+    process = live("--oracle", fragile.url(), "--screen", "none", "--retries", "1", "--on-oracle-error", "pass", "--emit", "all")
+    feed(process, b"key0\nkey1\n", b"member\tkey0\nother\tkey1\n")
+    keep_a_few_by_restart(fragile)
+    feed(process, b"key3\nkey30\n", b"unknown\tkey3\nunknown\tkey30\n")
+    feed(process, b"key3\nkey30\n", b"member\tkey3\nother\tkey30\n")
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 0 and b"2 records could not be checked" in err
+
+
+def test_a_set_that_loses_some_members_is_still_the_set(fragile):
+    process = live("--oracle", fragile.url(), "--screen", "none", "--retries", "0")
+    feed(process, b"key0\nkey3\n", b"key0\nkey3\n")
+    fragile.call(["SREM", "t", "key3"])
+    feed(process, b"key0\nkey3\n", b"key0\n")
+    process.stdin.close()
+    assert process.wait(timeout=30) == 0
+
+
+# ---- a Redis that means harm ----
+
+def hostile(**replies):
+    """Answers as one with a set of three would, but for some commands."""
+    honest = {"SCARD": b":3\r\n", "SMISMEMBER": b"*1\r\n:0\r\n", "SSCAN": b"*2\r\n$1\r\n0\r\n*1\r\n$1\r\na\r\n"}
+    return scripted_redis(lambda words: {**honest, **replies}[words[0].decode()])
+
+
+def endless(start, more):
+    """A Redis whose answer to the first question has no end."""
+    def answer(called):
+        for words in redis_commands(called):
+            if words[0] == b"SCARD":
+                called.sendall(b":3\r\n")
+            elif words[-1] == b"":
+                called.sendall(b"*1\r\n:0\r\n")
+            else:
+                called.sendall(start)
+                while True:
+                    called.sendall(more)
+
+    return Scripted(answer)
+
+
+LITTLE = 200 << 20  # bytes of memory: a quarter of what these would take in a second
+
+
+def little_memory():
+    resource.setrlimit(resource.RLIMIT_DATA, (LITTLE, LITTLE))
+
+
+@pytest.mark.parametrize("start,more", [
+    (b"$500000000\r\n", b"x" * 65536), (b"-ERR ", b"x" * 65536), (b"*1000000\r\n", b"$60000\r\n" + b"x" * 60000 + b"\r\n"),
+    (b"*2000000000\r\n", b":1\r\n" * 10000), (b"*1000000\r\n" * 7, b":1\r\n" * 10000)])
+def test_an_answer_without_end_is_not_kept(start, more):
+    server = endless(start, more)
+    try:
+        refused("check", "--oracle", f"redis://127.0.0.1:{server.port}/k", "--screen", "none", "--retries", "0", input="a\n",
+                preexec_fn=None if SANITIZED else little_memory)
+    finally:
+        server.close()
+
+
+@pytest.mark.parametrize("page", [b"*0\r\n", b"*2\r\n$1\r\na\r\n$1\r\nb\r\n"])
+def test_a_list_without_end_ends(page):
+    server = hostile(SSCAN=b"*2\r\n$2\r\n17\r\n" + page)
+    try:
+        refused("check", "--oracle", f"redis://127.0.0.1:{server.port}/k", "--screen", "strict", "--timeout", "100s", input="a\n",
+                saying="it lists far more members than it has")
+    finally:
+        server.close()
+
+
+@pytest.mark.parametrize("replies", [
+    {"SCARD": b":-1\r\n"}, {"SCARD": b"$1\r\n3\r\n"}, {"SCARD": b"*-1\r\n"}, {"SMISMEMBER": b"*1\r\n:2\r\n"},
+    {"SMISMEMBER": b"*2\r\n:1\r\n:1\r\n"}, {"SMISMEMBER": b"*0\r\n"}, {"SMISMEMBER": b"$-1\r\n"},
+    {"SMISMEMBER": b"*1\r\n*1\r\n:1\r\n"}, {"SMISMEMBER": b"?\r\n"}, {"SSCAN": b"*0\r\n"}, {"SSCAN": b"*2\r\n:0\r\n*0\r\n"},
+    {"SSCAN": b"*2\r\n$1\r\n0\r\n*1\r\n:1\r\n"}, {"SSCAN": b"*2\r\n$1\r\n0\r\n$1\r\na\r\n"}])
+def test_an_answer_that_is_none_of_a_set_is_refused(replies):
+    server = hostile(**replies)
+    screen = "strict" if "SSCAN" in replies else "none"
+    try:
+        refused("check", "--oracle", f"redis://127.0.0.1:{server.port}/k", "--screen", screen, "--retries", "0", input="a\n")
+    finally:
+        server.close()
+
+
+# ---- names ----
+
+SLOW_NAMES = """
+#include <netdb.h>
+#include <unistd.h>
+int getaddrinfo(const char *n, const char *s, const struct addrinfo *h, struct addrinfo **r)
+{
+    (void)n, (void)s, (void)h, (void)r;
+    sleep(30);
+    return EAI_AGAIN;
+}
+"""
+
+
+@pytest.mark.skipif(SANITIZED or not shutil.which("cc"), reason="needs to put a function before libc's")
+@pytest.mark.parametrize("url", ["redis://name/k", "postgres://name/d?table=t&column=k"])
+def test_looking_up_a_name_takes_no_longer_than_it_may(here, url):
+    (here / "slow.c").write_text(SLOW_NAMES)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", "slow.so", "slow.c"], check=True)
+    begun = time.monotonic()
+    refused("check", "--oracle", url, "--timeout", "200ms", "--retries", "1", input="a\n",
+            saying=["no answer within 0.2 s", "tried 2 times"], env={**os.environ, "LD_PRELOAD": str(here / "slow.so")})
+    assert time.monotonic() - begun < 20  # the name alone takes 30
