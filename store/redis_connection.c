@@ -20,6 +20,9 @@ static enum outcome fail(struct store *store)
     const struct redis *r = store->own;
     const char *text = r->context ? r->context->errstr : "memory is short";
 
+    if (r->context && r->context->err == REDIS_ERR_OOM)
+        return store_fail(store, STORE_REFUSED,
+                          "its answer is longer than one of a set, or memory is short");
     return store_fail(store, STORE_AGAIN, "%s", *text ? text : "the connection was lost");
 }
 
