@@ -57,6 +57,10 @@ WEIR_API bool weir_screen_wants_set(const weir_screen *s);
  * gets some: a key of which it was not told is no member. Others take no notice. */
 WEIR_API void weir_screen_learn_set(weir_screen *s, const struct weir_bytes *keys, size_t n);
 
+/* Forget the set, so that it can be told anew: what the store has dropped since would
+ * stay a member otherwise. Verdicts and counts stay. Others take no notice. */
+WEIR_API void weir_screen_forget_set(weir_screen *s);
+
 /* ---- check ---- */
 
 /* Answer n keys in order; the store is asked at most once for a key of a batch,

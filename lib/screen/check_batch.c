@@ -157,3 +157,10 @@ void weir_screen_learn_set(weir_screen *s, const struct weir_bytes *keys, size_t
         s->ops->learn(s, s->scratch->key, now);
     }
 }
+
+void weir_screen_forget_set(weir_screen *s)
+{
+    if (s->ops->forget)
+        s->ops->forget(s);
+    s->learned = 0;
+}

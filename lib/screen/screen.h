@@ -93,6 +93,7 @@ struct screen_ops {
     double (*fill)(const weir_screen *s);
     double (*error)(const weir_screen *s);
     void (*learn)(weir_screen *s, const struct weir_key *keys, size_t n); /* members of the set */
+    void (*forget)(weir_screen *s);                                       /* all of them */
     bool (*check)(const weir_screen *s); /* can this loaded state be? */
 };
 

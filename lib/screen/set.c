@@ -17,6 +17,8 @@
  * missed.
  * Price: k lines per key; a set of n keys in m bits with k = (m/n) ln 2. */
 #include "screen/bloom_bits.h"
+#include <string.h>
+
 #include "screen/verdict_lines.h"
 #include "theory/bloom.h"
 
@@ -59,6 +61,11 @@ static void learn(weir_screen *s, const struct weir_key *keys, size_t n)
         if (i < n)
             bloom_touch(&s->area[SET], s->config.k, keys[i]);
     }
+}
+
+static void forget(weir_screen *s)
+{
+    memset(s->area[SET].bytes, 0, (size_t)cells_size(s->area[SET].n, s->area[SET].width));
 }
 
 static uint8_t decide_by_set(const weir_screen *s, struct weir_key key)
@@ -134,6 +141,7 @@ const struct screen_ops screen_1bf = {
     .decide = decide_by_set,
     .touch = touch,
     .learn = learn,
+    .forget = forget,
     .fill = fill,
     .error = error_now,
 };
@@ -146,6 +154,7 @@ const struct screen_ops screen_strict = {
     .decide = decide_others,
     .touch = touch,
     .learn = learn,
+    .forget = forget,
     .settle = settle,
     .fill = fill,
     .error = error_of_verdicts,

@@ -11,6 +11,9 @@ import pytest
 from conftest import WEIR, refused, run
 from test_live import on_terminal, read_within, slow_feed
 
+with open(WEIR, "rb") as binary:
+    SANITIZED = b"__asan_init" in binary.read()  # it takes memory in its own way
+
 MEMBERS = [f"key{i}" for i in range(0, 6000, 3)]
 STREAM = [f"key{i % 5000}" for i in range(9000)]
 SET = set(MEMBERS)
@@ -227,6 +230,29 @@ def test_a_screen_of_the_set_learns_what_was_added_since(keys):
     with open("keys", "a") as f:
         f.write("key1\n")
     assert check("keys:keys", "--state", "s", input="key0\nkey1\nkey2\n").lines == ["key0", "key1"]
+
+
+@pytest.mark.parametrize("screen", ["1bf", "strict"])
+def test_a_screen_of_the_set_forgets_what_was_dropped_since(keys, screen):
+    args = ["--screen", screen, "-m", "64K", "--seed", "1", "--state", "s"]
+    assert check("keys:keys", *args, input="key0\nkey3\n").lines == ["key0", "key3"]
+    (keys / "keys").write_text("key3\nkey1\n")
+    assert check("keys:keys", *args, "-S", "set=2000", input="key0\nkey1\nkey3\n").lines == ["key1", "key3"]
+    assert json.loads(run("info", "--json", "s").out)["checked"] == 5
+
+
+def test_a_set_that_does_not_fit_into_memory_is_an_error_or_right(keys):
+    """Whatever the limit: one sentence, or exactly the members; the screen takes 64 MiB once, never twice."""
+    right = 0
+    for limit in range(16, 400, 16):
+        done = subprocess.run(["prlimit", f"--as={limit << 20}", WEIR, "check", "-q", "--oracle", "keys:sorted", "--screen",
+                               "strict", "-m", "64M"], input=TEXT.encode(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        if done.returncode == 0:
+            right += 1
+            assert done.stdout.decode().splitlines() == FOUND
+        else:
+            assert done.returncode in (2, 127) and done.stderr.count(b"\n") == 1 and done.stdout == b""
+    assert 0 < right < 24 or SANITIZED
 
 
 def test_a_state_goes_with_its_store_its_keys_and_its_screen(keys):

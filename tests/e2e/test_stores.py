@@ -10,11 +10,8 @@ import pytest
 
 from conftest import refused, run
 from servers import Mute, Postgres, Redis, Rude, Scripted, children, redis_commands, scripted_redis
-from test_check import FOUND, MEMBERS, SET, STREAM, TEXT, check, feed, live, stats
+from test_check import FOUND, MEMBERS, SANITIZED, SET, STREAM, TEXT, check, feed, live, stats
 from test_live import read_within
-
-with open(os.environ["WEIR"], "rb") as binary:
-    SANITIZED = b"__asan_init" in binary.read()  # it takes memory in its own way
 
 
 @pytest.fixture(scope="module")

@@ -159,6 +159,13 @@ static void strict_and_none_never_err(void **state)
     assert_always_right("strict memory=1K set=600 seed=1");
 }
 
+/* A weir_oracle. */
+static void say_member(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
+{
+    (void)context, (void)keys;
+    memset(answers, WEIR_MEMBER, n);
+}
+
 /* 600 members in 1024 bytes: strict asks for them and for the filter's error,
  * 0.0014 of the others; 1bf says member of just those, and asks for nothing. */
 static void strict_asks_for_what_1bf_calls_members(void **state)
@@ -190,6 +197,36 @@ static void strict_asks_for_what_1bf_calls_members(void **state)
     weir_screen_close(strict);
     store_free(&s);
     counted_free(c);
+}
+
+/* Told one key, then another: the first is no member any more, what was counted stays. */
+static void a_set_that_is_forgotten_can_be_told_anew(void **state)
+{
+    const char *const holding[] = {"1bf memory=1K set=600 seed=1",
+                                   "strict memory=1K set=600 seed=1"};
+    const struct weir_bytes old = {"old", 3}, new = {"new", 3};
+    uint8_t answer;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        weir_screen *w;
+
+        assert_int_equal(weir_screen_open(&w, holding[i], NULL), WEIR_OK);
+        assert_true(weir_screen_wants_set(w));
+        weir_screen_learn_set(w, &old, 1);
+        assert_false(weir_screen_wants_set(w));
+        weir_screen_check(w, &new, 1, say_member, NULL, &answer);
+        assert_int_equal(answer, WEIR_OTHER);
+        weir_screen_forget_set(w);
+        assert_true(weir_screen_wants_set(w));
+        weir_screen_learn_set(w, &new, 1);
+        weir_screen_check(w, &new, 1, say_member, NULL, &answer);
+        assert_int_equal(answer, WEIR_MEMBER);
+        weir_screen_check(w, &old, 1, say_member, NULL, &answer);
+        assert_int_equal(answer, WEIR_OTHER);
+        assert_int_equal(weir_screen_stats(w).checked, 3);
+        weir_screen_close(w);
+    }
 }
 
 /* Those 600 in 64 lines more: each member is confirmed once, and so is each other
@@ -323,6 +360,7 @@ int main(void)
         cmocka_unit_test(a_set_that_is_listed_and_fits_is_held),
         cmocka_unit_test(strict_and_none_never_err),
         cmocka_unit_test(strict_asks_for_what_1bf_calls_members),
+        cmocka_unit_test(a_set_that_is_forgotten_can_be_told_anew),
         cmocka_unit_test(kept_verdicts_are_confirmed_once),
         cmocka_unit_test(with_a_full_filter_strict_is_weir),
         cmocka_unit_test(a_batch_without_need_of_the_store_does_not_call_it),

@@ -23,10 +23,10 @@ bool screening_open(struct screening *s, struct asker *asker, weir_screen *scree
     weir_screen_config(screen, s->config, sizeof s->config);
     if (weir_open(&s->hasher, HASHER, NULL) != WEIR_OK)
         return reject("memory is short");
-    if (!(weir_find(WEIR_KIND_SCREEN, s->config)->traits & WEIR_CAN_HOLD_SET))
-        return true;
-    /* Whatever it knows from an earlier run: what was added since would be missed. */
-    return store_list(store, learn, screen) ||
+    /* The set is told anew, whatever the screen knows from an earlier run: what the store
+     * has got or dropped since would be missed. */
+    weir_screen_forget_set(screen);
+    return !weir_screen_wants_set(screen) || store_list(store, learn, screen) ||
            reject("this screen needs all keys of the store; %s", store_failure(store));
 }
 
