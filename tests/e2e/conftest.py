@@ -26,7 +26,9 @@ class Result:
 def run(*args, input=b"", cwd=None, ok=True, **more):
     if isinstance(input, str):
         input = input.encode()
-    done = subprocess.run([WEIR, *map(str, args)], input=input, cwd=cwd, timeout=120,
+    if "stdin" not in more:
+        more["input"] = input
+    done = subprocess.run([WEIR, *map(str, args)], cwd=cwd, timeout=120,
                           stdout=more.pop("stdout", subprocess.PIPE), stderr=subprocess.PIPE, **more)
     result = Result(done)
     if ok:

@@ -1,7 +1,10 @@
 """State files: remembering between runs, resuming, and what a crash leaves."""
+import ctypes
 import os
 import random
+import shutil
 import signal
+import struct
 import subprocess
 import time
 
@@ -296,6 +299,232 @@ def test_resume_refuses_an_output_that_shrank(here):
     run("dedup", *SMALL, "--state", "s", "-o", "out", "in")
     (here / "out").write_text("a")
     refused("dedup", "--state", "s", "--resume", "-o", "out", "in", saying="out has 1 bytes")
+
+
+# ---- the input is not what it was ----
+
+LOG = ["dedup", *SMALL[:3], "1M", *SMALL[4:], "--state", "s", "--resume"]
+
+
+def lines_of(rng, n):
+    return [f"{rng.randrange(3 * n):06d} some text" for _ in range(n)]
+
+
+def put(name, lines, mode="w", end="\n"):
+    with open(name, mode) as f:
+        f.write("\n".join(lines) + end)
+
+
+def rename(here):
+    (here / "log").rename("log.1")
+
+
+def copy_and_truncate(here):
+    shutil.copy("log", "log.1")
+    os.truncate("log", 0)
+
+
+@pytest.mark.parametrize("rotate", [rename, copy_and_truncate])
+@pytest.mark.parametrize("later", [10, 5000])
+def test_a_log_rotated_between_runs_is_read_to_its_end(here, rotate, later):
+    rng = random.Random(later)
+    first, rest, new = lines_of(rng, 1000), lines_of(rng, 500), lines_of(rng, later)
+    put("log", first)
+    out = run(*LOG, "log").lines
+    put("log", rest, "a")
+    rotate(here)
+    put("log", new, "a")
+    result = run(*LOG, "log")
+    assert "log was rotated: log.1 is read to its end first" in result.err
+    assert out + result.lines == unique(first + rest + new)
+    put("log", ["last of all"], "a")
+    result = run(*LOG, "log")
+    assert result.lines == ["last of all"] and result.err == ""
+
+
+@pytest.mark.parametrize("rotate", [rename, copy_and_truncate])
+@pytest.mark.parametrize("later", [10, 60000])
+def test_a_log_rotated_during_a_run_is_read_to_its_end(here, rotate, later):
+    """The run stands still while nobody reads its output."""
+    rng = random.Random(later)
+    first, rest, new = lines_of(rng, 30000), lines_of(rng, 300), lines_of(rng, later)
+    put("log", first)
+    reading = subprocess.Popen([WEIR, *LOG, "log"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+    out = reading.stdout.readline()
+    put("log", rest, "a")
+    rotate(here)
+    put("log", new, "a")
+    more, error = reading.communicate()
+    out += more
+    assert reading.returncode == (2 if rotate == copy_and_truncate else 0)
+    assert (b"log was cut short or overwritten" in error) == (rotate == copy_and_truncate)
+    assert out.decode().splitlines() + run(*LOG, "log").lines == unique(first + rest + new)
+
+
+def test_a_log_that_is_not_there_again_yet(here):
+    put("log", ["a", "b"])
+    run(*LOG, "log")
+    put("log", ["c"], "a")
+    (here / "log").rename("log.1")
+    assert run(*LOG, "log", ok=False).lines == ["c"]
+    assert run(*LOG, "log", ok=False).lines == []
+    put("log", ["b", "d"])
+    assert run(*LOG, "log").lines == ["d"]
+
+
+def test_a_log_that_was_empty_and_then_rotated(here):
+    (here / "log").write_text("")
+    run(*LOG, "log")
+    put("log", ["a"])
+    (here / "log").rename("log.1")
+    put("log", ["b"])
+    assert run(*LOG, "log").lines == ["a", "b"]
+
+
+def test_a_rotated_table_keeps_its_header_and_its_output(here):
+    command = [*LOG, "--csv", "-k", "k", "-o", "out", "log"]
+    (here / "log").write_text("id,k\n1,a\n")
+    run(*command)
+    put("log", ["2,b"], "a")
+    (here / "log").rename("log-20251116")
+    (here / "log").write_text("id,k\n3,b\n4,c\n")
+    run(*command)
+    assert (here / "out").read_text() == "id,k\n1,a\n2,b\n4,c\n"
+
+
+def gone_by_gzip(here):
+    subprocess.run(["gzip", "log"], check=True)
+    put("log", ["n%d" % i for i in range(100)])
+
+
+def gone_by_removal(here):
+    (here / "log").unlink()
+
+
+def gone_by_replacement(here):
+    put("new", ["n%d" % i for i in range(100)])
+    os.replace("new", "log")
+
+
+def gone_by_emptying(here):
+    os.truncate("log", 0)
+
+
+def gone_by_overwriting(here):
+    put("log", ["n%d" % i for i in range(100)])
+
+
+@pytest.mark.parametrize("lose,saying", [
+    (gone_by_gzip, "log is not the file that s was reading"),
+    (gone_by_removal, "cannot open log, and no file beside it"),
+    (gone_by_replacement, "log is not the file that s was reading"),
+    (gone_by_emptying, "log was cut short"),
+    (gone_by_overwriting, "log is not the file that s was reading"),
+])
+def test_a_log_that_is_gone_is_told(here, lose, saying):
+    put("log", ["a", "b", "c"])
+    run(*LOG, "log")
+    old = (here / "s").read_bytes()
+    lose(here)
+    refused(*LOG, "log", saying=saying)
+    assert (here / "s").read_bytes() == old
+
+
+def test_a_log_rotated_twice_is_told(here):
+    put("log", ["a"])
+    run(*LOG, "log")
+    for name, line in ("log.2", "b"), ("log.1", "c"):
+        put("log", [line], "a")
+        (here / "log").rename(name)
+        (here / "log").touch()
+        time.sleep(0.02)
+    refused(*LOG, "log", saying=["more than once", "log.2 was being read", "log.1 came after"])
+
+
+def test_two_files_that_could_be_the_rest_are_told(here):
+    put("log", ["a"])
+    run(*LOG, "log")
+    shutil.copy("log", "one")
+    shutil.copy("log", "two")
+    os.truncate("log", 0)
+    refused(*LOG, "log", saying=["one", "two", "cannot tell"])
+
+
+def test_a_copy_in_the_place_of_the_input_is_continued(here):
+    put("log", ["a", "b"])
+    run(*LOG, "log")
+    shutil.copy("log", "copy")
+    put("copy", ["c"], "a")
+    os.replace("copy", "log")
+    assert run(*LOG, "log").lines == ["c"]
+
+
+def test_resume_with_standard_input_that_is_a_file(here):
+    put("log", ["a", "b"])
+    with open("log") as f:
+        assert run(*LOG, stdin=f).lines == ["a", "b"]
+    put("log", ["c"], "a")
+    with open("log") as f:
+        assert run(*LOG, stdin=f).lines == ["c"]
+    put("log", ["x", "y", "z"])
+    with open("log") as f:
+        refused(*LOG, stdin=f, saying="standard input is not the file")
+
+
+def test_a_last_line_that_is_not_complete_is_left_for_the_next_run(here):
+    put("log", ["a", "ab"], end="")
+    result = run(*LOG, "log")
+    assert result.lines == ["a"] and "log: the last line has no line break yet" in result.err
+    put("log", ["c", "d"], "a")
+    assert run(*LOG, "log").lines == ["abc", "d"]
+
+
+def test_a_last_line_that_was_read_and_is_continued_is_read_again(here):
+    for number, (more, expected) in enumerate([("", []), ("\n", []), ("\nd\n", ["d"]),
+                                               ("c\nd\n", ["abc", "d"])]):
+        put("log", ["a", "ab"], end="")
+        state = ["--state", f"s{number}"]
+        assert run("dedup", *SMALL, *state, "log").lines == ["a", "ab"]
+        put("log", [more], "a", end="")
+        result = run("dedup", *state, "--resume", "log")
+        assert result.lines == expected and ("whole" in result.err) == (more[:1] == "c")
+        put("log", ["e"], "a")
+        assert run("dedup", *state, "--resume", "log").lines == (["e"] if more else ["abe"])
+
+
+def test_a_rotated_log_ends_with_its_last_line(here):
+    put("log", ["a", "b"], end="")
+    assert run(*LOG, "log").lines == ["a"]
+    (here / "log").rename("log.1")
+    put("log", ["c"])
+    assert run(*LOG, "log").lines == ["b", "c"]
+
+
+def part(kind, body):
+    """A part of a saved file, as docs/format.md has it."""
+    data = b"WEIR" + struct.pack("<HHQ", 1, kind, len(body)) + body
+    sum64 = ctypes.CDLL("libxxhash.so.0").XXH3_64bits
+    sum64.restype = ctypes.c_uint64
+    return data + struct.pack("<Q", sum64(data, ctypes.c_size_t(len(data))))
+
+
+def part_size(data):
+    return struct.unpack_from("<Q", data, 8)[0] + 24
+
+
+def test_a_state_of_an_earlier_version_is_resumed(here):
+    """Its note has a hash of the last bytes and nothing else."""
+    put("log", ["a", "b"])
+    run(*LOG, "log")
+    data = (here / "s").read_bytes()
+    note = data[data.index(b"weir state 1"):]
+    note = note[:note.index(b"input=log") + len(b"input=log")]
+    old = b"\n".join(line for line in note.split(b"\n")
+                     if not line.startswith((b"unfinished", b"device", b"inode", b"first", b"head", b"last")))
+    assert len(old) < len(note)
+    (here / "s").write_bytes(part(2, old) + data[part_size(data):])
+    put("log", ["c"], "a")
+    assert run(*LOG, "log").lines == ["c"]
 
 
 # ---- signals and crashes ----

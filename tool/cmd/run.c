@@ -13,6 +13,7 @@
 #include "cli/signals.h"
 #include "pipe/write.h"
 #include "state/files.h"
+#include "state/resume.h"
 
 #define SAVING_SHARE 0.1 /* of the time may go into checkpoints, at most; a guess */
 
@@ -59,7 +60,7 @@ static bool take(void *context, struct batch *b)
         return false;
     r->unsaved += b->n;
     if (b->name)
-        r->position = (struct position){b->seekable, b->file, b->next_offset, b->next_line};
+        r->position = read_behind(b);
     return true;
 }
 
@@ -83,11 +84,7 @@ static void describe(struct running *r, struct state *s)
     memset(s, 0, sizeof *s);
     snprintf(s->config, sizeof s->config, "%s", v->config);
     snprintf(s->records, sizeof s->records, "%s", r->run->keys);
-    s->position = position;
-    if (position.known) {
-        snprintf(s->input, sizeof s->input, "%s", file);
-        state_tail(v->hasher, file, position.offset, s->tail);
-    }
+    state_set_input(s, v->hasher, file, &position);
     s->cut = r->run->output.path && fstat(r->writer.fd, &st) == 0 && S_ISREG(st.st_mode);
     s->output = r->writer.bytes;
 }
@@ -145,49 +142,30 @@ static bool spares_inputs(const struct running *r)
            !inputs_hold(in->files, in->count, &out);
 }
 
-static bool is_same_input(const struct running *r, const struct state *s)
-{
-    const struct reader *in = &r->source.reader;
-    const char *file = s->position.file < in->count ? in->files[s->position.file] : "";
-    char tail[40];
-
-    if (!s->position.known)
-        return reject("%s holds no place to resume at: its input was not a regular file; leave "
-                      "--resume out to read from the start",
-                      r->run->save);
-    if (strcmp(file, s->input) != 0)
-        return reject("%s stopped in file %u, %s, which is not that file here; give the same "
-                      "files, or leave --resume out",
-                      r->run->save, s->position.file + 1, s->input);
-    state_tail(r->run->verdict.hasher, file, s->position.offset, tail);
-    if (strcmp(tail, s->tail) != 0)
-        return reject("%s is not the file that %s was reading: it differs before byte %llu; leave "
-                      "--resume out to read it from the start",
-                      input_name(file), r->run->save, (unsigned long long)s->position.offset);
-    return true;
-}
-
 static bool resume(struct running *r)
 {
     const struct state *s = r->run->resume;
+    static struct resumed found;
     struct batch *scratch;
     bool ok;
 
+    r->source.reader.follows = r->run->state.path && r->run->state.resume;
     if (!s)
         return true;
-    if (!is_same_input(r, s))
+    if (!resume_find(&found, r->run->save, s, r->run->verdict.hasher, &r->run->inputs,
+                     r->run->verbosity.quiet))
         return false;
     scratch = batch_open(1);
     if (!scratch)
         return reject("memory is short");
     batch_reset(scratch);
-    ok = read_seek(&r->source.reader, &s->position, scratch);
+    ok = read_seek(&r->source.reader, &found.position, *found.older ? found.older : NULL, scratch);
     if (!ok)
         fail("%s", scratch->failure);
     batch_close(scratch);
     r->position = s->position;
     r->progress.start = s->position.offset;
-    r->headed = true;
+    r->headed = s->position.file > 0 || s->position.offset > 0;
     return ok && (!s->cut || !r->run->output.path || write_cut(&r->writer, s->output));
 }
 
@@ -251,6 +229,19 @@ static bool print_count(struct running *r)
            write_flush(&r->writer);
 }
 
+static void tell_unfinished(const struct running *r)
+{
+    const struct reader *in = &r->source.reader;
+
+    if (r->run->verbosity.quiet)
+        return;
+    if (in->again)
+        note("the last line that was read before was not complete then; it was read again, whole");
+    if (in->left)
+        note("%s: the last line has no line break yet; it is left for the next run",
+             input_name(in->name));
+}
+
 /* What is written is saved, whatever else went wrong. */
 static int finish(struct running *r)
 {
@@ -263,6 +254,7 @@ static int finish(struct running *r)
         save_failed = !save(r);
     if (!write_close(&r->writer) || r->writer.error)
         return refuse_output(r);
+    tell_unfinished(r);
     t->passed = r->writer.passed;
     t->skipped += r->source.reader.skipped;
     t->seconds = now() - r->progress.started;

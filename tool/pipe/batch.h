@@ -12,6 +12,8 @@
 
 #include <weir.h>
 
+#include "pipe/trace.h"
+
 #define BLOCK ((size_t)128 << 10) /* bytes asked of one read() */
 #define RECORDS_MAX 16384
 #define MARGIN 64 /* bytes past the end that vector code may touch */
@@ -40,6 +42,8 @@ struct batch {
     uint64_t offset, line;           /* in the file, of the start of data */
     uint64_t next_offset, next_line; /* of the first record after this batch */
     bool seekable;                   /* the file is a regular one */
+    struct trace before;             /* of the file, up to offset */
+    uint64_t unfinished; /* bytes of the last record, if its file ends without a delimiter */
 
     struct weir_bytes *key;
     uint32_t *importance;

@@ -56,6 +56,7 @@ void bytes_forget(struct byte_reader *r)
 {
     r->begin = r->end = 0;
     r->fresh = true;
+    r->trace = (struct trace){0};
 }
 
 static void exchange(struct byte_reader *r, struct batch *b)
@@ -94,6 +95,23 @@ ssize_t bytes_begin(struct byte_reader *r, struct batch *b, size_t first)
     return (ssize_t)(r->fresh ? all : take(r, b, 0, most));
 }
 
+/* Whoever empties a log in place, and fills it anew, leaves us in the middle of
+ * something else. Looked at after reading: then what was read before it changed is
+ * refused at worst, and nothing is taken for what it is not. */
+static bool is_unchanged(struct byte_reader *r, const char *data, ssize_t n)
+{
+    char now[TRACE_BYTES];
+    size_t size = r->trace.tail_size;
+    off_t at = size ? lseek(r->fd, 0, SEEK_CUR) - (n > 0 ? n : 0) : 0;
+
+    if (at > 0 && (pread(r->fd, now, size, at - (off_t)size) != (ssize_t)size ||
+                   memcmp(now, r->trace.tail, size) != 0))
+        return false;
+    if (n > 0)
+        trace_add(&r->trace, data, (size_t)n);
+    return true;
+}
+
 ssize_t bytes_more(struct byte_reader *r, struct batch *b, size_t filled)
 {
     size_t most = b->room - filled < BLOCK ? b->room - filled : BLOCK;
@@ -105,6 +123,8 @@ ssize_t bytes_more(struct byte_reader *r, struct batch *b, size_t filled)
         if (!r->regular && signals_wait(r->fd, r->patience) != WAIT_READY)
             return BYTES_NONE;
         ssize_t n = read(r->fd, b->data + filled, most);
+        if (n >= 0 && r->regular && !is_unchanged(r, b->data + filled, n))
+            return BYTES_CHANGED;
         if (n > 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
             return n;
         r->ended = n == 0;

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "pipe/batch.h"
+#include "pipe/trace.h"
 
 struct byte_reader {
     int fd;       /* -1: none is open */
@@ -14,8 +15,9 @@ struct byte_reader {
     int patience; /* milliseconds to wait for input, -1: for ever */
     char *rest;   /* bytes that were read and are in no batch: */
     size_t begin, end, room;
-    bool fresh;     /* the batch under way holds bytes that are not in rest any more */
-    uint64_t moved; /* bytes copied into and out of rest so far, for the tests */
+    bool fresh;         /* the batch under way holds bytes that are not in rest any more */
+    struct trace trace; /* of what was read */
+    uint64_t moved;     /* bytes copied into and out of rest so far, for the tests */
 };
 
 /* Open a file, "-" being standard input. False if it failed; errno says why. */
@@ -29,8 +31,9 @@ ssize_t bytes_begin(struct byte_reader *r, struct batch *b, size_t first);
 
 /* More bytes behind those that the batch has; how many. They must have room. */
 #define BYTES_END 0
-#define BYTES_FAILED (-1) /* errno says why */
-#define BYTES_NONE (-2)   /* none came in time, or a signal came */
+#define BYTES_FAILED (-1)  /* errno says why */
+#define BYTES_NONE (-2)    /* none came in time, or a signal came */
+#define BYTES_CHANGED (-3) /* the file was cut short or overwritten meanwhile */
 ssize_t bytes_more(struct byte_reader *r, struct batch *b, size_t filled);
 
 /* Add a byte that is not in the file. */

@@ -1,10 +1,8 @@
 /* inputs.c - see inputs.h. */
 #include "pipe/inputs.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/messages.h"
 
@@ -26,20 +24,6 @@ uint64_t inputs_size(char *const *files, uint32_t count)
         total += (uint64_t)st.st_size;
     }
     return total;
-}
-
-ssize_t input_before(const char *file, uint64_t offset, char *bytes, size_t size)
-{
-    size_t n = offset < size ? (size_t)offset : size;
-    int fd = strcmp(file, "-") == 0 ? 0 : open(file, O_RDONLY | O_CLOEXEC);
-    ssize_t got;
-
-    if (fd < 0)
-        return -1;
-    got = pread(fd, bytes, n, (off_t)(offset - n));
-    if (fd > 0)
-        close(fd);
-    return got == (ssize_t)n ? got : -1;
 }
 
 bool inputs_hold(char *const *files, uint32_t count, const struct stat *out)

@@ -18,10 +18,6 @@ const char *input_name(const char *file);
 /* Bytes of all files together, 0 if not all are regular ones. */
 uint64_t inputs_size(char *const *files, uint32_t count);
 
-/* Up to size bytes that stand before an offset of a regular file; returns how
- * many, -1 if it cannot be read. */
-ssize_t input_before(const char *file, uint64_t offset, char *bytes, size_t size);
-
 /* Is a file to be written one of them? True after a sentence that says which. */
 bool inputs_hold(char *const *files, uint32_t count, const struct stat *out);
 

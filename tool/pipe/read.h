@@ -13,6 +13,8 @@ struct position {
     bool known;    /* only regular files have one */
     uint32_t file; /* number in the list */
     uint64_t offset, line;
+    uint64_t unfinished; /* bytes before it that are a record without a delimiter; or 0 */
+    struct trace trace;  /* of what was read before it */
 };
 
 struct reader {
@@ -24,6 +26,9 @@ struct reader {
     double linger;  /* seconds to wait for more, once there is some */
 
     uint32_t next; /* file to open when none is */
+    uint32_t file; /* the one that is or was open, and its name: */
+    const char *name;
+    const char *older; /* to be read before the next file; or NULL */
     struct byte_reader bytes;
     bool heads;            /* the header of the open file is to come */
     uint64_t offset, line; /* of the first byte that is in no batch */
@@ -31,6 +36,11 @@ struct reader {
     bool dropping;         /* in a record that is too long, to be skipped */
     uint64_t skipped;      /* such records: too long to be in a batch at all */
     bool padded;           /* the last byte of the file is a delimiter of ours */
+    bool follows;          /* the last file may grow: its last line is left if it is not complete */
+    bool left;             /* such a one was */
+    bool again;            /* one that was not complete is read once more */
+    uint64_t unfinished;   /* bytes of the last record, if it lacked a delimiter */
+    struct trace trace;    /* of what lies before offset */
     struct csv_rules rules;
     struct csv_scan csv;
 
@@ -48,11 +58,14 @@ void read_close(struct reader *r);
  * linger. READ_NOTHING: patience is at an end. READ_END: all files are, or a signal came. */
 enum read_result read_batch(struct reader *r, struct batch *b);
 
-/* Where the first record lies that is in no batch yet. */
+/* Where the first record lies that is in no batch yet; and the first one behind
+ * a batch, which may have been cut. */
 struct position read_position(const struct reader *r);
+struct position read_behind(const struct batch *b);
 
-/* Go to where an earlier run stopped, past the header if there is one; on
- * failure the batch, which is used as working space, says why. */
-bool read_seek(struct reader *r, const struct position *p, struct batch *b);
+/* Go to where an earlier run stopped, past the header if there is one; in the
+ * file of that number, or before it in one that had its name once. On failure the
+ * batch, which is used as working space, says why. */
+bool read_seek(struct reader *r, const struct position *p, const char *older, struct batch *b);
 
 #endif

@@ -9,16 +9,20 @@
 #include "cli/units.h"
 
 #define NOTE_HEAD "weir state 1\n"
-#define TAIL_BYTES 64
 
 void state_write(const struct state *s, char note[NOTE_MAX])
 {
+    const struct position *p = &s->position;
+    const struct input_mark *m = &s->mark;
+
     snprintf(note, NOTE_MAX,
-             NOTE_HEAD "config=%s\nrecords=%s\nknown=%d\nfile=%u\noffset=%llu\nline=%llu\ntail=%s\n"
-                       "cut=%d\noutput=%llu\ninput=%s",
-             s->config, s->records, s->position.known, s->position.file,
-             (unsigned long long)s->position.offset, (unsigned long long)s->position.line, s->tail,
-             s->cut, (unsigned long long)s->output, s->input);
+             NOTE_HEAD "config=%s\nrecords=%s\nknown=%d\nfile=%u\noffset=%llu\nline=%llu\n"
+                       "unfinished=%llu\ndevice=%llu\ninode=%llu\nfirst=%u\nhead=%s\nlast=%u\n"
+                       "tail=%s\ncut=%d\noutput=%llu\ninput=%s",
+             s->config, s->records, p->known, p->file, (unsigned long long)p->offset,
+             (unsigned long long)p->line, (unsigned long long)p->unfinished,
+             (unsigned long long)m->device, (unsigned long long)m->inode, m->head_size, m->head,
+             m->tail_size, m->tail, s->cut, (unsigned long long)s->output, s->input);
 }
 
 /* The value behind "name=" up to the end of the line; the last goes to the end
@@ -49,16 +53,40 @@ static bool note_number(const char *note, const char *name, uint64_t *out)
     return note_text(note, name, text, sizeof text, false) && read_whole(text, out);
 }
 
+/* States of earlier versions have a tail and nothing else. */
+static bool read_mark(const char *note, struct state *s)
+{
+    struct input_mark *m = &s->mark;
+    uint64_t first, last;
+
+    if (!note_text(note, "tail", m->tail, sizeof m->tail, false))
+        return false;
+    if (!note_text(note, "head", m->head, sizeof m->head, false)) {
+        m->tail_size =
+            s->position.offset < TRACE_BYTES ? (uint32_t)s->position.offset : TRACE_BYTES;
+        return true;
+    }
+    if (!note_number(note, "unfinished", &s->position.unfinished) ||
+        !note_number(note, "device", &m->device) || !note_number(note, "inode", &m->inode) ||
+        !note_number(note, "first", &first) || !note_number(note, "last", &last) ||
+        first > TRACE_BYTES || last > TRACE_BYTES)
+        return false;
+    m->head_size = (uint32_t)first;
+    m->tail_size = (uint32_t)last;
+    return true;
+}
+
 bool state_read(const char *note, struct state *s)
 {
     uint64_t known, file, cut;
+
+    memset(s, 0, sizeof *s);
     bool whole = strncmp(note, NOTE_HEAD, strlen(NOTE_HEAD)) == 0 &&
                  note_text(note, "config", s->config, sizeof s->config, false) &&
                  note_text(note, "records", s->records, sizeof s->records, false) &&
                  note_number(note, "known", &known) && note_number(note, "file", &file) &&
                  note_number(note, "offset", &s->position.offset) &&
-                 note_number(note, "line", &s->position.line) &&
-                 note_text(note, "tail", s->tail, sizeof s->tail, false) &&
+                 note_number(note, "line", &s->position.line) && read_mark(note, s) &&
                  note_number(note, "cut", &cut) && note_number(note, "output", &s->output) &&
                  note_text(note, "input", s->input, sizeof s->input, true);
 
@@ -70,17 +98,26 @@ bool state_read(const char *note, struct state *s)
     return true;
 }
 
-void state_tail(const weir *hasher, const char *file, uint64_t offset, char tail[40])
+void state_hash(const weir *hasher, const char *bytes, size_t size, char text[HASH_TEXT])
 {
-    char bytes[TAIL_BYTES];
-    ssize_t n = input_before(file, offset, bytes, sizeof bytes);
-    struct weir_key key;
+    struct weir_key key = weir_hash(hasher, bytes, size);
 
-    *tail = '\0';
-    if (n < 0)
+    snprintf(text, HASH_TEXT, "%016llx%016llx", (unsigned long long)key.hi,
+             (unsigned long long)key.lo);
+}
+
+void state_set_input(struct state *s, const weir *hasher, const char *name,
+                     const struct position *p)
+{
+    const struct trace *t = &p->trace;
+
+    s->position = *p;
+    if (!p->known)
         return;
-    key = weir_hash(hasher, bytes, (size_t)n);
-    snprintf(tail, 40, "%016llx%016llx", (unsigned long long)key.hi, (unsigned long long)key.lo);
+    snprintf(s->input, sizeof s->input, "%s", name);
+    s->mark = (struct input_mark){t->device, t->inode, t->head_size, t->tail_size, "", ""};
+    state_hash(hasher, t->head, t->head_size, s->mark.head);
+    state_hash(hasher, t->tail, t->tail_size, s->mark.tail);
 }
 
 /* ---- does it go with what is asked for? ---- */

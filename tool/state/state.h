@@ -11,11 +11,20 @@
 
 #define NOTE_MAX 8192
 
+#define HASH_TEXT 40 /* bytes that a hash takes as text */
+
+/* By what the input is known again: see trace.h. */
+struct input_mark {
+    uint64_t device, inode;
+    uint32_t head_size, tail_size; /* bytes that were hashed */
+    char head[HASH_TEXT], tail[HASH_TEXT];
+};
+
 struct state {
     char config[CONFIG_MAX];  /* of the whole, as shards_open() made it */
     char records[1024];       /* how keys are made, as records_describe() has it */
     struct position position; /* of the first record not in the filters */
-    char tail[40];            /* hash of the bytes before it */
+    struct input_mark mark;   /* of the file it is in */
     bool cut;                 /* the output is a file, and was so long: */
     uint64_t output;
     char input[4096]; /* name of the file of position */
@@ -24,8 +33,11 @@ struct state {
 void state_write(const struct state *s, char note[NOTE_MAX]);
 bool state_read(const char *note, struct state *s); /* false: it is another's note */
 
-/* A hash of the bytes before a position, as text; empty if unreadable. */
-void state_tail(const weir *hasher, const char *file, uint64_t offset, char tail[40]);
+void state_hash(const weir *hasher, const char *bytes, size_t size, char text[HASH_TEXT]);
+
+/* Where reading stopped, and in what. */
+void state_set_input(struct state *s, const weir *hasher, const char *name,
+                     const struct position *p);
 
 /* Is there nothing at this path, or something like a state? False after a
  * sentence. */

@@ -1,0 +1,181 @@
+/* gather.c - see gather.h. */
+#include "pipe/gather.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/progress.h"
+#include "cli/signals.h"
+#include "pipe/inputs.h"
+#include "pipe/scan.h"
+
+#define DOUBLED ((size_t)16 << 20) /* bytes up to which room is doubled */
+
+bool gather_fail(struct batch *b, const char *what, const char *name, int error)
+{
+    b->failed = true;
+    snprintf(b->failure, sizeof b->failure, "cannot %s %.300s: %s", what, name, strerror(error));
+    return false;
+}
+
+const char *gather_name(const struct reader *r)
+{
+    return input_name(r->name);
+}
+
+static void split(struct reader *r, struct batch *b, size_t filled)
+{
+    if (gather_is_csv(r)) {
+        csv_split(&r->csv, b, filled, &r->rules);
+        return;
+    }
+    size_t n =
+        scan_one(b->data, r->scanned, filled, r->delimiter, b->ends + 1 + b->n, RECORDS_MAX - b->n);
+    b->n += (uint32_t)n;
+    r->scanned = b->n < RECORDS_MAX ? filled : b->ends[b->n] + 1;
+}
+
+/* A file that is being written may end in the middle of a line. */
+static bool leaves_last(const struct reader *r)
+{
+    return r->follows && r->bytes.regular && r->next == r->count;
+}
+
+/* The file is at its end and the last record is not: give it the delimiter it
+ * lacks. A quote that is still open is a stray one. */
+static void finish(struct reader *r, struct batch *b, size_t *filled)
+{
+    if (*filled == 0) {
+        r->skipped += r->dropping;
+        r->dropping = false;
+        return;
+    }
+    if (b->data[*filled - 1] != r->delimiter && leaves_last(r)) {
+        r->left = true;
+        *filled = 0;
+        return;
+    }
+    if (b->data[*filled - 1] != r->delimiter) {
+        bytes_add(&r->bytes, b, filled, r->delimiter);
+        r->padded = true;
+    }
+    split(r, b, *filled);
+    if (b->n == 0 && gather_is_csv(r)) {
+        csv_give_up(&r->csv, "not CSV: a quote is opened and never closed");
+        split(r, b, *filled);
+    }
+}
+
+/* Of a line that is longer than a record may be: forget the bytes at hand, and
+ * with them the record when its end comes; or refuse it. */
+static void refuse_long(struct reader *r, struct batch *b, size_t *filled)
+{
+    if (r->records->skip && !r->heads) {
+        r->offset += *filled;
+        trace_gap(&r->trace);
+        r->dropping = true;
+        r->csv = (struct csv_scan){.given_up = true, .fault = "too long"};
+        *filled = r->scanned = 0;
+        return;
+    }
+    b->failed = true;
+    snprintf(b->failure, sizeof b->failure,
+             "%.200s, line %llu: the record is longer than %llu bytes; --max-record allows more, "
+             "--on-error skip leaves it out",
+             gather_name(r), (unsigned long long)r->line,
+             (unsigned long long)r->records->max_record);
+}
+
+/* Room for more of a record. Doubled while that is cheap, then by an eighth: the
+ * longest records are what memory is short for. */
+static bool make_room(const struct reader *r, struct batch *b, size_t filled)
+{
+    size_t more = b->room < DOUBLED ? b->room : b->room / 8;
+    size_t most = (size_t)r->records->max_record + BLOCK;
+
+    if (filled < b->room)
+        return true;
+    return batch_grow(b, b->room + more < most || most <= b->room ? b->room + more : most) ||
+           gather_fail(b, "hold a record of", gather_name(r), ENOMEM);
+}
+
+void gather_drop_first(struct batch *b)
+{
+    memmove(b->ends, b->ends + 1, b->n * sizeof *b->ends);
+    memmove(b->bad, b->bad + 1, RECORDS_MAX - 1);
+    b->n--;
+}
+
+/* What is left of a dropped record ends where the first one found does. */
+static void end_drop(struct reader *r, struct batch *b)
+{
+    if (!r->dropping || b->n == 0)
+        return;
+    r->dropping = false;
+    if (gather_is_csv(r))
+        return; /* it is marked bad */
+    gather_drop_first(b);
+    r->skipped++;
+    r->line++;
+}
+
+/* More of the file into the batch; as bytes_more() returns it. At the end of the
+ * file the last record is finished. */
+static ssize_t get_more(struct reader *r, struct batch *b, size_t *filled)
+{
+    ssize_t n = make_room(r, b, *filled) ? bytes_more(&r->bytes, b, *filled) : BYTES_FAILED;
+
+    if (n > 0) {
+        *filled += (size_t)n;
+        split(r, b, *filled);
+    } else if (n == BYTES_CHANGED) {
+        b->failed = true;
+        snprintf(b->failure, sizeof b->failure,
+                 "%.300s was cut short or overwritten while it was being read; nothing after byte "
+                 "%llu was taken",
+                 gather_name(r), (unsigned long long)r->offset);
+    } else if (n == BYTES_FAILED && !b->failed) {
+        gather_fail(b, "read", gather_name(r), errno);
+    } else if (n == BYTES_END) {
+        finish(r, b, filled);
+    }
+    return n;
+}
+
+/* Others may be on their way: take what comes until the time is over. */
+static void linger(struct reader *r, struct batch *b, size_t *filled)
+{
+    double until = now() + r->linger, left;
+
+    while (!r->bytes.regular && !r->bytes.ended && !b->failed && b->n < RECORDS_MAX &&
+           *filled < b->room && (left = until - now()) > 0 &&
+           signals_wait(r->bytes.fd, 1 + (int)(left * 1000)) == WAIT_READY) {
+        ssize_t n = bytes_more(&r->bytes, b, *filled);
+
+        if (n <= 0)
+            break; /* the next batch will meet it again */
+        *filled += (size_t)n;
+        split(r, b, *filled);
+    }
+}
+
+bool gather_records(struct reader *r, struct batch *b, size_t *filled)
+{
+    ssize_t n = bytes_begin(&r->bytes, b, gather_is_csv(r) ? r->csv.at : r->scanned), more = 1;
+
+    if (n < 0)
+        return gather_fail(b, "read", gather_name(r), ENOMEM);
+    *filled = (size_t)n;
+    split(r, b, *filled);
+    while (b->n == 0 && !b->failed && more > 0) {
+        if (r->dropping || *filled > r->records->max_record)
+            refuse_long(r, b, filled);
+        if (!b->failed)
+            more = get_more(r, b, filled);
+    }
+    if (r->linger > 0 && more > 0 && bytes_left(&r->bytes) == 0)
+        linger(r, b, filled);
+    end_drop(r, b);
+    return more != BYTES_NONE;
+}

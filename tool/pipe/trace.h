@@ -1,0 +1,29 @@
+/* trace.h - by what a file can be known again: its place on the disk, and the
+ * first and the last bytes that were read of it. Kept while reading, since by
+ * the time they are asked for the file may have been cut short, and its name may
+ * be another's. */
+#ifndef WEIR_PIPE_TRACE_H
+#define WEIR_PIPE_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TRACE_BYTES 64
+
+struct trace {
+    uint64_t device, inode;
+    bool begins; /* all bytes so far are in head */
+    uint8_t head_size, tail_size;
+    char head[TRACE_BYTES]; /* the first bytes of the file */
+    char tail[TRACE_BYTES]; /* those before the place where reading is */
+};
+
+/* At a place of an open file; what lies before it is read once more. */
+void trace_start(struct trace *t, int fd, uint64_t offset);
+
+/* These bytes were read, or left out. */
+void trace_add(struct trace *t, const char *data, size_t size);
+void trace_gap(struct trace *t);
+
+#endif

@@ -1,0 +1,264 @@
+/* resume.c - see resume.h.
+ *
+ * A file is the one that was being read if it is at least as long as what was
+ * read, and begins and goes on as that did (trace.h). Its number on the disk
+ * (inode) alone says little: the next file may get it. But it decides between
+ * files that look alike, and it is all there is where nothing had been read. */
+#include "state/resume.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/messages.h"
+
+enum likeness { OTHER, LIKE, SAME }; /* LIKE: the bytes are right, the inode is not */
+
+/* A file that is looked at. */
+struct candidate {
+    char path[PATH_MAX];
+    struct stat st;
+    enum likeness is;
+};
+
+/* Do its bytes before the end of what was read give this hash? */
+static bool reads(int fd, const weir *hasher, uint64_t at, uint32_t size, const char *hash)
+{
+    char bytes[TRACE_BYTES], text[HASH_TEXT];
+
+    if (size == 0)
+        return true;
+    if (size > sizeof bytes || pread(fd, bytes, size, (off_t)at) != (ssize_t)size)
+        return false;
+    state_hash(hasher, bytes, size, text);
+    return strcmp(text, hash) == 0;
+}
+
+static enum likeness compare(int fd, const struct stat *st, const struct state *s,
+                             const weir *hasher)
+{
+    const struct input_mark *m = &s->mark;
+    uint64_t offset = s->position.offset;
+    bool same = st->st_dev == m->device && st->st_ino == m->inode;
+
+    if (!S_ISREG(st->st_mode) || (uint64_t)st->st_size < offset || !*m->tail)
+        return OTHER;
+    if (m->head_size + m->tail_size == 0) /* there is nothing to compare */
+        return same ? SAME : OTHER;
+    if (m->tail_size > offset || !reads(fd, hasher, 0, m->head_size, m->head) ||
+        !reads(fd, hasher, offset - m->tail_size, m->tail_size, m->tail))
+        return OTHER;
+    return same ? SAME : LIKE;
+}
+
+static void look_at(struct candidate *c, const char *path, const struct state *s,
+                    const weir *hasher)
+{
+    bool standard = strcmp(path, "-") == 0;
+    int fd = standard ? 0 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+    c->is = OTHER;
+    snprintf(c->path, sizeof c->path, "%s", path);
+    memset(&c->st, 0, sizeof c->st);
+    if (fd >= 0 && fstat(fd, &c->st) == 0)
+        c->is = compare(fd, &c->st, s, hasher);
+    if (fd > 0)
+        close(fd);
+}
+
+/* ---- the directory ---- */
+
+struct search {
+    const struct state *state;
+    const weir *hasher;
+    char folder[PATH_MAX], name[PATH_MAX];
+    struct candidate named; /* what has the name now */
+    struct candidate best, second;
+};
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* The two that are most like it. */
+static void rank(struct search *s, const struct candidate *c)
+{
+    if (c->is == OTHER || (s->best.is != OTHER && same_file(&c->st, &s->best.st)))
+        return;
+    if (c->is > s->best.is) {
+        s->second = s->best;
+        s->best = *c;
+    } else if (c->is > s->second.is) {
+        s->second = *c;
+    }
+}
+
+static bool join(char out[PATH_MAX], const char *folder, const char *name)
+{
+    if (strcmp(folder, ".") == 0)
+        return snprintf(out, PATH_MAX, "%s", name) < PATH_MAX;
+    return snprintf(out, PATH_MAX, "%s/%s", folder, name) < PATH_MAX;
+}
+
+/* Show every file of the directory, but the one that has the name, to visit. */
+static void for_each_other(struct search *s,
+                           void (*visit)(struct search *s, const char *name, const char *path))
+{
+    DIR *folder = opendir(s->folder);
+    const struct dirent *entry;
+    static char path[PATH_MAX];
+
+    while (folder && (entry = readdir(folder))) {
+        struct stat st;
+
+        if (!join(path, s->folder, entry->d_name) || lstat(path, &st) != 0 ||
+            !S_ISREG(st.st_mode) || same_file(&st, &s->named.st))
+            continue;
+        visit(s, entry->d_name, path);
+    }
+    if (folder)
+        closedir(folder);
+}
+
+static void rank_file(struct search *s, const char *name, const char *path)
+{
+    static struct candidate c;
+
+    (void)name;
+    look_at(&c, path, s->state, s->hasher);
+    rank(s, &c);
+}
+
+/* ---- rotated more than once ---- */
+
+/* log -> log.1, log-20251231, log.3.gz: as programs that rotate logs name them. */
+static bool is_rotation_of(const char *name, const char *log)
+{
+    static const char *const endings[] = {"", ".gz", ".bz2", ".xz", ".zst"};
+    size_t n = strlen(log), digits;
+
+    if (strncmp(name, log, n) != 0 || !strchr(".-_", name[n]) || !name[n])
+        return false;
+    digits = strspn(name + n, "0123456789.-_");
+    if (digits > 1 && name[n + digits] && name[n + digits - 1] == '.')
+        digits--; /* that of the ending */
+    for (size_t i = 0; digits > 1 && i < sizeof endings / sizeof *endings; i++)
+        if (strcmp(name + n + digits, endings[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool is_later(const struct stat *a, const struct stat *b)
+{
+    return a->st_mtim.tv_sec != b->st_mtim.tv_sec ? a->st_mtim.tv_sec > b->st_mtim.tv_sec
+                                                  : a->st_mtim.tv_nsec > b->st_mtim.tv_nsec;
+}
+
+/* A later log between the one that was being read and the one that has the name
+ * now: second becomes one. */
+static void find_between(struct search *s, const char *name, const char *path)
+{
+    struct stat st;
+
+    if (!is_rotation_of(name, s->name) || stat(path, &st) != 0 || same_file(&st, &s->best.st) ||
+        !is_later(&st, &s->best.st))
+        return;
+    snprintf(s->second.path, sizeof s->second.path, "%s", path);
+    s->second.is = LIKE;
+}
+
+/* ---- deciding ---- */
+
+static bool refuse(const struct search *s, const char *saved)
+{
+    const struct candidate *now = &s->named;
+    const char *name = input_name(now->path);
+    unsigned long long offset = s->state->position.offset;
+
+    if (s->best.is == LIKE)
+        return reject("%s was read to byte %llu, and both %s and %s go on from there: one cannot "
+                      "tell which is meant; remove one, or leave --resume out",
+                      name, offset, s->best.path, s->second.path);
+    if (!now->st.st_ino)
+        return reject("cannot open %s, and no file beside it is the one that %s was reading", name,
+                      saved);
+    if (now->st.st_ino == s->state->mark.inode && (uint64_t)now->st.st_size < offset)
+        return reject("%s was cut short: %s had read it to byte %llu, and no file beside it holds "
+                      "these; leave --resume out to read it from the start",
+                      name, saved, offset);
+    return reject("%s is not the file that %s was reading to byte %llu, and no file beside it is; "
+                  "leave --resume out to read it from the start",
+                  name, saved, offset);
+}
+
+static bool refuse_several(const struct search *s)
+{
+    return reject("%s was rotated more than once: %s was being read, and %s came after it; leave "
+                  "--resume out and name all files that are to be read, the oldest first",
+                  s->named.path, s->best.path, s->second.path);
+}
+
+static bool find_older(struct resumed *r, struct search *s, const char *saved, bool quiet)
+{
+    for_each_other(s, rank_file);
+    if (s->best.is == OTHER && s->named.is == LIKE)
+        return true; /* a copy in its place, and nothing that is more like it */
+    if (s->named.is == LIKE && s->best.is == LIKE)
+        return true; /* copies of it, and one has the name */
+    if (s->best.is == OTHER || (s->best.is == LIKE && s->second.is == LIKE))
+        return refuse(s, saved);
+    s->second.is = OTHER;
+    for_each_other(s, find_between);
+    if (s->second.is != OTHER)
+        return refuse_several(s);
+    snprintf(r->older, sizeof r->older, "%s", s->best.path);
+    if (!quiet)
+        note("%s was rotated: %s is read to its end first, then %s from its start", s->named.path,
+             s->best.path, s->named.path);
+    return true;
+}
+
+/* Which file was being read? */
+static bool find_file(struct resumed *r, const char *saved, const char *file, const struct state *s,
+                      const weir *hasher, bool quiet)
+{
+    static struct search search;
+    char copy[PATH_MAX];
+
+    search = (struct search){.state = s, .hasher = hasher};
+    look_at(&search.named, file, s, hasher);
+    if (search.named.is == SAME)
+        return true;
+    if (strcmp(file, "-") == 0)
+        return search.named.is == LIKE || refuse(&search, saved);
+    snprintf(copy, sizeof copy, "%s", file);
+    snprintf(search.folder, sizeof search.folder, "%s", dirname(copy));
+    snprintf(copy, sizeof copy, "%s", file);
+    snprintf(search.name, sizeof search.name, "%s", basename(copy));
+    return find_older(r, &search, saved, quiet);
+}
+
+bool resume_find(struct resumed *r, const char *path, const struct state *s, const weir *hasher,
+                 const struct inputs *inputs, bool quiet)
+{
+    const struct position *p = &s->position;
+    const char *file = p->file < inputs->count ? inputs->file[p->file] : "-";
+
+    *r = (struct resumed){.position = *p};
+    if (!p->known)
+        return reject("%s holds no place to resume at: its input was not a regular file; leave "
+                      "--resume out to read from the start",
+                      path);
+    if (strcmp(file, s->input) != 0 || (p->file > 0 && p->file >= inputs->count))
+        return reject("%s stopped in file %u, %s, which is not that file here; give the same "
+                      "files, or leave --resume out",
+                      path, p->file + 1, s->input);
+    return find_file(r, path, file, s, hasher, quiet);
+}

@@ -1,0 +1,24 @@
+/* resume.h - finding the input of an earlier run again, whatever has become of
+ * its name meanwhile. */
+#ifndef WEIR_STATE_RESUME_H
+#define WEIR_STATE_RESUME_H
+
+#include <limits.h>
+
+#include "state/state.h"
+
+struct resumed {
+    char older[PATH_MAX]; /* what the name meant then, if it means another file now; or empty */
+    struct position position;
+};
+
+/* What is to be read, and where from:
+ *   continued  the file of that name is the one that was being read
+ *   rotated    that one has another name in the same directory: it is read to its
+ *              end, then the one that has the name now from its start
+ * False after a sentence in all other cases: it is gone, cut short, or one cannot
+ * tell. A rotation is told too, unless quiet. */
+bool resume_find(struct resumed *r, const char *path, const struct state *s, const weir *hasher,
+                 const struct inputs *inputs, bool quiet);
+
+#endif
