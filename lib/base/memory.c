@@ -3,9 +3,11 @@
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #define HUGE_PAGE (UINT64_C(2) << 20)
+#define PAGE 4096
 
 void *memory_open(uint64_t bytes, void **allocation)
 {
@@ -27,4 +29,16 @@ void *memory_open(uint64_t bytes, void **allocation)
 void memory_close(void *allocation)
 {
     free(allocation);
+}
+
+void memory_copy(void *to, const void *from, uint64_t bytes)
+{
+    uint8_t *into = to;
+    const uint8_t *at = from;
+
+    for (uint64_t n; bytes > 0; into += n, at += n, bytes -= n) {
+        n = bytes < PAGE ? bytes : PAGE;
+        if (memcmp(into, at, (size_t)n) != 0)
+            memcpy(into, at, (size_t)n);
+    }
 }

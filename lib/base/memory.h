@@ -18,4 +18,8 @@ static inline uint64_t memory_lines(uint64_t bytes)
 void *memory_open(uint64_t bytes, void **allocation);
 void memory_close(void *allocation);
 
+/* Copy one block onto another, where they differ: pages that neither has used stay
+ * unused. */
+void memory_copy(void *to, const void *from, uint64_t bytes);
+
 #endif

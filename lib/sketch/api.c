@@ -60,7 +60,7 @@ void sketch_copy(weir_sketch *to, const weir_sketch *from)
     to->weight = from->weight;
     to->age = from->age;
     memcpy(sketch_own(to), sketch_own(from), from->ops->own);
-    memcpy(to->data, from->data, from->size);
+    memory_copy(to->data, from->data, from->size);
     to->ops->lay(to);
 }
 

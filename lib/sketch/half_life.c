@@ -4,7 +4,8 @@
 #define STEPS 256 /* to a half-life */
 #define OCTAVES 12
 #define WEIGHT_BITS 16
-#define ROOT_BITS 62 /* behind the point */
+#define ROOT_BITS 62               /* behind the point */
+#define STEPS_MOST (INT64_MAX / 4) /* later than ever, and sums of a few do not overflow */
 
 /* 2^(1/2), 2^(1/4), ... 2^(1/256) */
 static const uint64_t roots[8] = {
@@ -43,7 +44,7 @@ static uint64_t steps_in(const weir_sketch *s, uint64_t age)
 {
     bits_u128 steps = (bits_u128)age * STEPS / s->config.half_life.length;
 
-    return steps > INT64_MAX ? INT64_MAX : (uint64_t)steps;
+    return steps > STEPS_MOST ? STEPS_MOST : (uint64_t)steps;
 }
 
 static uint64_t weight_at(uint64_t steps)

@@ -104,6 +104,17 @@ def test_no_filter_file_is_told_apart_from_a_damaged_one(here):
     refused("info", "none", saying="empty")
 
 
+def test_a_small_file_costs_little_memory(here):
+    """A sketch that may grow to 2G, and holds one key: its file is short, and so is its use of
+    memory, when it is merged too."""
+    run("top", "-q", "-m", "2G", "-S", "keys=1", "--seed", "1", "--state", "t", input="a\n")
+    for args in (["info", "t"], ["merge", "-o", "m", "t", "t"]):
+        process = subprocess.Popen([WEIR, *args], stdout=subprocess.DEVNULL)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.returncode == 0 and used.ru_maxrss < 200 << 10, (args, used.ru_maxrss)
+
+
 # ---- malformed records: file, line, and what came before ----
 
 BAD = [

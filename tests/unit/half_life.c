@@ -252,6 +252,33 @@ static void merged_counts_add_up_at_the_later_time(void **state)
     }
 }
 
+/* A clock at its end: as a forged file may have it, or a caller who tells
+ * nanoseconds. What is of long ago has faded to the least there is. */
+static void the_latest_time_there_is_can_be_merged_with_the_first(void **state)
+{
+    static const char *const forms[] = {"top keys=10 seed=1 half-life=1ms",
+                                        "count-min memory=4K seed=1 half-life=1ms"};
+    struct weir_bytes key = {"a", 1};
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        weir_sketch *early = open_sketch(forms[i / 2]), *late = open_sketch(forms[i / 2]);
+        weir_sketch *into = i % 2 ? early : late;
+
+        weir_sketch_advance(early, 1);
+        weir_sketch_advance(early, 12); /* eleven half-lives: its units weigh much */
+        weir_sketch_add(early, key, 1000000);
+        weir_sketch_advance(late, 1);
+        weir_sketch_add(late, key, 5);
+        weir_sketch_advance(late, UINT64_MAX);
+        weir_sketch_add(late, key, 7);
+        assert_int_equal(weir_sketch_merge(into, i % 2 ? late : early, NULL), WEIR_OK);
+        assert_in_range(weir_sketch_ask(into, key).count, 7, 9);
+        weir_sketch_close(early);
+        weir_sketch_close(late);
+    }
+}
+
 static void bounds_hold_after_merges(void **state)
 {
     struct counted c = counted_of(60000, 5000, 0.8, 9);
@@ -308,6 +335,7 @@ int main(void)
         cmocka_unit_test(time_passes_only_when_told),
         cmocka_unit_test(merged_counts_add_up_as_of_the_last_record_of_each),
         cmocka_unit_test(merged_counts_add_up_at_the_later_time),
+        cmocka_unit_test(the_latest_time_there_is_can_be_merged_with_the_first),
         cmocka_unit_test(bounds_hold_after_merges),
         cmocka_unit_test(units_are_scaled_by_powers_of_two),
     };
