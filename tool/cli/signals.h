@@ -13,6 +13,6 @@ enum waited { WAIT_READY, WAIT_SIGNAL, WAIT_TIMEOUT };
 enum waited signals_wait(int fd, int milliseconds);
 
 /* End as that signal would have ended the process. */
-void signals_obey(int signal);
+void signals_obey(int number);
 
 #endif

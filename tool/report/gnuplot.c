@@ -17,8 +17,6 @@
 
 #include "cli/messages.h"
 
-extern char **environ;
-
 struct hue plotter_hue(int hue)
 {
     struct hue h;
