@@ -23,7 +23,7 @@ bool is_quick(void)
 
 bool is_long(void)
 {
-    return is_set("WEIR_LONG");
+    return is_set("WEIR_LONG") && !is_quick();
 }
 
 struct source source_of(uint64_t seed)

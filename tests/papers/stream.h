@@ -17,7 +17,9 @@
 
 #include <weir.h>
 
-/* WEIR_QUICK=1: under sanitizers, a tenth of the work. WEIR_LONG=1: all of it. */
+/* WEIR_QUICK=1: under sanitizers, a tenth of the work. WEIR_LONG=1: all of it. Never
+ * both: of two that are set, quick counts, since small runs have more noise than the
+ * tolerances of what is run only at length allow for. */
 bool is_quick(void);
 bool is_long(void);
 
