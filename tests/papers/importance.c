@@ -97,7 +97,7 @@ static void logarithm_gives_classes_of_equally_many_doublings(void **state)
 /* ---- by the running sample ---- */
 
 /* A stream of importance, and how its arrivals were classed. */
-struct judge {
+struct classifier {
     struct importance imp;
     struct sample sample;
     struct source source;
@@ -105,25 +105,25 @@ struct judge {
     double share[TOP + 1];
 };
 
-static struct judge judge_by(const char *text)
+static struct classifier classifier_for(const char *text)
 {
-    return (struct judge){.imp = mode_of(text), .source = source_of(7)};
+    return (struct classifier){.imp = mode_of(text), .source = source_of(7)};
 }
 
-static uint32_t judge_value(struct judge *j, uint32_t value)
+static uint32_t classify(struct classifier *j, uint32_t value)
 {
     sample_take(&j->sample, value, j->arrival++, 1);
     return importance_class(&j->imp, &j->sample, value, TOP);
 }
 
-static double unit(struct judge *j)
+static double unit(struct classifier *j)
 {
     return (double)source_next(&j->source) / 0x1p64;
 }
 
 /* From 1 to 2^20, as many between 1 and 2 as between 2^19 and 2^20; shifted up
  * by a factor for a drift. The exact rank of a value is its logarithm. */
-static uint32_t draw_skewed(struct judge *j, double *rank)
+static uint32_t draw_skewed(struct classifier *j, double *rank)
 {
     *rank = unit(j);
     return (uint32_t)exp2(20 * *rank);
@@ -136,14 +136,14 @@ static uint32_t exact_class(double rank)
 
 /* Show so many skewed arrivals; how many are more than one class off. Values
  * below 64 are left out: there many are equal, and share a class. */
-static uint64_t show_skewed(struct judge *j, uint64_t n, uint32_t factor)
+static uint64_t show_skewed(struct classifier *j, uint64_t n, uint32_t factor)
 {
     uint64_t off = 0;
 
     memset(j->share, 0, sizeof j->share);
     for (uint64_t i = 0; i < n; i++) {
         double rank;
-        uint32_t value = draw_skewed(j, &rank), class = judge_value(j, factor * value);
+        uint32_t value = draw_skewed(j, &rank), class = classify(j, factor * value);
 
         j->share[class] += 1.0 / (double)n;
         off += value >= 64 && (class > exact_class(rank) + 1 || class + 1 < exact_class(rank));
@@ -153,7 +153,7 @@ static uint64_t show_skewed(struct judge *j, uint64_t n, uint32_t factor)
 
 static void percentile_gives_each_class_its_share(void **state)
 {
-    struct judge j = judge_by("percentile");
+    struct classifier j = classifier_for("percentile");
 
     (void)state;
     show_skewed(&j, 1000, 1);
@@ -164,7 +164,7 @@ static void percentile_gives_each_class_its_share(void **state)
 
 static void percentile_is_never_off_by_more_than_a_class(void **state)
 {
-    struct judge j = judge_by("percentile");
+    struct classifier j = classifier_for("percentile");
 
     (void)state;
     show_skewed(&j, 1000, 1);
@@ -173,7 +173,7 @@ static void percentile_is_never_off_by_more_than_a_class(void **state)
 
 static void percentile_follows_a_drift(void **state)
 {
-    struct judge j = judge_by("percentile");
+    struct classifier j = classifier_for("percentile");
 
     (void)state;
     show_skewed(&j, 20000, 1);
@@ -187,19 +187,19 @@ static void percentile_follows_a_drift(void **state)
 
 /* Evenly spread values: the 90th percentile is 90000, known to 1.9 points. So
  * six classes of 90/7 % and one of that and a tenth. */
-static void show_even(struct judge *j, uint64_t n, uint32_t from)
+static void show_even(struct classifier *j, uint64_t n, uint32_t from)
 {
     memset(j->share, 0, sizeof j->share);
     for (uint64_t i = 0; i < n; i++) {
         uint32_t value = from + (uint32_t)source_below(&j->source, 100000);
 
-        j->share[judge_value(j, value)] += 1.0 / (double)n;
+        j->share[classify(j, value)] += 1.0 / (double)n;
     }
 }
 
 static void capped_is_linear_up_to_the_90th_percentile(void **state)
 {
-    struct judge j = judge_by("capped");
+    struct classifier j = classifier_for("capped");
 
     (void)state;
     show_even(&j, 1000, 0);
@@ -213,7 +213,7 @@ static void capped_is_linear_up_to_the_90th_percentile(void **state)
  * the values lie in the sixth and the seventh. */
 static void capped_follows_a_drift(void **state)
 {
-    struct judge j = judge_by("capped");
+    struct classifier j = classifier_for("capped");
 
     (void)state;
     show_even(&j, 20000, 0);
@@ -227,27 +227,27 @@ static void capped_follows_a_drift(void **state)
 
 static void constant_importance_is_one_class(void **state)
 {
-    struct judge percentile = judge_by("percentile"), capped = judge_by("capped");
+    struct classifier percentile = classifier_for("percentile"), capped = classifier_for("capped");
 
     (void)state;
     for (int i = 0; i < 10000; i++) {
-        assert_int_equal(judge_value(&percentile, 42), 4);
-        assert_int_equal(judge_value(&capped, 42), TOP);
+        assert_int_equal(classify(&percentile, 42), 4);
+        assert_int_equal(classify(&capped, 42), TOP);
     }
 }
 
 static void the_highest_values_get_the_top_class(void **state)
 {
-    struct judge percentile = judge_by("percentile"), capped = judge_by("capped");
+    struct classifier percentile = classifier_for("percentile"), capped = classifier_for("capped");
 
     (void)state;
     show_skewed(&percentile, 50000, 1);
     show_skewed(&capped, 50000, 1);
     for (int i = 0; i < 100; i++) {
-        assert_int_equal(judge_value(&percentile, (1 << 20) + 1), TOP);
-        assert_int_equal(judge_value(&capped, 1 << 20), TOP);
-        assert_int_equal(judge_value(&percentile, 0), 1);
-        assert_int_equal(judge_value(&capped, 0), 1);
+        assert_int_equal(classify(&percentile, (1 << 20) + 1), TOP);
+        assert_int_equal(classify(&capped, 1 << 20), TOP);
+        assert_int_equal(classify(&percentile, 0), 1);
+        assert_int_equal(classify(&capped, 0), 1);
         show_skewed(&percentile, 2000, 1);
         show_skewed(&capped, 2000, 1);
     }
@@ -283,7 +283,7 @@ static void a_filter_raises_cells_to_the_class_of_the_key(void **state)
 {
     static const char *const modes[] = {"1-1048576", "percentile", "capped", "log"};
     uint32_t table[DEALT];
-    struct judge j = judge_by("log");
+    struct classifier j = classifier_for("log");
     double rank;
 
     (void)state;

@@ -1,4 +1,4 @@
-/* pair.c - a real stream and a real set, read into a struct draw; see trial.h.
+/* pair.c - a real stream and a real set, read into a struct draw; see screen_runs.h.
  *
  * Keys are numbered as they are first met. Their names lie in one arena, each
  * after its byte of truth. */

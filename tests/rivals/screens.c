@@ -67,7 +67,7 @@ static void kept_verdicts_ask_half_as_often(void **state)
  * often that it asks more; whatever its share for members. */
 static void dabf_misses_members_or_asks_more(void **state)
 {
-    static const char *const rivals[] = {
+    static const char *const others[] = {
         "dabf memory=512K set=31620 seed=1",
         "dabf memory=512K set=31620 theta=1/1 capacity=600k seed=1",
         "dabf memory=512K set=31620 theta=1/1 capacity=100k window=100k seed=1",
@@ -77,7 +77,7 @@ static void dabf_misses_members_or_asks_more(void **state)
 
     (void)state;
     for (size_t i = 0; i < 4; i++) {
-        struct outcome o = outcome_of(&addresses, rivals[i]);
+        struct outcome o = outcome_of(&addresses, others[i]);
 
         assert_true(o.recall < ours.recall - 0.01 || o.calls > ours.calls);
     }

@@ -23,7 +23,7 @@ static bool same_key(const struct record *a, const struct record *b)
     return a->size == b->size && memcmp(a->key, b->key, a->size) == 0;
 }
 
-static void judge_keys(struct trace *t, struct record **sorted)
+static void mark_repeats(struct trace *t, struct record **sorted)
 {
     qsort(sorted, t->n, sizeof *sorted, by_key);
     t->distinct = 0;
@@ -40,22 +40,22 @@ static int by_importance(const void *a, const void *b)
     return (x->importance > y->importance) - (x->importance < y->importance);
 }
 
-static void judge_importance(struct trace *t, struct record **sorted)
+static void rank_importance(struct trace *t, struct record **sorted)
 {
     qsort(sorted, t->n, sizeof *sorted, by_importance);
     t->least = sorted[0]->importance;
     t->top = sorted[t->n * 7 / 10]->importance;
 }
 
-void trace_judge(struct trace *t)
+void trace_complete(struct trace *t)
 {
     struct record **sorted = malloc(t->n * sizeof *sorted);
 
     assert_non_null(sorted);
     for (size_t i = 0; i < t->n; i++)
         sorted[i] = &t->record[i];
-    judge_keys(t, sorted);
-    judge_importance(t, sorted);
+    mark_repeats(t, sorted);
+    rank_importance(t, sorted);
     free(sorted);
 }
 
@@ -98,9 +98,9 @@ struct score score_of(const struct trace *t, const char *sentence)
     return score;
 }
 
-/* ---- contests ---- */
+/* ---- comparisons ---- */
 
-static struct score score_as(const struct contest *c, const char *filter)
+static struct score score_as(const struct comparison *c, const char *filter)
 {
     char sentence[256];
 
@@ -110,7 +110,7 @@ static struct score score_as(const struct contest *c, const char *filter)
     return score_of(c->trace, sentence);
 }
 
-static void show(const struct contest *c)
+static void show(const struct comparison *c)
 {
     const char *wanted = getenv("WEIR_SHOW");
     static bool headed;
@@ -118,20 +118,20 @@ static void show(const struct contest *c)
     if (!wanted || *wanted != '1')
         return;
     if (!headed)
-        fprintf(stderr, "trace\trival\timportance\tmemory\tfpr\tfnr\ttop_fnr\twfnr\t"
+        fprintf(stderr, "trace\tother\timportance\tmemory\tfpr\tfnr\ttop_fnr\twfnr\t"
                         "weir_fpr\tweir_fnr\tweir_top_fnr\tweir_wfnr\n");
     headed = true;
     fprintf(stderr, "%s\t%s\t%s\t%zu\t%.6f\t%.4f\t%.4f\t%.4f\t%.6f\t%.4f\t%.4f\t%.4f\n",
-            c->trace->name, c->rival, c->importance ? c->importance : "none", c->memory, c->its.fpr,
+            c->trace->name, c->other, c->importance ? c->importance : "none", c->memory, c->its.fpr,
             c->its.fnr, c->its.top_fnr, c->its.weighted_fnr, c->ours.fpr, c->ours.fnr,
             c->ours.top_fnr, c->ours.weighted_fnr);
 }
 
-bool contest_held(struct contest *c)
+bool comparison_made(struct comparison *c)
 {
     char weir_filter[64];
 
-    c->its = score_as(c, c->rival);
+    c->its = score_as(c, c->other);
     if (c->its.fpr <= 0 || c->its.fpr > c->most)
         return false;
     snprintf(weir_filter, sizeof weir_filter, "weir fpr=%.10f", c->its.fpr);
@@ -140,18 +140,18 @@ bool contest_held(struct contest *c)
     return true;
 }
 
-bool stays_under(const struct contest *c)
+bool stays_under(const struct comparison *c)
 {
     double n = (double)c->ours.fresh, ceiling = c->its.fpr * n;
 
     return c->ours.fpr * n <= ceiling + 3 * sqrt(ceiling) && c->ours.error <= c->its.fpr;
 }
 
-void assert_important_kept(const struct contest *c)
+void assert_important_kept(const struct comparison *c)
 {
     if (!stays_under(c) || c->ours.top_fnr >= c->its.top_fnr ||
         c->ours.weighted_fnr >= c->its.weighted_fnr)
         fail_msg("%s, seed %llu, %s: fpr %.6f, top fnr %.4f, wfnr %.4f; weir %.6f, %.4f, %.4f",
-                 c->trace->name, (unsigned long long)c->seed, c->rival, c->its.fpr, c->its.top_fnr,
+                 c->trace->name, (unsigned long long)c->seed, c->other, c->its.fpr, c->its.top_fnr,
                  c->its.weighted_fnr, c->ours.fpr, c->ours.top_fnr, c->ours.weighted_fnr);
 }

@@ -1,5 +1,5 @@
-/* side_by_side.h - two filters on the same records: a rival, and the weir filter with
- * its ceiling (fpr=) at the false-positive rate that the rival came to there.
+/* side_by_side.h - two filters on the same records: another, and the weir filter with
+ * its ceiling (fpr=) at the false-positive rate that the other came to there.
  *
  * Truth is exact: a record is repeated if an earlier one has its key. */
 #ifndef WEIR_TESTS_RIVALS_SIDE_BY_SIDE_H
@@ -23,7 +23,7 @@ struct trace {
 };
 
 /* Fill in what follows from the records' keys and importance. */
-void trace_judge(struct trace *t);
+void trace_complete(struct trace *t);
 
 struct score {
     double fpr, fnr;     /* of the truly new, of the truly seen */
@@ -35,25 +35,25 @@ struct score {
 
 struct score score_of(const struct trace *t, const char *sentence);
 
-struct contest {
+struct comparison {
     const struct trace *trace;
-    const char *rival; /* "NAME knob=value ..." without memory and seed */
+    const char *other; /* "NAME knob=value ..." without memory and seed */
     size_t memory;
     const char *importance; /* for both, or NULL */
     uint64_t seed;
-    double most; /* what the rival's rate must be at most for a comparison */
+    double most; /* what the other's rate must be at most for a comparison */
     struct score its, ours;
 };
 
-/* Let the rival run, and if its rate is above 0 and in reach, weir too: false
+/* Let the other run, and if its rate is above 0 and in reach, weir too: false
  * if it is not. With WEIR_SHOW=1 the scores go to standard error, as TSV. */
-bool contest_held(struct contest *c);
+bool comparison_made(struct comparison *c);
 
-/* Under the rival's rate? The error it states must be. So must what it came to, but
+/* Under the other's rate? The error it states must be. So must what it came to, but
  * where the rate means only a few records, chance may add three sigma. */
-bool stays_under(const struct contest *c);
+bool stays_under(const struct comparison *c);
 
 /* Under it, and better at what matters, in both ways of counting. */
-void assert_important_kept(const struct contest *c);
+void assert_important_kept(const struct comparison *c);
 
 #endif

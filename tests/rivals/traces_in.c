@@ -62,7 +62,7 @@ static void read_trace(struct trace *t, const char *path)
     read_records(t, in);
     if (pclose(in) != 0 || t->n == 0)
         stop(path, "cannot be read");
-    trace_judge(t);
+    trace_complete(t);
 }
 
 static void find(const char *folder, const char *ending, int flags, glob_t *found)
