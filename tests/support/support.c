@@ -37,6 +37,16 @@ weir *open_filtered(const char *format, ...)
     return open_filter(sentence);
 }
 
+struct listed names_with(enum weir_kind kind, uint64_t traits)
+{
+    struct listed list = {""};
+
+    for (size_t i = 0; weir_listed(kind, i); i++)
+        if ((weir_listed(kind, i)->traits & traits) == traits)
+            strcat(strcat(list.text, *list.text ? ", " : ""), weir_listed(kind, i)->name);
+    return list;
+}
+
 void assert_refused(const char *sentence, const char *expected)
 {
     struct weir_error error = {0};

@@ -28,6 +28,12 @@ weir *open_filtered(const char *format, ...) __attribute__((format(printf, 1, 2)
 /* The sentence with which a configuration is refused. */
 void assert_refused(const char *sentence, const char *expected);
 
+/* The names of those with all of these traits, as refusals list them. */
+struct listed {
+    char text[200];
+};
+struct listed names_with(enum weir_kind kind, uint64_t traits);
+
 /* Malloc'd bytes. */
 struct blob {
     uint8_t *data;

@@ -94,7 +94,6 @@ static void every_screen_tells_of_itself(void **state)
         assert_non_null(weir_screen_about_knob(i, 1));
         weir_screen_close(w);
     }
-    assert_int_equal(i, 5);
     assert_null(weir_screen_about_knob(i, 0));
 }
 
