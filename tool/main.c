@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "state/lock.h"
 #include "cmd/commands.h"
 #include "cli/messages.h"
 #include "cli/signals.h"
@@ -144,7 +143,6 @@ static const char *alias(const char *word)
 
 static int finish(int status)
 {
-    lock_end();
     if (fflush(stdout) != 0 || ferror(stdout))
         return fail("cannot write standard output: %s", strerror(errno));
     return status;
@@ -162,6 +160,7 @@ static void occupy_streams(void)
 int main(int argc, char **argv)
 {
     struct options o = {.records.max_record = 64 << 20,
+                        .verbosity.stats = STATS_DEFAULT,
                         .state.seconds = 30,
                         .check.max_wait = 0.01,
                         .patience = {.timeout = 5, .retries = 5},

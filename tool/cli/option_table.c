@@ -91,44 +91,6 @@ static bool read_on_error(struct options *o, const char *value)
     return o->records.skip || strcmp(value, "stop") == 0;
 }
 
-static bool one_of(const char *value, const char *const *words, int *index)
-{
-    for (*index = 0; words[*index]; ++*index)
-        if (strcmp(value, words[*index]) == 0)
-            return true;
-    return false;
-}
-
-static bool read_emit(struct options *o, const char *value)
-{
-    static const char *const words[] = {"unique", "duplicates", "all", NULL};
-    int i;
-    bool fits = one_of(value, words, &i);
-
-    o->output.emit = (enum emit)i;
-    return fits;
-}
-
-static bool read_emit_checked(struct options *o, const char *value)
-{
-    static const char *const words[] = {"members", "others", "all", NULL};
-    int i;
-    bool fits = one_of(value, words, &i);
-
-    o->output.emit = (enum emit)i;
-    return fits;
-}
-
-static bool read_silence(struct options *o, const char *value)
-{
-    static const char *const words[] = {"stop", "pass", "drop", NULL};
-    int i;
-    bool fits = one_of(value, words, &i);
-
-    o->patience.silence = (enum silence)i;
-    return fits;
-}
-
 static bool read_max_wait(struct options *o, const char *value)
 {
     return read_seconds(value, &o->check.max_wait) && o->check.max_wait <= 3600;
@@ -149,16 +111,6 @@ static bool read_retries(struct options *o, const char *value)
     return fits;
 }
 
-static bool read_stats(struct options *o, const char *value)
-{
-    static const char *const words[] = {"", "text", "json", "none", NULL};
-    int i;
-    bool fits = *value && one_of(value, words, &i);
-
-    o->verbosity.stats = fits ? (enum stats_style)i : STATS_DEFAULT;
-    return fits;
-}
-
 static bool read_checkpoint(struct options *o, const char *value)
 {
     o->state.seconds = 0;
@@ -167,29 +119,9 @@ static bool read_checkpoint(struct options *o, const char *value)
            (read_count(value, &o->state.records) && o->state.records > 0);
 }
 
-static bool read_threads(struct options *o, const char *value)
-{
-    return read_number(value, &o->threads, SHARDS_MAX);
-}
-
-static bool read_shards(struct options *o, const char *value)
-{
-    return read_number(value, &o->shards, SHARDS_MAX);
-}
-
 static bool read_truth_memory(struct options *o, const char *value)
 {
     return read_size(value, &o->measures.truth_memory) && o->measures.truth_memory > 0;
-}
-
-static bool read_table(struct options *o, const char *value)
-{
-    static const char *const words[] = {"table", "tsv", "json", NULL};
-    int i;
-    bool fits = one_of(value, words, &i);
-
-    o->table = (enum table_style)i;
-    return fits;
 }
 
 static bool read_fnr(struct options *o, const char *value)
@@ -209,21 +141,6 @@ static bool read_cost(struct options *o, const char *value)
            o->plan.cost[0] + o->plan.cost[1] > 0;
 }
 
-static bool read_curve(struct options *o, const char *value)
-{
-    return read_number(value, &o->measures.curve, 10000);
-}
-
-static bool read_permutations(struct options *o, const char *value)
-{
-    return read_number(value, &o->measures.permutations, 10000);
-}
-
-static bool read_ngrams(struct options *o, const char *value)
-{
-    return read_number(value, &o->count.ngrams, GRAM_MAX);
-}
-
 static bool read_top_number(struct options *o, const char *value)
 {
     return o->count.share == 0 && read_number(value, &o->count.number, NUMBER_MOST);
@@ -239,6 +156,8 @@ static bool read_share(struct options *o, const char *value)
 _Static_assert(SHARDS_MAX == 256, "the table says so");
 
 #define AT(member) .at = offsetof(struct options, member)
+#define WORD(member) .is_word = true, AT(member)
+#define NUMBER(member, top) .most = (top), AT(member)
 
 /* clang-format off */
 const struct option_row option_rows[] = {
@@ -255,7 +174,7 @@ const struct option_row option_rows[] = {
     {"key", 'k', "FIELD", TAKES_RECORDS, "the key: 2, 1,3, a column's name, /json/pointer (default: whole record)", NULL, AT(records.key)},
     {"importance", 'i', "FIELD", TAKES_IMPORTANCE, "how much a record matters: a field, as for --key", NULL, AT(records.importance)},
     {"weight", 'w', "FIELD", TAKES_SKETCH, "count as many as this field says: a whole number below 2^32", NULL, AT(records.weight)},
-    {"ngrams", 0, "N", TAKES_SKETCH, "keys are every N words in a row of the key", .read = read_ngrams},
+    {"ngrams", 0, "N", TAKES_SKETCH, "keys are every N words in a row of the key", NUMBER(count.ngrams, GRAM_MAX)},
     {"query", 0, "FILE", TAKES_QUERY, "tell the counts of the keys in this file, one per line", NULL, AT(count.query)},
     {"number", 'n', "N", TAKES_TOP, "list so many keys (20)", .read = read_top_number},
     {"share", 0, "RATE", TAKES_TOP, "list all keys of so large a share: 0.001, 0.1%", .read = read_share},
@@ -268,15 +187,15 @@ const struct option_row option_rows[] = {
     {"ignore-case", 0, NULL, TAKES_RECORDS, "upper and lower case are the same", NULL, AT(records.ignore_case)},
     {"max-record", 0, "SIZE", TAKES_RECORDS, "longest record (64M)", .read = read_max_record, .fits = "a size up to 1G, such as 64K or 256M"},
     {"on-error", 0, "stop|skip", TAKES_RECORDS, "at a malformed record (stop)", .read = read_on_error},
-    {"emit", 0, "unique|duplicates|all", TAKES_DEDUP, "records to pass; all: each tagged new or seen", .read = read_emit},
-    {"emit", 0, "members|others|all", TAKES_CHECK, "records to pass; all: each tagged member or other", .read = read_emit_checked},
+    {"emit", 0, "unique|duplicates|all", TAKES_DEDUP, "records to pass; all: each tagged new or seen", WORD(output.emit)},
+    {"emit", 0, "members|others|all", TAKES_CHECK, "records to pass; all: each tagged member or other", WORD(output.emit)},
     {"invert", 0, NULL, TAKES_KEYS, "pass the records whose key is not in the filter", NULL, AT(set.invert)},
     {"keys", 0, "FILE", TAKES_KEYS, "build the filter from this file of keys, one per line", NULL, AT(set.keys)},
     {"strict", 0, "URL|KEYFILE", TAKES_KEYS, "confirm each hit in this store or file of keys: nothing false passes", NULL, AT(set.strict)},
     {"max-wait", 0, "TIME", TAKES_CHECK, "longest that a record waits for others to be asked for with it (10ms)", .read = read_max_wait, .fits = "a time, such as 5ms or 1s"},
     {"timeout", 0, "TIME", TAKES_STORE, "longest wait for an answer of the store (5s)", .read = read_timeout, .fits = "a time, such as 500ms or 10s"},
     {"retries", 0, "N", TAKES_STORE, "tries after one that failed, with growing pauses (5)", .read = read_retries, .fits = "a number from 0 to 1000"},
-    {"on-oracle-error", 0, "stop|pass|drop", TAKES_STORE, "at a record that the store cannot tell of (stop)", .read = read_silence},
+    {"on-oracle-error", 0, "stop|pass|drop", TAKES_STORE, "at a record that the store cannot tell of (stop)", WORD(patience.silence)},
     {"count-only", 0, NULL, TAKES_OUTPUT, "print only how many records would pass", NULL, AT(output.count_only)},
     {"output", 'o', "FILE", TAKES_OUTPUT, "write here instead of to standard output", NULL, AT(output.path)},
     {"output", 'o', "FILE", TAKES_FILE, "the file to write; needed", NULL, AT(output.path)},
@@ -289,14 +208,14 @@ const struct option_row option_rows[] = {
     {"window", 0, "COUNT", TAKES_PLAN, "keep the latest so many keys for certain: who can, in which memory", NULL, AT(plan.window)},
     {"fnr", 0, "RATE", TAKES_PLAN, "ceiling of false negatives: 0.05, 5%", .read = read_fnr, .fits = "a rate above 0: 0.05 or 5%"},
     {"cost", 0, "FP:FN", TAKES_PLAN, "what a false positive and a false negative cost (1:1)", .read = read_cost, .fits = "two numbers, such as 1:10"},
-    {"format", 0, "table|tsv|json", TAKES_TRUTH | TAKES_PLAN, "how to print (table)", .read = read_table},
+    {"format", 0, "table|tsv|json", TAKES_TRUTH | TAKES_PLAN, "how to print (table)", WORD(table)},
     {"by-importance", 0, NULL, TAKES_TRUTH, "a row per filter and importance, or tenth of it", NULL, AT(measures.by_importance)},
-    {"curve", 0, "N", TAKES_TRUTH, "N rows per filter, over the stream", .read = read_curve, .fits = "a number from 1 to 10000"},
-    {"permutations", 0, "N", TAKES_TRUTH, "average over N shuffled orders of the stream", .read = read_permutations, .fits = "a number from 1 to 10000"},
+    {"curve", 0, "N", TAKES_TRUTH, "N rows per filter, over the stream", NUMBER(measures.curve, 10000), .fits = "a number from 1 to 10000"},
+    {"permutations", 0, "N", TAKES_TRUTH, "average over N shuffled orders of the stream", NUMBER(measures.permutations, 10000), .fits = "a number from 1 to 10000"},
     {"report", 0, "FILE", TAKES_TRUTH, "write a page: what to choose and why, with charts", NULL, AT(measures.report)},
-    {"threads", 'j', "N", TAKES_THREADS | TAKES_TRUTH, "work with N threads, on as many shards (eval: filters)", .read = read_threads, .fits = "a number from 1 to 256"},
-    {"shards", 0, "N", TAKES_THREADS, "number of shards, apart from the threads", .read = read_shards, .fits = "a number from 1 to 256"},
-    {"stats", 0, "text|json|none", TAKES_STATS, "report to standard error (text on a terminal, else none)", .read = read_stats},
+    {"threads", 'j', "N", TAKES_THREADS | TAKES_TRUTH, "work with N threads, on as many shards (eval: filters)", NUMBER(threads, SHARDS_MAX), .fits = "a number from 1 to 256"},
+    {"shards", 0, "N", TAKES_THREADS, "number of shards, apart from the threads", NUMBER(shards, SHARDS_MAX), .fits = "a number from 1 to 256"},
+    {"stats", 0, "text|json|none", TAKES_STATS, "report to standard error (text on a terminal, else none)", WORD(verbosity.stats)},
     {"json", 0, NULL, TAKES_JSON, "print JSON", NULL, AT(json)},
     {"quiet", 'q', NULL, TAKES_QUIET, "no progress bar, no report, no notes", NULL, AT(verbosity.quiet)},
 };

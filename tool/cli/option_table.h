@@ -11,7 +11,9 @@ struct option_row {
     const char *takes; /* NULL: a switch */
     unsigned who;      /* TAKES_... of commands.h */
     const char *help;
-    bool (*read)(struct options *o, const char *value); /* NULL: a text or switch at: */
+    bool (*read)(struct options *o, const char *value); /* NULL: the value goes to at, as a */
+    bool is_word;  /* number of the word in takes, "stop|pass|drop", */
+    uint32_t most; /* number from 1 to so many, if not 0, or as text; or it is a switch */
     size_t at;
     const char *fits; /* what takes does not tell, where a value does not fit */
 };

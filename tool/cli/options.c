@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/option_table.h"
 #include "cli/messages.h"
+#include "cli/units.h"
 
 #define THREADS_MOST 16 /* unless told */
 #define HELP 1000
@@ -49,20 +50,45 @@ static const struct option_row *row_of(int code)
     return NULL;
 }
 
-static int set_option(struct options *o, const struct option_row *row, const char *value)
+/* Which of "stop|pass|drop" it is. */
+static bool read_word(const char *words, const char *value, unsigned *number)
 {
-    char *base = (char *)o;
+    size_t size = strlen(value);
+
+    for (*number = 0; words; ++*number) {
+        if (size && strncmp(words, value, size) == 0 && strchr("|", words[size]))
+            return true;
+        words = strchr(words, '|');
+        words += words != NULL;
+    }
+    return false;
+}
+
+static bool read_value(struct options *o, const struct option_row *row, const char *value)
+{
+    void *at = (char *)o + row->at;
 
     if (row->read)
-        return row->read(o, value) ? 0
-               : value             ? fail("--%s %s does not fit: it takes %s", row->name, value,
-                              row->fits ? row->fits : row->takes)
-                       : fail("--%s does not go with another format of records", row->name);
+        return row->read(o, value);
+    if (row->is_word)
+        return read_word(row->takes, value, at);
+    if (row->most)
+        return read_number(value, at, row->most);
     if (row->takes)
-        *(const char **)(void *)(base + row->at) = value;
+        *(const char **)at = value;
     else
-        *(bool *)(base + row->at) = true;
-    return 0;
+        *(bool *)at = true;
+    return true;
+}
+
+static int set_option(struct options *o, const struct option_row *row, const char *value)
+{
+    if (read_value(o, row, value))
+        return 0;
+    if (!value)
+        return fail("--%s does not go with another format of records", row->name);
+    return fail("--%s %s does not fit: it takes %s", row->name, value,
+                row->fits ? row->fits : row->takes);
 }
 
 static int refuse(const struct command *c, const char *word)

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum stats_style { STATS_DEFAULT, STATS_TEXT, STATS_JSON, STATS_NONE };
+enum stats_style { STATS_TEXT, STATS_JSON, STATS_NONE, STATS_DEFAULT };
 
 /* How much a run says. */
 struct verbosity {

@@ -6,12 +6,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <unistd.h>
-
-#include "state/lock.h"
 
 static int wake[2] = {-1, -1};
 static volatile sig_atomic_t caught;
+static void (*at_end)(void);
 
 static void take(int signal)
 {
@@ -46,9 +46,17 @@ enum waited signals_wait(int fd, int milliseconds)
     return n > 0 ? WAIT_READY : WAIT_TIMEOUT;
 }
 
+void signals_at_end(void (*tidy)(void))
+{
+    if (!at_end)
+        atexit(tidy);
+    at_end = tidy;
+}
+
 void signals_obey(int number)
 {
-    lock_end(); /* nothing runs after this */
+    if (at_end)
+        at_end(); /* nothing runs after this */
     signal(number, SIG_DFL);
     raise(number);
 }

@@ -12,6 +12,9 @@ int signals_caught(void); /* the signal, or 0 */
 enum waited { WAIT_READY, WAIT_SIGNAL, WAIT_TIMEOUT };
 enum waited signals_wait(int fd, int milliseconds);
 
+/* What is to be done when the process ends, by itself or by signals_obey(). Once. */
+void signals_at_end(void (*tidy)(void));
+
 /* End as that signal would have ended the process. */
 void signals_obey(int number);
 

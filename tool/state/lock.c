@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "cli/messages.h"
+#include "cli/signals.h"
 #include "state/place.h"
 #include "state/temporary.h"
 
@@ -184,6 +185,7 @@ bool lock_file(const char *path)
             "this run is not saved",
             path);
     lock_end();
+    signals_at_end(lock_end);
     return take_lock(&p, path);
 }
 
