@@ -24,6 +24,9 @@ struct redis {
 /* What the address says. False after store_refuse(). */
 bool redis_address(struct store *store);
 
+/* Use this connection, of which no answer may be too long. */
+void redis_adopt(struct store *store, redisContext *context);
+
 /* Connect, log in, look whether the set is there. */
 enum outcome redis_connect(struct store *store);
 void redis_disconnect(struct store *store);

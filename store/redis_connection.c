@@ -232,6 +232,15 @@ static void bound_arrays(redisReader *reader)
 }
 #endif
 
+void redis_adopt(struct store *store, redisContext *context)
+{
+    struct redis *r = store->own;
+
+    r->context = context;
+    if (context && context->reader)
+        bound_arrays(context->reader);
+}
+
 static enum outcome begin_in_time(struct store *store)
 {
     struct redis *r = store->own;
@@ -243,7 +252,7 @@ static enum outcome begin_in_time(struct store *store)
         return fail(store);
     if (!background_wait(store, &r->beginning, &context))
         return STORE_AGAIN;
-    r->context = context;
+    redis_adopt(store, context);
     return !context || r->context->err ? fail(store) : STORE_OK;
 }
 
@@ -256,7 +265,6 @@ static enum outcome reach(struct store *store)
 
     if (outcome != STORE_OK)
         return outcome;
-    bound_arrays(r->context->reader);
     if (!store_wait(store, r->context->fd, POLLOUT))
         return STORE_AGAIN;
     if (getsockopt(r->context->fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)

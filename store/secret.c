@@ -102,15 +102,16 @@ static size_t hidden_at(const struct secrets *secrets, const char *text, size_t 
 char *secrets_hide(const struct secrets *secrets, const char *text)
 {
     char *out = malloc(sizeof STARS * (strlen(text) + 1)), *to = out;
+    size_t until = 0; /* here a secret ends; another may begin before that */
 
-    for (size_t at = 0; out && text[at];) {
-        size_t n = hidden_at(secrets, text, at);
+    for (size_t at = 0; out && text[at]; at++) {
+        size_t end = at + hidden_at(secrets, text, at);
 
-        if (n)
+        if (end > at && at >= until)
             to = stpcpy(to, STARS);
-        else
+        until = end > until ? end : until;
+        if (at >= until)
             *to++ = text[at];
-        at += n ? n : 1;
     }
     if (out)
         *to = '\0';

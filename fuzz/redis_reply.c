@@ -1,0 +1,110 @@
+/* redis_reply.c - whatever a Redis sends, a question ends in answers or in one sentence.
+ *
+ * The bytes are in the socket before anything is asked, and then the server hangs up, so
+ * that nothing waits. Where the question failed nothing may be answered, and in what
+ * is said the password, which the server may know, must not be.
+ *
+ * Input: a byte that picks the question, then what the server sends. */
+#include "store/percent.h"
+#include "store/redis.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define KEYS 3
+#define PASSWORD "SECRET"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+static void take(void *context, const struct weir_bytes *keys, size_t n)
+{
+    uint64_t *sum = context;
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < keys[i].size; j++)
+            *sum += ((const unsigned char *)keys[i].data)[j];
+}
+
+static void require_sentence(const struct store *store)
+{
+    const char *text = store_failure(store);
+    size_t n = strlen(text), step;
+
+    require(n > 0 && !strcasestr(text, PASSWORD));
+    for (size_t i = 0; i < n; i += step) {
+        step = utf8_length((const unsigned char *)text + i, n - i);
+        require((step > 0 || n - i < 4) && (unsigned char)text[i] >= ' ' && text[i] != 0x7f);
+        step = step ? step : n - i; /* the text may be cut within a character */
+    }
+}
+
+static enum outcome answer(struct store *store)
+{
+    const struct weir_bytes keys[KEYS] = {{"a", 1}, {"", 0}, {"ccc", 3}};
+    uint8_t answers[KEYS] = {WEIR_UNANSWERED, WEIR_UNANSWERED, WEIR_UNANSWERED};
+    enum outcome outcome = store->backend->answer(store, keys, KEYS, answers);
+
+    for (int i = 0; i < KEYS; i++)
+        require(outcome == STORE_OK ? answers[i] <= WEIR_MEMBER : answers[i] == WEIR_UNANSWERED);
+    return outcome;
+}
+
+static enum outcome ask(struct store *store, unsigned question)
+{
+    struct redis *r = store->own;
+    uint64_t sum = 0;
+
+    r->one_by_one = question & 1;
+    r->members = question & 8 ? 100 : 3;
+    switch (question >> 1 & 3) {
+    case 0:
+        return store->backend->size(store, &sum);
+    case 1:
+        return store->backend->list(store, take, &sum);
+    default:
+        return answer(store);
+    }
+}
+
+/* A connection on which this has been sent, and nothing will be any more. */
+static redisContext *connect_to(const uint8_t *data, size_t size, int *server)
+{
+    int pair[2];
+
+    require(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+    require(write(pair[1], data, size) == (ssize_t)size);
+    require(shutdown(pair[1], SHUT_WR) == 0);
+    *server = pair[1];
+    return redisConnectFd(pair[0]);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct redis redis = {.members = 3};
+    struct store store = {.backend = &backend_redis, .own = &redis, .options.timeout = 10};
+    const char *const shown[] = {NULL};
+    struct url_form form = {.example = "", .network = true, .shown = shown};
+    char why[256];
+    int server;
+
+    if (size == 0 || size > 65536)
+        return 0;
+    require(url_open(&store.url, "redis://u:" PASSWORD "@h/k", form, why, sizeof why));
+    redis_adopt(&store, connect_to(data + 1, size - 1, &server));
+    store_extend(&store);
+    if (ask(&store, data[0]) != STORE_OK)
+        require_sentence(&store);
+    redis_disconnect(&store);
+    close(server);
+    url_close(&store.url);
+    return 0;
+}
