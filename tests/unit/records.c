@@ -131,7 +131,7 @@ static uint64_t read_in_pieces(const struct text *in, const struct records *o, s
         abort();
     close(ends[0]);
     read_open(&r, o, (struct inputs){0});
-    r.patience = 0;
+    r.bytes.patience = 0;
     out->size = 0;
     for (size_t at = 0, size; at < in->size; at += size) {
         size = 1 + (size_t)rand() % (in->size - at);

@@ -15,7 +15,7 @@ void read_open(struct reader *r, const struct records *records, struct inputs in
 {
     static char *const standard[] = {"-", NULL};
 
-    *r = (struct reader){.records = records, .patience = -1, .bytes = {.fd = -1}};
+    *r = (struct reader){.records = records, .bytes = {.patience = -1, .fd = -1}};
     r->files = inputs.count ? inputs.file : standard;
     r->count = inputs.count ? inputs.count : 1;
     r->delimiter = records->nul ? '\0' : '\n';
@@ -48,7 +48,6 @@ static bool open_file(struct reader *r, struct batch *b)
 
     r->file = r->next;
     r->name = r->older ? r->older : r->files[r->next];
-    r->bytes.patience = r->patience;
     if (!bytes_open(&r->bytes, r->name))
         return gather_fail(b, "open", r->name, errno);
     at = r->bytes.regular ? lseek(r->bytes.fd, 0, SEEK_CUR) : 0;

@@ -22,7 +22,6 @@ struct reader {
     char *const *files; /* "-" is standard input */
     uint32_t count;
     char delimiter; /* of records */
-    int patience;   /* milliseconds to wait for input, -1: for ever */
     double linger;  /* seconds to wait for more, once there is some */
 
     uint32_t next; /* file to open when none is */
