@@ -132,7 +132,7 @@ int cmd_count(const struct options *o)
         return EXIT_ERROR;
     weir_sketch_advance(s, time_of_day());
     status = count_keys(o, &(struct counting){.sketch = s});
-    if (o->state.path && !file_save_sketch(o->state.path, s))
+    if (o->state.path && status == EXIT_FINE && !file_save_sketch(o->state.path, s))
         status = EXIT_ERROR;
     if (o->count.query)
         asked = answer_all(o, s);

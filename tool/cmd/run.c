@@ -13,6 +13,7 @@
 #include "cli/signals.h"
 #include "pipe/write.h"
 #include "state/files.h"
+#include "state/place.h"
 #include "state/resume.h"
 
 #define SAVING_SHARE 0.1 /* of the time may go into checkpoints, at most; a guess */
@@ -136,7 +137,7 @@ static bool spares_inputs(const struct running *r)
     if (!run->output.mute && (path ? stat(path, &out) : fstat(1, &out)) == 0 &&
         S_ISREG(out.st_mode) && inputs_hold(in->files, in->count, &out))
         return false;
-    if (run->state.path && path && strcmp(path, run->save) == 0)
+    if (run->state.path && path && place_same(path, run->save))
         return reject("%s cannot be output and state at once; name two files", path);
     return !run->save || stat(run->save, &out) != 0 || !S_ISREG(out.st_mode) ||
            !inputs_hold(in->files, in->count, &out);
@@ -166,7 +167,11 @@ static bool resume(struct running *r)
     r->position = s->position;
     r->progress.start = s->position.offset;
     r->headed = s->position.file > 0 || s->position.offset > 0;
-    return ok && (!s->cut || !r->run->output.path || write_cut(&r->writer, s->output));
+    if (!ok || !r->run->output.path)
+        return ok;
+    if (!s->cut) /* the state knows nothing of this file: it is written anew */
+        r->headed = false;
+    return write_cut(&r->writer, s->cut ? s->output : 0);
 }
 
 static bool open_output(struct running *r)
@@ -242,15 +247,25 @@ static void tell_unfinished(const struct running *r)
              input_name(in->name));
 }
 
-/* What is written is saved, whatever else went wrong. */
+/* What is written is in the state, whatever else went wrong. A filter file is
+ * replaced as a whole or not at all. */
+static bool is_to_be_saved(const struct running *r)
+{
+    const struct tally *t = &r->pipe.tally;
+    bool nothing = t->records == 0 && (r->pipe.failed || !r->source.reader.name);
+
+    if (!r->run->save)
+        return false;
+    return r->run->state.path ? !nothing : !r->pipe.failed && !signals_caught();
+}
+
 static int finish(struct running *r)
 {
     struct tally *t = &r->pipe.tally;
-    bool nothing = t->records == 0 && (r->pipe.failed || r->source.reader.next == 0);
     bool save_failed = false;
 
     progress_clear(&r->progress);
-    if (!r->writer.error && pass_header(r) && print_count(r) && r->run->save && !nothing)
+    if (!r->writer.error && pass_header(r) && print_count(r) && is_to_be_saved(r))
         save_failed = !save(r);
     if (!write_close(&r->writer) || r->writer.error)
         return refuse_output(r);

@@ -174,7 +174,7 @@ int cmd_top(const struct options *o)
         weir_sketch_advance(s, time_of_day());
         status =
             run_into(&r, (struct sink){.context = &b, .take = take, .look = live ? refresh : NULL});
-        if (o->state.path && !file_save_sketch(o->state.path, s))
+        if (o->state.path && status == EXIT_FINE && !file_save_sketch(o->state.path, s))
             status = EXIT_ERROR;
         erase(&b);
         print(&b, !o->verbosity.quiet && status == EXIT_FINE);
