@@ -1,20 +1,15 @@
 /* files.c - see files.h. */
 #include "state/files.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "pipe/inputs.h"
 #include "cli/messages.h"
-#include "cli/units.h"
+#include "store/mapped.h"
 
 /* ---- loading ---- */
 
@@ -23,27 +18,66 @@ struct bytes {
     size_t size;
 };
 
-static bool map_file(const char *path, struct bytes *out)
+/* A file is loaded from where it lies, so that its bytes are in memory once. */
+struct loading {
+    struct bytes file;
+    bool good;
+    struct weir_error error;
+    struct stored *filters;
+    struct stored_screen *screen;
+    weir_sketch *sketch;
+};
+
+static bool open_mapped(struct mapped *m, const char *path)
 {
     struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    void *data;
+    const char *why;
 
-    if (fd < 0 || fstat(fd, &st) != 0) {
-        fail("cannot open %s: %s", path, strerror(errno));
-        if (fd >= 0)
-            close(fd);
-        return false;
-    }
-    if (S_ISDIR(st.st_mode) || st.st_size == 0) {
-        close(fd);
+    if (stat(path, &st) == 0 && (S_ISDIR(st.st_mode) || (S_ISREG(st.st_mode) && st.st_size == 0)))
         return reject("%s is %s, not a filter file; 'weir build -o F KEYS' makes one", path,
                       S_ISDIR(st.st_mode) ? "a directory" : "empty");
+    why = mapped_open(m, path);
+    return !why || reject("cannot open %s: %s", path, why);
+}
+
+/* Let load() have its bytes. False after a sentence if there are none, or if they
+ * were changed meanwhile; then what it had made is lost, and the run at its end. */
+static bool load_file(struct loading *l, const char *path, void (*load)(void *loading))
+{
+    struct mapped m;
+    bool unchanged;
+
+    l->good = false;
+    if (!open_mapped(&m, path))
+        return false;
+    l->file = (struct bytes){(const uint8_t *)m.data, m.size};
+    unchanged = m.size > 0 && mapped_read(&m, load, l);
+    mapped_close(&m);
+    return unchanged || reject("%s was changed while it was being read; try again", path);
+}
+
+static bool is_known(uint32_t kind)
+{
+    return kind >= WEIR_PART_FILTER && kind <= WEIR_PART_SCREEN;
+}
+
+/* The next part of a kind that is known here; others are stepped over. False at the
+ * end, and if it is damaged: then with a sentence. */
+static bool next_part(struct bytes *at, struct weir_part *part, struct weir_error *error)
+{
+    while (at->size > 0) {
+        if (weir_part_read(at->data, at->size, part, error) != WEIR_OK)
+            return false;
+        if (is_known(part->kind))
+            return true;
+        *at = (struct bytes){at->data + part->size, at->size - part->size};
     }
-    data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    close(fd);
-    *out = (struct bytes){data, (size_t)st.st_size};
-    return data != MAP_FAILED || reject("cannot read %s: %s", path, strerror(errno));
+    return false;
+}
+
+static void step_over(struct bytes *at, const struct weir_part *part)
+{
+    *at = (struct bytes){at->data + part->size, at->size - part->size};
 }
 
 static bool take_note(struct stored *s, const struct weir_part *part)
@@ -67,27 +101,19 @@ static bool take_filter(struct stored *s, struct bytes at, struct weir_error *er
     return true;
 }
 
-static bool take_parts(struct stored *s, struct bytes at, struct weir_error *error)
+static bool take_part(struct stored *s, struct bytes at, const struct weir_part *part,
+                      struct weir_error *error)
 {
-    struct weir_part part;
-
-    for (; at.size > 0; at.data += part.size, at.size -= part.size) {
-        if (weir_part_read(at.data, at.size, &part, error) != WEIR_OK)
-            return false;
-        if (part.kind == WEIR_PART_SCREEN) {
-            strcpy(error->text, "it holds a screen, not a filter; 'weir check --state' and "
-                                "'weir info' take it");
-            return false;
-        }
-        if (part.kind == WEIR_PART_COUNTS || part.kind == WEIR_PART_TOP) {
-            strcpy(error->text, "it holds counts, not a filter; 'weir count', 'weir top', "
-                                "'weir merge' and 'weir info' take it");
-            return false;
-        }
-        if (part.kind == WEIR_PART_NOTE ? !take_note(s, &part) : !take_filter(s, at, error))
-            return false;
-    }
-    return s->shards.count > 0;
+    if (part->kind == WEIR_PART_NOTE)
+        return take_note(s, part);
+    if (part->kind == WEIR_PART_FILTER)
+        return take_filter(s, at, error);
+    strcpy(error->text, part->kind == WEIR_PART_SCREEN
+                            ? "it holds a screen, not a filter; 'weir check --state' and "
+                              "'weir info' take it"
+                            : "it holds counts, not a filter; 'weir count', 'weir top', "
+                              "'weir merge' and 'weir info' take it");
+    return false;
 }
 
 /* Shards of one filter have one configuration. */
@@ -104,124 +130,154 @@ static bool alike(struct shards *s)
     return true;
 }
 
+static void take_parts(void *loading)
+{
+    struct loading *l = loading;
+    struct bytes at = l->file;
+    struct weir_part part;
+    bool good = true;
+
+    while (good && next_part(&at, &part, &l->error)) {
+        good = take_part(l->filters, at, &part, &l->error);
+        step_over(&at, &part);
+    }
+    l->good = good && at.size == 0 && l->filters->shards.count > 0 && alike(&l->filters->shards);
+}
+
+static bool begins_like_ours(const char *path)
+{
+    char head[4] = "";
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool ours = fd >= 0 && read(fd, head, 4) == 4 && memcmp(head, "WEIR", 4) == 0;
+
+    if (fd >= 0)
+        close(fd);
+    return ours;
+}
+
 bool file_load(struct stored *s, const char *path)
 {
-    struct weir_error error = {.text = "its parts do not belong together"};
-    struct bytes file = {0};
-    bool good, like_ours;
+    struct loading l = {.filters = s, .error = {.text = "its parts do not belong together"}};
 
     memset(s, 0, sizeof *s);
-    if (!map_file(path, &file))
-        return false;
     s->shards.w = calloc(SHARDS_MAX, sizeof *s->shards.w);
-    like_ours = file.size >= 4 && memcmp(file.data, "WEIR", 4) == 0;
-    good = s->shards.w && take_parts(s, file, &error) && alike(&s->shards);
-    munmap((void *)(uintptr_t)file.data, file.size);
-    if (!good && !like_ours)
+    if (!s->shards.w)
+        return reject("memory is short");
+    if (!load_file(&l, path, take_parts))
+        return false;
+    if (!l.good && !begins_like_ours(path))
         return reject("%s is not a filter file; 'weir build -o F %s' makes one from its lines, "
                       "'weir filter --keys %s' does so on the fly",
                       path, path, path);
-    if (!good)
-        return reject("%s: %s", path, error.text);
+    if (!l.good)
+        return reject("%s: %s", path, l.error.text);
     if (s->has_state)
         snprintf(s->shards.config, sizeof s->shards.config, "%s", s->state.config);
     return true;
 }
 
-/* ---- sketches ---- */
+/* ---- what is in it? ---- */
+
+/* The kind of the first part that is no note; 0 if there is none. Looked at
+ * without reading it all. */
+static uint32_t kind_of(const char *path)
+{
+    uint8_t head[16];
+    uint64_t at = 0;
+    uint32_t kind = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    while (fd >= 0 && pread(fd, head, sizeof head, (off_t)at) == (ssize_t)sizeof head &&
+           memcmp(head, "WEIR", 4) == 0) {
+        kind = head[6] | (uint32_t)head[7] << 8;
+        if (is_known(kind) && kind != WEIR_PART_NOTE)
+            break;
+        kind = 0;
+        for (int i = 0; i < 8; i++)
+            at += (uint64_t)head[8 + i] << (8 * i);
+        at += sizeof head + 8; /* behind the checksum */
+    }
+    if (fd >= 0)
+        close(fd);
+    return kind;
+}
 
 bool file_has_sketch(const char *path)
 {
-    uint8_t head[8] = {0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool whole = fd >= 0 && read(fd, head, sizeof head) == (ssize_t)sizeof head;
+    uint32_t kind = kind_of(path);
 
-    if (fd >= 0)
-        close(fd);
-    return whole && memcmp(head, "WEIR", 4) == 0 &&
-           (head[6] == WEIR_PART_COUNTS || head[6] == WEIR_PART_TOP) && head[7] == 0;
-}
-
-weir_sketch *file_load_sketch(const char *path)
-{
-    struct weir_error error;
-    struct bytes file = {0};
-    weir_sketch *s = NULL;
-    size_t used = 0;
-
-    if (!map_file(path, &file))
-        return NULL;
-    if (weir_sketch_load(&s, file.data, file.size, &used, &error) != WEIR_OK) {
-        fail("%s: %s", path, error.text);
-    } else if (used != file.size) {
-        fail("%s holds more than one sketch; 'weir merge -o F A B' makes one of two", path);
-        weir_sketch_close(s);
-        s = NULL;
-    }
-    munmap((void *)(uintptr_t)file.data, file.size);
-    return s;
-}
-
-/* ---- screens ---- */
-
-/* The part after the note, if there is one. */
-static bool is_screen(struct bytes at)
-{
-    struct weir_part part;
-
-    return weir_part_read(at.data, at.size, &part, NULL) == WEIR_OK &&
-           (part.kind == WEIR_PART_SCREEN ||
-            (part.kind == WEIR_PART_NOTE &&
-             weir_part_read(at.data + part.size, at.size - part.size, &part, NULL) == WEIR_OK &&
-             part.kind == WEIR_PART_SCREEN));
+    return kind == WEIR_PART_COUNTS || kind == WEIR_PART_TOP;
 }
 
 bool file_has_screen(const char *path)
 {
-    struct stat st;
-    struct bytes file;
-    bool has;
-
-    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0 || !map_file(path, &file))
-        return false;
-    has = is_screen(file);
-    munmap((void *)(uintptr_t)file.data, file.size);
-    return has;
+    return kind_of(path) == WEIR_PART_SCREEN;
 }
 
-static bool take_screen(struct stored_screen *s, struct bytes at, struct weir_error *error)
+/* ---- sketches ---- */
+
+static void take_sketch(void *loading)
+{
+    struct loading *l = loading;
+    struct bytes at = l->file;
+    struct weir_part part;
+
+    if (!next_part(&at, &part, &l->error) ||
+        weir_sketch_load(&l->sketch, at.data, at.size, NULL, &l->error) != WEIR_OK)
+        return;
+    step_over(&at, &part);
+    strcpy(l->error.text, "it holds more than one sketch; 'weir merge -o F A B' makes one of two");
+    l->good = !next_part(&at, &part, &l->error) && at.size == 0;
+}
+
+weir_sketch *file_load_sketch(const char *path)
+{
+    struct loading l = {.error = {.text = "it holds no sketch"}};
+
+    if (!load_file(&l, path, take_sketch))
+        return NULL;
+    if (l.good)
+        return l.sketch;
+    fail("%s: %s", path, l.error.text);
+    weir_sketch_close(l.sketch);
+    return NULL;
+}
+
+/* ---- screens ---- */
+
+static void take_screen(void *loading)
 {
     static struct stored noted;
+    struct loading *l = loading;
+    struct bytes at = l->file;
     struct weir_part part;
-    size_t used;
 
-    if (weir_part_read(at.data, at.size, &part, error) != WEIR_OK)
-        return false;
+    if (!next_part(&at, &part, &l->error))
+        return;
     if (part.kind == WEIR_PART_NOTE) {
-        s->has_state = take_note(&noted, &part) && noted.has_state;
-        s->state = noted.state;
-        at = (struct bytes){at.data + part.size, at.size - part.size};
+        l->screen->has_state = take_note(&noted, &part) && noted.has_state;
+        l->screen->state = noted.state;
+        step_over(&at, &part);
     }
-    return weir_screen_load(&s->screen, at.data, at.size, &used, error) == WEIR_OK &&
-           used == at.size;
+    if (!next_part(&at, &part, &l->error) ||
+        weir_screen_load(&l->screen->screen, at.data, at.size, NULL, &l->error) != WEIR_OK)
+        return;
+    step_over(&at, &part);
+    l->good = !next_part(&at, &part, &l->error) && at.size == 0;
 }
 
 bool file_load_screen(struct stored_screen *s, const char *path)
 {
-    struct weir_error error = {.text = "it does not hold what 'weir check' saves"};
-    struct bytes file = {0};
-    bool good;
+    struct loading l = {.screen = s, .error = {.text = "it does not hold what 'weir check' saves"}};
 
     memset(s, 0, sizeof *s);
-    if (!map_file(path, &file))
+    if (!load_file(&l, path, take_screen))
         return false;
-    good = take_screen(s, file, &error);
-    munmap((void *)(uintptr_t)file.data, file.size);
-    if (!good) {
-        weir_screen_close(s->screen);
-        s->screen = NULL;
-    }
-    return good || reject("%s: %s", path, error.text);
+    if (l.good)
+        return true;
+    weir_screen_close(s->screen);
+    s->screen = NULL;
+    return reject("%s: %s", path, l.error.text);
 }
 
 /* ---- saving ---- */
