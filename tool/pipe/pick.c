@@ -92,6 +92,7 @@ bool pick_open(struct picker *p, const struct records *r)
     if (p->important && p->columns != p->keys + 1)
         return reject("%s takes one field", option);
     p->measure = option + 2;
+    p->exact = r->weight != NULL;
     find_widest(p);
     return true;
 }
@@ -175,26 +176,28 @@ static bool join(const struct picker *p, struct arena *a, const struct weir_byte
     return true;
 }
 
-/* What stands behind a decimal point is cut off, what is too large is the most
- * there is. */
-static bool read_importance(struct weir_bytes text, uint32_t *out)
+/* An importance is a rough thing: what stands behind a decimal point is cut off, and
+ * what is too large is the most there is. A weight is counted: it is right or
+ * refused. */
+static bool read_measure(struct weir_bytes text, bool exact, uint32_t *out)
 {
     const char *at = text.data, *end = at + text.size;
     uint64_t value = 0;
+    bool fraction = false;
 
     while (at < end && *at == ' ')
         at++;
     const char *start = at;
     for (; at < end && *at >= '0' && *at <= '9'; at++)
         value = value > UINT32_MAX ? value : value * 10 + (uint64_t)(*at - '0');
-    bool whole = at > start;
+    bool digits = at > start;
     if (at < end && *at == '.')
         for (at++; at < end && *at >= '0' && *at <= '9'; at++)
-            ;
+            fraction |= *at != '0';
     while (at < end && (*at == ' ' || *at == '\r'))
         at++;
     *out = value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
-    return whole && at == end;
+    return digits && at == end && (!exact || (!fraction && value <= UINT32_MAX));
 }
 
 static bool split_record(const struct picker *p, struct batch *b, uint32_t i, const char *record,
@@ -228,10 +231,10 @@ static void pick_fields(const struct picker *p, struct batch *b, uint32_t i)
         b->key[i] = field[0];
     else if (!join(p, &b->arena, field, &b->key[i]))
         batch_fault(b, i, false, "memory is short");
-    if (p->important && !read_importance(field[p->keys], &b->importance[i]))
-        batch_fault(b, i, p->skip, "the %s '%.*s' is not a number of 0 or more", p->measure,
+    if (p->important && !read_measure(field[p->keys], p->exact, &b->importance[i]))
+        batch_fault(b, i, p->skip, "the %s '%.*s' is not a number of 0 or more%s", p->measure,
                     (int)(field[p->keys].size < 40 ? field[p->keys].size : 40),
-                    (const char *)field[p->keys].data);
+                    (const char *)field[p->keys].data, p->exact ? ", whole and below 2^32" : "");
 }
 
 static void fold_key(struct batch *b, uint32_t i)

@@ -25,6 +25,7 @@ struct picker {
     uint32_t widest; /* highest field number */
     bool important;  /* the last column is the importance, or weight: */
     const char *measure;
+    bool exact;  /* it must be a whole number that fits */
     bool learnt; /* what the header says */
     bool fold, skip;
     char delimiter;
