@@ -8,23 +8,40 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/messages.h"
+#include "cli/signals.h"
 
 #define ROOM ((size_t)256 << 10)
 #define DIRECT ((size_t)32 << 10) /* stretches from here on are not copied */
 #define SHORT 48                  /* mean length up to which records are copied singly */
 #define STEP 32
+#define READER_EVERY 50 /* milliseconds between looks for who reads a pipe; a guess */
 
 uint8_t write_passes(const struct output *o, enum weir_verdict verdict, bool unanswered)
 {
     unsigned some = o->emit == EMIT_ALL ? 1u << WEIR_NEW | 1u << WEIR_SEEN : 1u << verdict;
 
     return (uint8_t)(some | (unanswered ? 1u << VERDICT_UNKNOWN : 0));
+}
+
+/* A pipe with a name is opened when somebody reads it, and the wait for that ends
+ * with a signal. */
+static int open_output(const char *path, int flags)
+{
+    struct stat st;
+    int fd;
+
+    if (stat(path, &st) != 0 || !S_ISFIFO(st.st_mode))
+        return open(path, flags, 0666);
+    while ((fd = open(path, flags | O_NONBLOCK)) < 0 && errno == ENXIO && !signals_caught())
+        signals_wait(-1, READER_EVERY);
+    return fd;
 }
 
 bool write_open(struct writer *w, const struct output *o, uint8_t passes, bool keep)
@@ -40,7 +57,9 @@ bool write_open(struct writer *w, const struct output *o, uint8_t passes, bool k
     if (!o->path || (o->mute && !o->count_only))
         return true;
     w->name = o->path;
-    w->fd = open(o->path, flags, 0666);
+    w->fd = open_output(o->path, flags);
+    if (w->fd < 0 && signals_caught())
+        return false; /* it ends as the signal says */
     return w->fd >= 0 || reject("cannot write %s: %s", w->name, strerror(errno));
 }
 
@@ -75,6 +94,8 @@ static bool put(struct writer *w, const char *data, size_t size)
             data += n;
             size -= (size_t)n;
             w->bytes += (size_t)n;
+        } else if (errno == EAGAIN) {
+            (void)poll(&(struct pollfd){.fd = w->fd, .events = POLLOUT}, 1, -1);
         } else if (errno != EINTR) {
             w->error = errno;
         }
