@@ -1,7 +1,10 @@
 """Every wrong call gets one helpful sentence, and nothing before it is lost."""
 import os
+import signal
 import stat
 import subprocess
+import threading
+import time
 
 import pytest
 
@@ -113,6 +116,53 @@ def test_a_small_file_costs_little_memory(here):
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         assert process.returncode == 0 and used.ru_maxrss < 200 << 10, (args, used.ru_maxrss)
+
+
+@pytest.mark.parametrize("weight", ["4294967296", "18446744073709551617", "1.5", "-1", "x"])
+def test_a_weight_is_counted_as_it_is_or_refused(weight):
+    refused("top", "-w", "2", input=f"a 1\na {weight}\n",
+            saying=["line 2", f"the weight '{weight}' is not a number", "whole and below 2^32"])
+    assert run("top", "-q", "-k", "1", "-w", "2", input="a 4294967295\na 1.0\n").lines[0].startswith("a\t4294967296\t")
+
+
+# ---- waiting ----
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("args", [["dedup", "pipe"], ["dedup", "-o", "pipe", "in"]])
+def test_a_signal_ends_the_wait_for_the_other_end_of_a_pipe(here, args, number):
+    os.mkfifo("pipe")
+    (here / "in").write_text("a\n")
+    process = subprocess.Popen([WEIR, *args])
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(timeout=0.3)
+    process.send_signal(number)
+    assert process.wait(timeout=20) == -number
+
+
+def test_a_pipe_with_a_name_is_read_and_written(here):
+    os.mkfifo("from")
+    os.mkfifo("to")
+    process = subprocess.Popen([WEIR, "dedup", "-o", "to", "from"])
+    with open("to", "rb") as result:
+        with open("from", "wb") as keys:
+            keys.write(b"a\nb\na\n")
+        assert result.read() == b"a\nb\n"
+    assert process.wait(timeout=20) == 0
+
+
+def test_an_output_that_does_not_block_is_waited_for(here):
+    lines = run("gen", "uniform:n=200k,distinct=100%").out
+    ours, theirs = os.pipe()
+    os.set_blocking(theirs, False)
+    process = subprocess.Popen([WEIR, "dedup", "-q", *EXACT], stdin=subprocess.PIPE, stdout=theirs)
+    os.close(theirs)
+    feeder = threading.Thread(target=lambda: (process.stdin.write(lines), process.stdin.close()))
+    feeder.start()
+    time.sleep(0.3)
+    with open(ours, "rb") as result:
+        assert result.read() == lines
+    feeder.join()
+    assert process.wait(timeout=20) == 0
 
 
 # ---- malformed records: file, line, and what came before ----

@@ -1,5 +1,6 @@
 """State files: remembering between runs, resuming, and what a crash leaves."""
 import ctypes
+import json
 import os
 import random
 import shutil
@@ -525,6 +526,143 @@ def test_a_state_of_an_earlier_version_is_resumed(here):
     (here / "s").write_bytes(part(2, old) + data[part_size(data):])
     put("log", ["c"], "a")
     assert run(*LOG, "log").lines == ["c"]
+
+
+# ---- the output, as the state knows it ----
+
+@pytest.mark.parametrize("how", ["no state", "a state without -o"])
+def test_resume_leaves_no_old_bytes_in_the_output(here, how):
+    put("in", ["id,k", "1,a"])
+    command = ["dedup", *SMALL, "--csv", "-k", "k", "--state", "s", "--resume", "-o", "out", "in"]
+    if how == "a state without -o":
+        run(*command[:-3], "in")
+        put("in", ["2,b"], "a")
+    (here / "out").write_text("old bytes\n" * 100)
+    run(*command)
+    assert (here / "out").read_text() == ("id,k\n1,a\n" if how == "no state" else "id,k\n2,b\n")
+
+
+@pytest.mark.parametrize("there", [False, True])
+@pytest.mark.parametrize("output", ["s", "./s", "../{here}/s", "link"])
+def test_output_and_state_are_told_apart_by_what_they_are(here, there, output):
+    if there:
+        run("dedup", *SMALL, "--state", "s", input="a\n")
+        os.link("s", "link")
+    else:
+        (here / "link").symlink_to("s")
+    before = (here / "s").read_bytes() if there else None
+    refused("dedup", *SMALL, "--state", "s", "-o", output.format(here=here.name), input="b\n",
+            saying="output and state at once")
+    assert ((here / "s").read_bytes() if there else None) == before
+    assert run("dedup", *SMALL, "--state", "s", "-o", "s.tmp", input="a\nc\n").lines == []
+    assert (here / "s.tmp").read_text() == ("c\n" if there else "a\nc\n")
+
+
+def test_a_column_name_with_a_line_break_is_remembered(here):
+    (here / "in").write_text('id,"a\nname"\n1,x\n')
+    command = ["dedup", *SMALL, "--csv", "--state", "s"]
+    run(*command, "-k", "a\nname", "in")
+    (here / "in").write_text('id,"a\nname"\n1,x\n2,y\n')
+    assert run(*command, "-k", "a\nname", "in").lines[2:] == ["2,y"]
+    refused(*command, "-k", "a\\nname", "in", saying="other keys")
+    refused(*command, "-k", "a", "in", saying="other keys")
+
+
+def test_names_that_are_not_utf8_are_json_all_the_same(here):
+    name = b"log\xff\xc3\xa9\xed\xa0\x80"
+    (here / os.fsdecode(name)).write_text("a\n")
+    subprocess.run([os.fsencode(WEIR), b"dedup", *map(os.fsencode, SMALL), b"--state", b"s", name], check=True,
+                   stdout=subprocess.DEVNULL)
+    told = json.loads(run("info", "--json", "s").out)
+    assert told["input"] == "log\ufffd\u00e9\ufffd\ufffd\ufffd"
+
+
+# ---- filter files: as a whole or not at all ----
+
+def build_then(here, *command, status=2, **more):
+    run("build", "-m", "1K", "--seed", "1", "-a", "counting", "-o", "f", input="a\nb\n")
+    old = (here / "f").read_bytes()
+    assert run(*command, ok=False, **more).status == status
+    assert (here / "f").read_bytes() == old
+
+
+@pytest.mark.parametrize("command", ["build", "add", "forget"])
+def test_a_run_that_fails_leaves_the_filter_as_it_was(here, command):
+    put("good", ["a 1", "b 2"])
+    put("bad", ["a 1", "b"])
+    base = ["build", "-m", "1K", "-o", "f"] if command == "build" else [command, "f"]
+    build_then(here, *base, "-k", "2", "bad")
+    build_then(here, *base, "good", "missing")
+    build_then(here, *base, "missing")
+
+
+@pytest.mark.parametrize("command", ["build", "add", "forget"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_the_filter_as_it_was(here, command, number):
+    run("build", "-m", "1K", "--seed", "1", "-a", "counting", "-o", "f", input="a\nb\n")
+    old = (here / "f").read_bytes()
+    base = ["build", "-m", "1K", "-o", "f"] if command == "build" else [command, "f"]
+    process = subprocess.Popen([WEIR, *base], stdin=subprocess.PIPE)
+    process.stdin.write(b"c\n" * 100000)
+    process.stdin.flush()
+    process.send_signal(number)
+    assert process.wait(timeout=20) == -number
+    process.stdin.close()
+    assert (here / "f").read_bytes() == old and names(here) == ["f"]
+
+
+def test_merge_waits_for_nobody_who_changes_its_output(here):
+    for name in "m", "n":
+        run("build", "-m", "1K", "--seed", "1", "-o", name, input=name + "\n")
+    adding = subprocess.Popen([WEIR, "add", "m"], stdin=subprocess.PIPE)
+    deadline = time.time() + 20
+    while run("merge", "-o", "m", "m", "n", ok=False).status == 0:
+        assert time.time() < deadline
+    refused("merge", "-o", "m", "m", "n", saying="m is in use")
+    adding.communicate(b"new\n")
+    assert adding.returncode == 0
+    assert run("ask", "m", input="m\nnew\n").lines == ["seen\tm", "seen\tnew"]
+
+
+@pytest.mark.parametrize("command", ["top", "count"])
+def test_counts_of_a_failed_run_are_not_kept(here, command):
+    put("good", ["a"])
+    count = [command, "-q", "-m", "4K", "--seed", "1", "--state", "s"]
+    run(*count, "good", "missing", ok=False)
+    assert not (here / "s").exists() and not (here / ".s.weir-lock").exists()
+    run(*count, "good")
+    old = (here / "s").read_bytes()
+    assert run(*count, "good", "missing", ok=False).status == 2
+    assert (here / "s").read_bytes() == old
+
+
+def test_parts_of_kinds_that_are_not_known_are_stepped_over(here):
+    other = part(77, b"of a later version")
+    run("build", "-m", "1K", "-o", "f", input="a\n")
+    run("top", "-q", "-m", "4K", "--state", "t", input="a\n")
+    run("dedup", *SMALL, "--state", "s", input="a\n")
+    for name in "f", "t", "s":
+        data = (here / name).read_bytes()
+        (here / name).write_bytes(other + data + other)
+    assert run("ask", "f", input="a\nb\n").lines == ["seen\ta", "new\tb"]
+    assert run("top", "-q", "--state", "t", input="a\n").lines[0].startswith("a\t2\t")
+    assert run("dedup", "--state", "s", input="a\nb\n").lines == ["b"]
+
+
+def test_a_filter_file_that_is_cut_short_while_it_is_read_is_told(here):
+    """Cut at random moments: it is read, or it is refused, and never ends by a signal."""
+    run("build", "-m", "16M", "-o", "whole", input="a\n")
+    outcomes = set()
+    for delay in range(0, 40, 2):
+        shutil.copy("whole", "f")
+        process = subprocess.Popen([WEIR, "ask", "f"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE)
+        time.sleep(delay / 1000)
+        os.truncate("f", 100)
+        error = process.communicate(b"a\n")[1]
+        assert process.returncode in (0, 2) and error.count(b"\n") <= 1, (process.returncode, error)
+        outcomes.add(process.returncode)
+    assert 2 in outcomes
 
 
 # ---- signals and crashes ----

@@ -7,6 +7,7 @@
 #include "cli/messages.h"
 #include "state/files.h"
 #include "cli/units.h"
+#include "cli/utf8.h"
 
 static void print_state(const struct state *s)
 {
@@ -48,9 +49,9 @@ static int print_json(const struct stored *s, const struct weir_stats *f)
                             (json_int_t)f->seen, "fill", f->fill, "error", f->error);
 
     if (all && s->has_state)
-        json_object_set_new(all, "records", json_string(s->state.records));
+        json_object_set_new(all, "records", utf8_string(s->state.records));
     if (all && s->has_state && s->state.position.known) {
-        json_object_set_new(all, "input", json_string(s->state.input));
+        json_object_set_new(all, "input", utf8_string(s->state.input));
         json_object_set_new(all, "offset", json_integer((json_int_t)s->state.position.offset));
         json_object_set_new(all, "line", json_integer((json_int_t)s->state.position.line));
     }

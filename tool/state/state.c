@@ -10,16 +10,34 @@
 
 #define NOTE_HEAD "weir state 1\n"
 
+/* Column names may hold line breaks; the lines of a note may not. */
+static void escape(char *out, size_t size, const char *text)
+{
+    size_t n = 0;
+
+    for (; *text && n + 3 < size; text++) {
+        bool special = *text == '\n' || *text == '\\';
+
+        if (special)
+            out[n++] = '\\';
+        out[n++] = (char)(*text == '\n' ? 'n' : *text);
+    }
+    out[n] = '\0';
+}
+
 void state_write(const struct state *s, char note[NOTE_MAX])
 {
+    char records[2 * sizeof s->records];
+
     const struct position *p = &s->position;
     const struct input_mark *m = &s->mark;
 
+    escape(records, sizeof records, s->records);
     snprintf(note, NOTE_MAX,
              NOTE_HEAD "config=%s\nrecords=%s\nknown=%d\nfile=%u\noffset=%llu\nline=%llu\n"
                        "unfinished=%llu\ndevice=%llu\ninode=%llu\nfirst=%u\nhead=%s\nlast=%u\n"
                        "tail=%s\ncut=%d\noutput=%llu\ninput=%s",
-             s->config, s->records, p->known, p->file, (unsigned long long)p->offset,
+             s->config, records, p->known, p->file, (unsigned long long)p->offset,
              (unsigned long long)p->line, (unsigned long long)p->unfinished,
              (unsigned long long)m->device, (unsigned long long)m->inode, m->head_size, m->head,
              m->tail_size, m->tail, s->cut, (unsigned long long)s->output, s->input);
@@ -44,6 +62,19 @@ static bool note_text(const char *note, const char *name, char *out, size_t size
     memcpy(out, at, n);
     out[n] = '\0';
     return true;
+}
+
+static void unescape(char *text)
+{
+    char *out = text;
+
+    for (; *text; text++) {
+        bool special = *text == '\\' && (text[1] == 'n' || text[1] == '\\');
+
+        text += special;
+        *out++ = (char)(special && *text == 'n' ? '\n' : *text);
+    }
+    *out = '\0';
 }
 
 static bool note_number(const char *note, const char *name, uint64_t *out)
@@ -92,6 +123,7 @@ bool state_read(const char *note, struct state *s)
 
     if (!whole)
         return false;
+    unescape(s->records);
     s->position.known = known;
     s->position.file = (uint32_t)file;
     s->cut = cut;

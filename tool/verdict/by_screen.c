@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/utf8.h"
 #include "cli/messages.h"
 #include "state/files.h"
 #include "cli/units.h"
@@ -120,8 +121,8 @@ static json_t *describe(void *context, const struct tally *t)
 
     if (all) {
         json_object_set_new(all, "store",
-                            json_pack("{s:s,s:I,s:I,s:I,s:f,s:f}", "name",
-                                      store_name(asker_store(s->asker)), "calls",
+                            json_pack("{s:o,s:I,s:I,s:I,s:f,s:f}", "name",
+                                      utf8_string(store_name(asker_store(s->asker))), "calls",
                                       (json_int_t)o.calls, "keys", (json_int_t)o.keys, "retries",
                                       (json_int_t)o.retries, "seconds", o.seconds, "share",
                                       o.seconds / (t->seconds + 1e-9)));

@@ -1,0 +1,53 @@
+/* utf8.c - see utf8.h. */
+#include "cli/utf8.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+
+static size_t length_of(uint8_t first)
+{
+    return first < 0x80   ? 1
+           : first < 0xc2 ? 0
+           : first < 0xe0 ? 2
+           : first < 0xf0 ? 3
+           : first < 0xf5 ? 4
+                          : 0;
+}
+
+/* Bytes of the character at the start of a text; 0 if it is none. Surrogates,
+ * characters beyond U+10FFFF and longer spellings than need be are none. */
+static size_t character(const char *text)
+{
+    const uint8_t *p = (const uint8_t *)text;
+    size_t n = length_of(p[0]);
+
+    for (size_t i = 1; i < n; i++)
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
+        (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
+        return 0;
+    return n;
+}
+
+json_t *utf8_string(const char *name)
+{
+    char *text = malloc(strlen(REPLACEMENT) * strlen(name) + 1), *to = text;
+    json_t *string;
+
+    if (!text)
+        return NULL;
+    while (*name) {
+        size_t n = character(name);
+
+        to = n ? mempcpy(to, name, n) : mempcpy(to, REPLACEMENT, strlen(REPLACEMENT));
+        name += n ? n : 1;
+    }
+    *to = '\0';
+    string = json_string(text);
+    free(text);
+    return string;
+}

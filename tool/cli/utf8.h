@@ -1,0 +1,10 @@
+/* utf8.h - names are bytes, JSON is UTF-8. */
+#ifndef WEIR_CLI_UTF8_H
+#define WEIR_CLI_UTF8_H
+
+#include <jansson.h>
+
+/* A string of JSON; bytes that are not UTF-8 become U+FFFD. NULL if memory is short. */
+json_t *utf8_string(const char *name);
+
+#endif
