@@ -65,22 +65,22 @@ static uint64_t fill_distance(uint64_t cells)
 }
 
 /* NaN where it is not worth its time. */
-static double read_fill(const struct curve *c, const struct entrant *r)
+static double read_fill(const struct curve *c, const struct entrant *e)
 {
-    bool due = c->fixed || r->shown % fill_distance(8 * r->memory) == 0;
+    bool due = c->fixed || e->shown % fill_distance(8 * e->memory) == 0;
 
-    return due ? weir_stats(r->filter.w[0]).fill : NAN;
+    return due ? weir_stats(e->filter.w[0]).fill : NAN;
 }
 
-void curve_mark(struct curve *c, const struct entrant *r)
+void curve_mark(struct curve *c, const struct entrant *e)
 {
-    struct score now = score_less(&r->score, &r->before);
+    struct score now = score_less(&e->score, &e->before);
     struct point *p = &c->point[c->points++];
 
     if (!c->fixed)
         *p = (struct point){0};
-    p->at = r->shown;
-    p->fill += read_fill(c, r);
+    p->at = e->shown;
+    p->fill += read_fill(c, e);
     score_add(&p->score, &now);
     if (!c->fixed && c->points == c->room - 1)
         thin(c);
@@ -99,14 +99,14 @@ static uint32_t nearest_point(const struct curve *c, uint32_t i)
     return at;
 }
 
-void curve_end(struct curve *c, const struct entrant *r)
+void curve_end(struct curve *c, const struct entrant *e)
 {
-    if (!c->wanted || r->shown == 0)
+    if (!c->wanted || e->shown == 0)
         return;
-    if (c->points == 0 || c->point[c->points - 1].at != r->shown)
-        curve_mark(c, r);
+    if (c->points == 0 || c->point[c->points - 1].at != e->shown)
+        curve_mark(c, e);
     if (!c->fixed) /* read at the end in any case */
-        c->point[c->points - 1].fill = weir_stats(r->filter.w[0]).fill;
+        c->point[c->points - 1].fill = weir_stats(e->filter.w[0]).fill;
     if (c->fixed || c->points <= c->wanted)
         return;
     for (uint32_t i = 0; i < c->wanted; i++)

@@ -1,4 +1,4 @@
-/* curve.h - how a entrant did over the stream: points at equal distances. */
+/* curve.h - how an entrant did over the stream: points at equal distances. */
 #ifndef WEIR_EVAL_CURVE_H
 #define WEIR_EVAL_CURVE_H
 
@@ -13,9 +13,9 @@ void curve_begin(struct curve *c, uint64_t n); /* 0: not known */
 uint64_t curve_left(const struct curve *c, uint64_t shown);
 
 /* That is now. */
-void curve_mark(struct curve *c, const struct entrant *r);
+void curve_mark(struct curve *c, const struct entrant *e);
 
 /* The order is over: the last point, and of all points those wanted. */
-void curve_end(struct curve *c, const struct entrant *r);
+void curve_end(struct curve *c, const struct entrant *e);
 
 #endif

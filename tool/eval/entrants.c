@@ -54,160 +54,160 @@ bool filter_takes(const char *name, const char *knob)
 
 /* Of several filters each gets the knobs that it has; what none has, all get, and
  * the library refuses it. */
-static bool gets(const struct field *f, const char *name, const char *knob)
+static bool is_given(const struct selection *s, const char *name, const char *knob)
 {
     bool wanted = filter_takes(name, knob), by_some = false;
 
-    for (uint32_t i = 0; i < f->names; i++)
-        by_some |= filter_takes(f->name[i], knob);
+    for (uint32_t i = 0; i < s->names; i++)
+        by_some |= filter_takes(s->name[i], knob);
     return wanted || !by_some;
 }
 
 /* The options as this filter is to have them. */
-static struct wanted fit(const struct field *f, const char *name, const char *memory,
-                         const char *fpr)
+static struct wanted wanted_for(const struct selection *s, const char *name, const char *memory,
+                                const char *fpr)
 {
-    struct wanted w = f->request->wanted;
+    struct wanted w = s->request->wanted;
 
     w.algorithm = name;
     w.memory = memory;
     w.fpr = fpr ? fpr : w.fpr;
-    w.fpr = w.fpr && gets(f, name, "fpr") ? w.fpr : NULL;
+    w.fpr = w.fpr && is_given(s, name, "fpr") ? w.fpr : NULL;
     w.sets = 0;
-    for (int i = 0; i < f->request->wanted.sets; i++)
-        if (gets(f, name, f->request->wanted.set[i]))
-            w.set[w.sets++] = f->request->wanted.set[i];
-    w.importance = f->weighed && filter_takes(name, "importance");
+    for (int i = 0; i < s->request->wanted.sets; i++)
+        if (is_given(s, name, s->request->wanted.set[i]))
+            w.set[w.sets++] = s->request->wanted.set[i];
+    w.importance = s->weighed && filter_takes(name, "importance");
     return w;
 }
 
 /* ---- opening ---- */
 
 /* "weir memory=64 width=16 seed=1" -> "weir", "width=16" */
-static void describe(struct entrant *r)
+static void describe(struct entrant *e)
 {
     char copy[CONFIG_MAX], *rest = copy;
 
-    snprintf(copy, sizeof copy, "%s", r->filter.config);
-    snprintf(r->name, sizeof r->name, "%s", strsep(&rest, " "));
+    snprintf(copy, sizeof copy, "%s", e->filter.config);
+    snprintf(e->name, sizeof e->name, "%s", strsep(&rest, " "));
     for (char *word; (word = strsep(&rest, " "));) {
-        size_t used = strlen(r->settings);
+        size_t used = strlen(e->settings);
 
         if (strncmp(word, "memory=", 7) != 0 && strncmp(word, "seed=", 5) != 0)
-            snprintf(r->settings + used, sizeof r->settings - used, "%s%s", used ? " " : "", word);
+            snprintf(e->settings + used, sizeof e->settings - used, "%s%s", used ? " " : "", word);
     }
 }
 
-static bool equip(struct entrant *r, const struct measures *m)
+static bool add_scores(struct entrant *e, const struct measures *m)
 {
-    describe(r);
-    r->memory = weir_stats(r->filter.w[0]).memory;
-    r->answer = malloc(RECORDS_MAX);
-    r->class = m->by_importance ? calloc(CLASSES, sizeof *r->class) : NULL;
-    return (r->answer && (r->class || !m->by_importance) && curve_open(&r->curve, m->curve)) ||
+    describe(e);
+    e->memory = weir_stats(e->filter.w[0]).memory;
+    e->answer = malloc(RECORDS_MAX);
+    e->class = m->by_importance ? calloc(CLASSES, sizeof *e->class) : NULL;
+    return (e->answer && (e->class || !m->by_importance) && curve_open(&e->curve, m->curve)) ||
            reject("memory is short");
 }
 
-bool entrants_enter(struct entrants *c, const struct field *f, const char *name, const char *memory,
-                    const char *fpr, struct weir_error *refused)
+bool entrants_add(struct entrants *all, const struct selection *s, const char *name,
+                  const char *memory, const char *fpr, struct weir_error *refused)
 {
     char sentence[SENTENCE_MAX];
-    struct entrant *r = &c->entrant[c->count];
-    struct wanted w = fit(f, name, memory, fpr);
+    struct entrant *e = &all->entrant[all->count];
+    struct wanted w = wanted_for(s, name, memory, fpr);
     struct weir_error error = {0};
 
-    if (c->count == ENTRANTS_MAX)
+    if (all->count == ENTRANTS_MAX)
         return reject("at most %d filters can be measured at once", ENTRANTS_MAX);
-    if (!wanted_sentence(&w, NULL, *c->seed ? c->seed : NULL, sentence))
+    if (!wanted_sentence(&w, NULL, *all->seed ? all->seed : NULL, sentence))
         return reject("the options of the filter are too long");
-    *r = (struct entrant){0};
-    shards_open(&r->filter, sentence, 1, &error);
+    *e = (struct entrant){0};
+    shards_open(&e->filter, sentence, 1, &error);
     if (refused)
         *refused = error;
     if (error.status != WEIR_OK) {
-        shards_close(&r->filter);
+        shards_close(&e->filter);
         return refused || reject("%s", error.text);
     }
-    c->count++;
-    snprintf(c->seed, sizeof c->seed, "%s", config_value(r->filter.config, "seed").text);
-    return equip(r, &f->request->measures);
+    all->count++;
+    snprintf(all->seed, sizeof all->seed, "%s", config_value(e->filter.config, "seed").text);
+    return add_scores(e, &s->request->measures);
 }
 
-static void dismiss(struct entrant *r)
+static void close_entrant(struct entrant *e)
 {
-    shards_close(&r->filter);
-    curve_close(&r->curve);
-    free(r->answer);
-    free(r->class);
+    shards_close(&e->filter);
+    curve_close(&e->curve);
+    free(e->answer);
+    free(e->class);
 }
 
-void entrants_leave(struct entrants *c)
+void entrants_remove_last(struct entrants *all)
 {
-    dismiss(&c->entrant[--c->count]);
+    close_entrant(&all->entrant[--all->count]);
 }
 
 /* ---- all of a field ---- */
 
-bool field_read(struct field *f, const struct request *o, bool weighed)
+bool selection_read(struct selection *s, const struct request *o, bool weighed)
 {
-    *f = (struct field){.request = o, .weighed = weighed};
-    if (!split(&o->measures.algorithms, "-a", f->name, &f->names) ||
-        !split(&o->measures.memories, "-m", f->memory, &f->memories))
+    *s = (struct selection){.request = o, .weighed = weighed};
+    if (!split(&o->measures.algorithms, "-a", s->name, &s->names) ||
+        !split(&o->measures.memories, "-m", s->memory, &s->memories))
         return false;
     for (size_t i = 0; o->measures.algorithms.n == 0 && weir_about(i); i++)
         if (is_default(weir_about(i)->name))
-            snprintf(f->name[f->names++], sizeof f->name[0], "%s", weir_about(i)->name);
+            snprintf(s->name[s->names++], sizeof s->name[0], "%s", weir_about(i)->name);
     return true;
 }
 
-bool entrants_prepare(struct entrants *c)
+bool entrants_open(struct entrants *all)
 {
-    *c = (struct entrants){.entrant = calloc(ENTRANTS_MAX, sizeof *c->entrant)};
-    return c->entrant || reject("memory is short");
+    *all = (struct entrants){.entrant = calloc(ENTRANTS_MAX, sizeof *all->entrant)};
+    return all->entrant || reject("memory is short");
 }
 
-bool entrants_open(struct entrants *c, const struct field *f)
+bool entrants_add_all(struct entrants *all, const struct selection *s)
 {
-    if (!entrants_prepare(c))
+    if (!entrants_open(all))
         return false;
-    for (uint32_t i = 0; i < f->names; i++)
-        for (uint32_t j = 0; j < (f->memories ? f->memories : 1); j++)
-            if (!entrants_enter(c, f, f->name[i], f->memories ? f->memory[j] : NULL, NULL, NULL))
+    for (uint32_t i = 0; i < s->names; i++)
+        for (uint32_t j = 0; j < (s->memories ? s->memories : 1); j++)
+            if (!entrants_add(all, s, s->name[i], s->memories ? s->memory[j] : NULL, NULL, NULL))
                 return false;
     return true;
 }
 
-void entrants_close(struct entrants *c)
+void entrants_close(struct entrants *all)
 {
-    for (uint32_t i = 0; i < c->count; i++)
-        dismiss(&c->entrant[i]);
-    free(c->entrant);
+    for (uint32_t i = 0; i < all->count; i++)
+        close_entrant(&all->entrant[i]);
+    free(all->entrant);
 }
 
 /* ---- running ---- */
 
-void entrants_begin(struct entrants *c, uint64_t n)
+void entrants_begin(struct entrants *all, uint64_t n)
 {
-    for (uint32_t i = 0; i < c->count; i++) {
-        struct entrant *r = &c->entrant[i];
+    for (uint32_t i = 0; i < all->count; i++) {
+        struct entrant *e = &all->entrant[i];
 
-        weir_clear(r->filter.w[0]);
-        r->before = r->score;
-        r->shown = 0;
-        curve_begin(&r->curve, n);
+        weir_clear(e->filter.w[0]);
+        e->before = e->score;
+        e->shown = 0;
+        curve_begin(&e->curve, n);
     }
 }
 
-void entrants_end(struct entrants *c)
+void entrants_end(struct entrants *all)
 {
-    c->orders++;
-    for (uint32_t i = 0; i < c->count; i++) {
-        struct entrant *r = &c->entrant[i];
-        struct weir_stats s = weir_stats(r->filter.w[0]);
+    all->orders++;
+    for (uint32_t i = 0; i < all->count; i++) {
+        struct entrant *e = &all->entrant[i];
+        struct weir_stats s = weir_stats(e->filter.w[0]);
 
-        r->fill += s.fill;
-        r->error += s.error;
-        curve_end(&r->curve, r);
+        e->fill += s.fill;
+        e->error += s.error;
+        curve_end(&e->curve, e);
     }
 }
 
@@ -219,28 +219,29 @@ static double processor_time(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static void meet_some(struct entrant *r, const struct weir_key *key, const uint8_t *truth,
-                      uint32_t n)
+static void observe_some(struct entrant *e, const struct weir_key *key, const uint8_t *truth,
+                         uint32_t n)
 {
     double began = processor_time();
 
-    weir_observe_many(r->filter.w[0], key, n, r->answer);
-    r->seconds += processor_time() - began;
-    r->shown += n;
-    score_count(&r->score, key, truth, r->answer, n);
-    if (r->class)
-        score_count_classes(r->class, key, truth, r->answer, n);
+    weir_observe_many(e->filter.w[0], key, n, e->answer);
+    e->seconds += processor_time() - began;
+    e->shown += n;
+    score_count(&e->score, key, truth, e->answer, n);
+    if (e->class)
+        score_count_classes(e->class, key, truth, e->answer, n);
 }
 
-void entrant_meet(struct entrant *r, const struct weir_key *key, const uint8_t *truth, uint32_t n)
+void entrant_observe(struct entrant *e, const struct weir_key *key, const uint8_t *truth,
+                     uint32_t n)
 {
     while (n > 0) {
-        uint64_t left = curve_left(&r->curve, r->shown);
+        uint64_t left = curve_left(&e->curve, e->shown);
         uint32_t now = left < n ? (uint32_t)left : n;
 
-        meet_some(r, key, truth, now);
+        observe_some(e, key, truth, now);
         if (now == left)
-            curve_mark(&r->curve, r);
+            curve_mark(&e->curve, e);
         key += now;
         truth += now;
         n -= now;

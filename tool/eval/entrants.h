@@ -47,7 +47,7 @@ struct entrants {
 
 /* Who is to take part: the words of -a (or all filters but those that are there
  * for a paper's tables) and of -m. */
-struct field {
+struct selection {
     const struct request *request;
     bool weighed; /* arrivals have an importance */
     char name[ENTRANTS_MAX][64], memory[ENTRANTS_MAX][64];
@@ -58,24 +58,25 @@ struct field {
 bool filter_takes(const char *name, const char *knob);
 
 /* All combinations of filters and memories. False after a sentence. */
-bool field_read(struct field *f, const struct request *o, bool weighed);
-bool entrants_open(struct entrants *c, const struct field *f);
+bool selection_read(struct selection *s, const struct request *o, bool weighed);
+bool entrants_add_all(struct entrants *all, const struct selection *s);
 
 /* Or one by one: begin with none; memory and fpr may be NULL, for what the options
  * say. Where the library refuses, *refused (if not NULL) gets its reason and
  * nobody enters. */
-bool entrants_prepare(struct entrants *c);
-bool entrants_enter(struct entrants *c, const struct field *f, const char *name, const char *memory,
-                    const char *fpr, struct weir_error *refused);
-void entrants_leave(struct entrants *c); /* the latest */
+bool entrants_open(struct entrants *all);
+bool entrants_add(struct entrants *all, const struct selection *s, const char *name,
+                  const char *memory, const char *fpr, struct weir_error *refused);
+void entrants_remove_last(struct entrants *all); /* the latest */
 
-void entrants_close(struct entrants *c);
+void entrants_close(struct entrants *all);
 
 /* An order of n arrivals begins (0: nobody knows how many). It ends. */
-void entrants_begin(struct entrants *c, uint64_t n);
-void entrants_end(struct entrants *c);
+void entrants_begin(struct entrants *all, uint64_t n);
+void entrants_end(struct entrants *all);
 
-/* Show a entrant some keys. */
-void entrant_meet(struct entrant *r, const struct weir_key *key, const uint8_t *truth, uint32_t n);
+/* Show an entrant some keys. */
+void entrant_observe(struct entrant *e, const struct weir_key *key, const uint8_t *truth,
+                     uint32_t n);
 
 #endif

@@ -18,16 +18,16 @@ struct evaluation {
 };
 
 /* False after a sentence. */
-bool evaluation_open(struct evaluation *t, const struct request *o);
-bool evaluation_run(struct evaluation *t);
-void evaluation_close(struct evaluation *t);
+bool evaluation_open(struct evaluation *ev, const struct request *o);
+bool evaluation_run(struct evaluation *ev);
+void evaluation_close(struct evaluation *ev);
 
 /* In two steps: first take the arrivals into memory, at most so many (see
- * arrivals.h); then, with a entrants that the caller has opened for that seed, run,
+ * kept.h); then, with entrants that the caller has opened for that seed, run,
  * and again with another. */
-bool evaluation_gather(struct evaluation *t, const struct request *o, uint64_t most);
+bool evaluation_gather(struct evaluation *ev, const struct request *o, uint64_t most);
 
 /* On standard error, as --stats asks: what went by and what the truth cost. */
-void evaluation_report(const struct evaluation *t);
+void evaluation_report(const struct evaluation *ev);
 
 #endif

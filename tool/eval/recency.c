@@ -45,7 +45,7 @@ static uint64_t marks_up_to(const struct work *w, uint64_t at)
     return sum;
 }
 
-static void meet(struct recency *r, struct work *w, struct weir_key key, uint32_t arrival)
+static void observe(struct recency *r, struct work *w, struct weir_key key, uint32_t arrival)
 {
     struct memo *m = find(w, key);
 
@@ -73,7 +73,7 @@ bool recency_open(struct recency *r, const struct weir_key *key, uint64_t n)
     *r = (struct recency){.within = calloc(n + 2, sizeof *r->within)};
     ok = w.memo && w.sum && r->within;
     for (uint64_t i = 0; i < n && ok; i++)
-        meet(r, &w, key[i], (uint32_t)i + 1);
+        observe(r, &w, key[i], (uint32_t)i + 1);
     for (uint64_t c = 1; c <= r->distinct && ok; c++)
         r->within[c] += r->within[c - 1];
     free(w.memo);

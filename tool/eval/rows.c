@@ -87,11 +87,11 @@ static void measure(struct row *row, const struct entrant *e, uint32_t orders)
 }
 
 /* What theory knows of a described stream; of files it knows nothing. */
-static void predict(struct row *row, const struct entrant *e, const struct evaluation *t)
+static void predict(struct row *row, const struct entrant *e, const struct evaluation *ev)
 {
-    const struct weir_stream s = arrivals_stream(&t->arrivals);
-    bool known = t->arrivals.synthetic, uniform = known && s.kind == WEIR_UNIFORM && s.fresh == 0;
-    double keys = (double)e->score.n[NEW] / t->entrants.orders, bits = 8 * (double)e->memory;
+    const struct weir_stream s = arrivals_stream(&ev->arrivals);
+    bool known = ev->arrivals.synthetic, uniform = known && s.kind == WEIR_UNIFORM && s.fresh == 0;
+    double keys = (double)e->score.n[NEW] / ev->entrants.orders, bits = 8 * (double)e->memory;
     struct weir_prediction p;
 
     if (!known || weir_predict(&p, e->filter.config, &s, NULL) != WEIR_OK)
@@ -102,9 +102,9 @@ static void predict(struct row *row, const struct entrant *e, const struct evalu
     row->limit_fnr = uniform ? weir_least_fnr(bits, keys, row->fpr) : NAN;
 }
 
-bool rows_of_filters(struct rows *rows, const struct evaluation *t)
+bool rows_of_filters(struct rows *rows, const struct evaluation *ev)
 {
-    const struct entrants *all = &t->entrants;
+    const struct entrants *all = &ev->entrants;
 
     if (!open_rows(rows, filter_columns, all->count))
         return false;
@@ -113,7 +113,7 @@ bool rows_of_filters(struct rows *rows, const struct evaluation *t)
         struct row *row = add_row(rows, e, &e->score, all->orders);
 
         measure(row, e, all->orders);
-        predict(row, e, t);
+        predict(row, e, ev);
     }
     return true;
 }
@@ -150,9 +150,9 @@ static void add_curve(struct rows *rows, const struct entrant *e, uint32_t order
     }
 }
 
-bool rows_of_curves(struct rows *rows, const struct evaluation *t)
+bool rows_of_curves(struct rows *rows, const struct evaluation *ev)
 {
-    const struct entrants *all = &t->entrants;
+    const struct entrants *all = &ev->entrants;
     uint64_t points = 0;
 
     for (uint32_t i = 0; i < all->count; i++)
@@ -228,9 +228,9 @@ static void add_groups(struct rows *rows, const struct entrant *e, uint32_t orde
     }
 }
 
-bool rows_of_importances(struct rows *rows, const struct evaluation *t)
+bool rows_of_importances(struct rows *rows, const struct evaluation *ev)
 {
-    const struct entrants *all = &t->entrants;
+    const struct entrants *all = &ev->entrants;
 
     if (!open_rows(rows, importance_columns, (uint64_t)VALUES_MOST * all->count))
         return false;

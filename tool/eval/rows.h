@@ -31,9 +31,9 @@ struct rows {
 };
 
 /* False after a sentence. */
-bool rows_of_filters(struct rows *rows, const struct evaluation *t);
-bool rows_of_curves(struct rows *rows, const struct evaluation *t);      /* with curves */
-bool rows_of_importances(struct rows *rows, const struct evaluation *t); /* with classes */
+bool rows_of_filters(struct rows *rows, const struct evaluation *ev);
+bool rows_of_curves(struct rows *rows, const struct evaluation *ev);      /* with curves */
+bool rows_of_importances(struct rows *rows, const struct evaluation *ev); /* with classes */
 void rows_close(struct rows *rows);
 
 struct table rows_table(const struct rows *rows);

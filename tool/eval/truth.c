@@ -58,7 +58,7 @@ void truth_clear(struct truth *t)
 
 /* ---- a bit per key ---- */
 
-static bool meet_id(struct truth *t, uint64_t id)
+static bool observe_id(struct truth *t, uint64_t id)
 {
     uint8_t *at = &t->bit[id / 8], bit = (uint8_t)(1u << id % 8);
     bool seen = *at & bit;
@@ -67,12 +67,12 @@ static bool meet_id(struct truth *t, uint64_t id)
     return seen;
 }
 
-void truth_meet_ids(struct truth *t, const uint64_t *id, uint32_t n, uint8_t *seen)
+void truth_observe_ids(struct truth *t, const uint64_t *id, uint32_t n, uint8_t *seen)
 {
     for (uint32_t i = 0; i < n; i++) {
         if (i + AHEAD < n && id[i + AHEAD] <= t->universe)
             __builtin_prefetch(&t->bit[id[i + AHEAD] / 8], 1);
-        seen[i] = id[i] <= t->universe && meet_id(t, id[i]);
+        seen[i] = id[i] <= t->universe && observe_id(t, id[i]);
     }
 }
 
@@ -119,8 +119,8 @@ static bool grow(struct truth *t, char failure[512])
     return true;
 }
 
-bool truth_meet_keys(struct truth *t, const struct weir_key *key, uint32_t n, uint8_t *seen,
-                     char failure[512])
+bool truth_observe_keys(struct truth *t, const struct weir_key *key, uint32_t n, uint8_t *seen,
+                        char failure[512])
 {
     for (uint32_t i = 0; i < n; i++) {
         uint64_t f = fingerprint(key[i]), *at;

@@ -28,10 +28,10 @@ void truth_close(struct truth *t);
 void truth_clear(struct truth *t);
 
 /* Say of each whether it was there before, and remember it. */
-void truth_meet_ids(struct truth *t, const uint64_t *id, uint32_t n, uint8_t *seen);
+void truth_observe_ids(struct truth *t, const uint64_t *id, uint32_t n, uint8_t *seen);
 
 /* False if there is no memory for more; *failure then says so. */
-bool truth_meet_keys(struct truth *t, const struct weir_key *key, uint32_t n, uint8_t *seen,
-                     char failure[512]);
+bool truth_observe_keys(struct truth *t, const struct weir_key *key, uint32_t n, uint8_t *seen,
+                        char failure[512]);
 
 #endif

@@ -34,7 +34,7 @@ static int by_size(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static bool take_memories(struct candidates *l, const struct field *f)
+static bool take_memories(struct candidates *l, const struct selection *f)
 {
     for (uint32_t i = 0; i < f->memories; i++) {
         uint64_t *memory = &l->memory[l->memories++];
@@ -61,7 +61,7 @@ static bool is_worth_it(const char *name, bool weighed)
     return strcmp(name, "counting") != 0 && (weighed || strncmp(name, "ibf-", 4) != 0);
 }
 
-static void drop_the_rest(struct field *f)
+static void drop_the_rest(struct selection *f)
 {
     uint32_t left = 0;
 
@@ -93,7 +93,7 @@ static size_t ceilings_of(const char *name)
 }
 
 /* Not if the options settle them, nor where that were too many filters. */
-static bool tries_ceilings(const struct candidates *l, const struct field *f)
+static bool tries_ceilings(const struct candidates *l, const struct selection *f)
 {
     size_t all = 0;
 
@@ -114,7 +114,7 @@ static bool is_double(const struct entrants *c)
 }
 
 /* What the library refuses of our own choice is left out without a word. */
-static bool enter(struct candidates *l, struct entrants *c, const struct field *f,
+static bool enter(struct candidates *l, struct entrants *c, const struct selection *f,
                   const struct candidate *e)
 {
     bool asked = f->request->measures.algorithms.n > 0 && !e->fpr;
@@ -124,16 +124,16 @@ static bool enter(struct candidates *l, struct entrants *c, const struct field *
 
     snprintf(memory, sizeof memory, "%llu",
              (unsigned long long)(l->memory[e->memory] >> l->halvings));
-    if (!entrants_enter(c, f, e->name, memory, e->fpr, asked ? NULL : &refused))
+    if (!entrants_add(c, f, e->name, memory, e->fpr, asked ? NULL : &refused))
         return false;
     if (c->count > before && is_double(c))
-        entrants_leave(c);
+        entrants_remove_last(c);
     if (c->count > before)
         l->candidate[l->count++] = *e;
     return true;
 }
 
-static bool enter_all(struct candidates *l, struct entrants *c, const struct field *f)
+static bool enter_all(struct candidates *l, struct entrants *c, const struct selection *f)
 {
     bool several = tries_ceilings(l, f);
 
@@ -151,7 +151,7 @@ static bool enter_all(struct candidates *l, struct entrants *c, const struct fie
 
 static bool prepare(struct entrants *c, const char *seed)
 {
-    if (!entrants_prepare(c))
+    if (!entrants_open(c))
         return false;
     snprintf(c->seed, sizeof c->seed, "%s", seed);
     return true;
@@ -160,10 +160,10 @@ static bool prepare(struct entrants *c, const char *seed)
 bool candidates_open(struct candidates *l, struct entrants *c, const struct request *o,
                      bool weighed, uint64_t distinct, uint32_t halvings, const char *seed)
 {
-    static struct field f;
+    static struct selection f;
 
     *l = (struct candidates){.halvings = halvings};
-    if (!prepare(c, seed) || !field_read(&f, o, weighed))
+    if (!prepare(c, seed) || !selection_read(&f, o, weighed))
         return false;
     if (o->measures.algorithms.n == 0)
         drop_the_rest(&f);
@@ -177,12 +177,12 @@ bool candidates_open(struct candidates *l, struct entrants *c, const struct requ
 bool candidates_pick(const struct candidates *l, struct entrants *c, const struct request *o,
                      bool weighed, const uint32_t *index, uint32_t count, const char *seed)
 {
-    static struct field f;
+    static struct selection f;
     static struct candidates picked;
 
     picked = *l;
     picked.count = 0;
-    if (!prepare(c, seed) || !field_read(&f, o, weighed))
+    if (!prepare(c, seed) || !selection_read(&f, o, weighed))
         return false;
     for (uint32_t i = 0; i < count; i++)
         if (!enter(&picked, c, &f, &l->candidate[index[i]]))

@@ -177,8 +177,8 @@ static void add_memory_bound(struct chart *c, const struct report *r)
 
 static void add_memories(struct chart *c, const struct report *r)
 {
-    for (uint32_t i = 0; i < r->choice.champions; i++) {
-        const char *name = r->candidates.candidate[r->choice.champion[i]].name;
+    for (uint32_t i = 0; i < r->choice.filters; i++) {
+        const char *name = r->candidates.candidate[r->choice.best_of[i]].name;
         struct series *s = add_filter(c, r, name);
         uint32_t entrant;
 

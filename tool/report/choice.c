@@ -55,7 +55,8 @@ bool choose_setting(const struct candidates *l, const struct entrants *c, const 
     return choose_among(l, c, name, memory, 1, 1, entrant);
 }
 
-static void choose_champions(struct choice *h, const struct candidates *l, const struct entrants *c)
+static void choose_best_of_each(struct choice *h, const struct candidates *l,
+                                const struct entrants *c)
 {
     for (uint32_t i = 0; i < l->count; i++) {
         const char *name = l->candidate[i].name;
@@ -63,7 +64,7 @@ static void choose_champions(struct choice *h, const struct candidates *l, const
         uint32_t entrant;
 
         if (!met && choose_setting(l, c, name, h->memory, &entrant))
-            h->champion[h->champions++] = entrant;
+            h->best_of[h->filters++] = entrant;
     }
 }
 
@@ -78,5 +79,5 @@ void choose(struct choice *h, const struct candidates *l, const struct entrants 
         h->memory = m;
         h->reached = entrant_cost(&c->entrant[h->best], 1, 1) <= GOOD;
     }
-    choose_champions(h, l, c);
+    choose_best_of_each(h, l, c);
 }

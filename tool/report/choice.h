@@ -7,12 +7,12 @@
 #define GOOD 0.01 /* share of wrong verdicts that will do */
 
 struct choice {
-    uint32_t best;                   /* entrant to take */
-    uint32_t memory;                 /* index of its memory */
-    bool reached;                    /* it errs on at most GOOD */
-    uint32_t at[ENTRANTS_MAX];       /* at[m]: the best entrant of memory m */
-    uint32_t champion[ENTRANTS_MAX]; /* of the memory to take: the best of each filter */
-    uint32_t champions;
+    uint32_t best;                  /* entrant to take */
+    uint32_t memory;                /* index of its memory */
+    bool reached;                   /* it errs on at most GOOD */
+    uint32_t at[ENTRANTS_MAX];      /* at[m]: the best entrant of memory m */
+    uint32_t best_of[ENTRANTS_MAX]; /* of the memory to take: the best of each filter */
+    uint32_t filters;
 };
 
 /* Wrong verdicts per record, weighted by importance, a false positive counted fp

@@ -43,10 +43,10 @@ static uint64_t records_most(const struct request *o)
 
 static bool remember_latest(struct report *r)
 {
-    const struct arrivals *s = &r->evaluation.arrivals;
+    const struct kept *s = &r->evaluation.arrivals.kept;
 
     recency_close(&r->recency);
-    return recency_open(&r->recency, s->kept, s->count) || reject("memory is short");
+    return recency_open(&r->recency, s->key, s->count) || reject("memory is short");
 }
 
 static bool gather(struct report *r)
@@ -55,12 +55,12 @@ static bool gather(struct report *r)
 
     if (!evaluation_gather(&r->evaluation, &r->detailed, records_most(r->request)))
         return false;
-    if (s->count == 0)
+    if (s->kept.count == 0)
         return reject("there are no records: a report needs some");
     if (!remember_latest(r))
         return false;
     r->distinct = r->recency.distinct;
-    r->scale = (double)(UINT64_C(1) << s->halvings);
+    r->scale = (double)(UINT64_C(1) << s->kept.halvings);
     r->weighed = s->weighed;
     r->uniform = s->synthetic && s->stream.spec.kind == WEIR_UNIFORM && s->stream.spec.fresh == 0;
     return true;
@@ -78,7 +78,7 @@ static bool run_all(struct report *r)
     struct value seed;
 
     if (!candidates_open(&r->candidates, &t->entrants, r->request, r->weighed,
-                         r->distinct << t->arrivals.halvings, t->arrivals.halvings,
+                         r->distinct << t->arrivals.kept.halvings, t->arrivals.kept.halvings,
                          seed_of(r, &seed)) ||
         !evaluation_run(t))
         return false;
@@ -98,8 +98,8 @@ static bool run_best(struct report *r)
 
     r->detailed.measures.curve = CURVE_POINTS;
     r->detailed.measures.by_importance = r->weighed;
-    if (!candidates_pick(&r->candidates, &t->entrants, &r->detailed, r->weighed, r->choice.champion,
-                         r->choice.champions, seed_of(r, &seed)) ||
+    if (!candidates_pick(&r->candidates, &t->entrants, &r->detailed, r->weighed, r->choice.best_of,
+                         r->choice.filters, seed_of(r, &seed)) ||
         !evaluation_run(t) ||
         (r->request->measures.permutations && !remember_latest(r))) /* of the last order */
         return false;

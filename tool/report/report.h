@@ -9,7 +9,7 @@
 #include "eval/rows.h"
 #include "report/choice.h"
 
-#define RECORDS_MEASURED ((uint64_t)1 << 20) /* at most; see arrivals.h */
+#define RECORDS_MEASURED ((uint64_t)1 << 20) /* at most; see kept.h */
 #define CURVE_POINTS 24
 
 struct report {

@@ -73,7 +73,7 @@ static void put_all(const struct report *r, FILE *page)
 
 static void put_sample(const struct report *r, FILE *page)
 {
-    const struct arrivals *s = &r->evaluation.arrivals;
+    const struct kept *s = &r->evaluation.arrivals.kept;
 
     if (s->halvings)
         fprintf(page,

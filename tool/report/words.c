@@ -109,7 +109,7 @@ static void put_stream(const struct report *r, FILE *page)
             "<p class=\"stream\">The stream has %s records and %s%s distinct keys; %s of the "
             "records are repeats.",
             show_whole((double)r->evaluation.records).text,
-            r->candidates.halvings || r->evaluation.arrivals.cut ? "about " : "",
+            r->candidates.halvings || r->evaluation.arrivals.kept.cut ? "about " : "",
             show_whole(r->scale * (double)r->distinct).text,
             show_percent((double)s->n[OLD] / n).text);
     if (r->weighed)
@@ -195,8 +195,8 @@ static void put_others(const struct report *r, FILE *page)
 {
     uint32_t second = UINT32_MAX, bloom = UINT32_MAX;
 
-    for (uint32_t i = 0; i < r->choice.champions; i++) {
-        uint32_t entrant = r->choice.champion[i];
+    for (uint32_t i = 0; i < r->choice.filters; i++) {
+        uint32_t entrant = r->choice.best_of[i];
         const struct entrant *v = &r->sweep.entrant[entrant];
 
         if (strcmp(v->name, best(r)->name) == 0)
@@ -245,8 +245,8 @@ static void put_lasting(const struct report *r, FILE *page)
 {
     uint32_t lasting = UINT32_MAX;
 
-    for (uint32_t i = 0; i < r->choice.champions; i++) {
-        uint32_t entrant = r->choice.champion[i];
+    for (uint32_t i = 0; i < r->choice.filters; i++) {
+        uint32_t entrant = r->choice.best_of[i];
 
         if (lasts(r->sweep.entrant[entrant].name) &&
             (lasting == UINT32_MAX || entrant_cost(&r->sweep.entrant[entrant], 1, 1) <
