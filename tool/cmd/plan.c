@@ -102,7 +102,7 @@ static enum weir_status ask(const struct plan *p, const char *sentence, struct w
                      : weir_choose(out, sentence, &p->stream, &p->wish, error);
 }
 
-/* Is a to be told before b? */
+/* Does a stand above b? */
 static bool is_before(const struct plan *p, const struct weir_prediction *a,
                       const struct weir_prediction *b)
 {
@@ -118,7 +118,7 @@ static void add(struct plan *p, const struct weir_prediction *one)
     p->p[at] = *one;
 }
 
-/* There to reproduce the tables of a paper; asked for by name, it is told too. */
+/* There to reproduce the tables of a paper; asked for by name, it is listed too. */
 static bool is_default(const char *name)
 {
     return strcmp(name, "rsbf-tables") != 0;
@@ -146,7 +146,7 @@ static bool ask_all(struct plan *p)
                               "stream");
 }
 
-/* As other commands would open it, where no ceiling tells otherwise. */
+/* As other commands would open it, where no ceiling asks for others. */
 static bool ask_opened(struct plan *p, const char *sentence)
 {
     char opened[SENTENCE_MAX + 64];
@@ -250,7 +250,7 @@ static void say_why(const struct plan *p, char *text, size_t size)
                  bits, show_count(distinct(p)).text, name);
 }
 
-/* The default filter is told where it stands. */
+/* Where the default filter stands, if it is not the first. */
 static void say_of_weir(const struct plan *p)
 {
     for (size_t i = 1; i < p->n; i++)

@@ -107,7 +107,7 @@ static bool gather(struct evaluation *ev)
     return true;
 }
 
-/* Interrupted orders would make uneven averages: they are not told. */
+/* Interrupted orders would make uneven averages: they are left out. */
 static bool show_orders(struct evaluation *ev)
 {
     uint32_t orders = ev->request->measures.permutations;

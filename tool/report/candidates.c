@@ -17,14 +17,14 @@
 
 /* ---- memories ---- */
 
-static void sweep(struct candidates *l, uint64_t distinct)
+static void choose_memories(struct candidates *list, uint64_t distinct)
 {
-    uint64_t memory = (uint64_t)MEMORY_LEAST << l->halvings;
+    uint64_t memory = (uint64_t)MEMORY_LEAST << list->halvings;
 
     while (memory * memory * 2 < distinct / 8 * (distinct / 8)) /* the nearest power of two */
         memory *= 2;
-    for (; l->memories < MEMORIES; memory *= 2)
-        l->memory[l->memories++] = memory;
+    for (; list->memories < MEMORIES; memory *= 2)
+        list->memory[list->memories++] = memory;
 }
 
 static int by_size(const void *a, const void *b)
@@ -34,21 +34,21 @@ static int by_size(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static bool take_memories(struct candidates *l, const struct selection *f)
+static bool take_memories(struct candidates *list, const struct selection *f)
 {
     for (uint32_t i = 0; i < f->memories; i++) {
-        uint64_t *memory = &l->memory[l->memories++];
+        uint64_t *memory = &list->memory[list->memories++];
 
         if (!read_size(f->memory[i], memory))
             return reject("-m %s does not fit: a report takes sizes such as 64K or 1M",
                           f->memory[i]);
-        if (l->halvings && *memory >> l->halvings < MEMORY_LEAST)
+        if (list->halvings && *memory >> list->halvings < MEMORY_LEAST)
             return reject(
                 "-m %s is too little here: of so long a stream a report measures one key in "
                 "%u, with as much less memory; without --report all are measured",
-                f->memory[i], 1u << l->halvings);
+                f->memory[i], 1u << list->halvings);
     }
-    qsort(l->memory, l->memories, sizeof *l->memory, by_size);
+    qsort(list->memory, list->memories, sizeof *list->memory, by_size);
     return true;
 }
 
@@ -93,99 +93,100 @@ static size_t ceilings_of(const char *name)
 }
 
 /* Not if the options settle them, nor where that were too many filters. */
-static bool tries_ceilings(const struct candidates *l, const struct selection *f)
+static bool tries_ceilings(const struct candidates *list, const struct selection *f)
 {
     size_t all = 0;
 
     for (uint32_t i = 0; i < f->names; i++)
-        all += ceilings_of(f->name[i]) * l->memories;
+        all += ceilings_of(f->name[i]) * list->memories;
     return !is_settled(f->request) && all <= ENTRANTS_MAX;
 }
 
-static bool is_double(const struct entrants *c)
+static bool is_double(const struct entrants *all)
 {
-    const struct entrant *last = &c->entrant[c->count - 1];
+    const struct entrant *last = &all->entrant[all->count - 1];
 
-    for (uint32_t i = 0; i + 1 < c->count; i++)
-        if (c->entrant[i].memory == last->memory && strcmp(c->entrant[i].name, last->name) == 0 &&
-            strcmp(c->entrant[i].settings, last->settings) == 0)
+    for (uint32_t i = 0; i + 1 < all->count; i++)
+        if (all->entrant[i].memory == last->memory &&
+            strcmp(all->entrant[i].name, last->name) == 0 &&
+            strcmp(all->entrant[i].settings, last->settings) == 0)
             return true;
     return false;
 }
 
 /* What the library refuses of our own choice is left out without a word. */
-static bool enter(struct candidates *l, struct entrants *c, const struct selection *f,
+static bool enter(struct candidates *list, struct entrants *all, const struct selection *f,
                   const struct candidate *e)
 {
     bool asked = f->request->measures.algorithms.n > 0 && !e->fpr;
-    uint32_t before = c->count;
+    uint32_t before = all->count;
     struct weir_error refused;
     char memory[32];
 
     snprintf(memory, sizeof memory, "%llu",
-             (unsigned long long)(l->memory[e->memory] >> l->halvings));
-    if (!entrants_add(c, f, e->name, memory, e->fpr, asked ? NULL : &refused))
+             (unsigned long long)(list->memory[e->memory] >> list->halvings));
+    if (!entrants_add(all, f, e->name, memory, e->fpr, asked ? NULL : &refused))
         return false;
-    if (c->count > before && is_double(c))
-        entrants_remove_last(c);
-    if (c->count > before)
-        l->candidate[l->count++] = *e;
+    if (all->count > before && is_double(all))
+        entrants_remove_last(all);
+    if (all->count > before)
+        list->candidate[list->count++] = *e;
     return true;
 }
 
-static bool enter_all(struct candidates *l, struct entrants *c, const struct selection *f)
+static bool enter_all(struct candidates *list, struct entrants *all, const struct selection *f)
 {
-    bool several = tries_ceilings(l, f);
+    bool several = tries_ceilings(list, f);
 
     for (uint32_t i = 0; i < f->names; i++)
-        for (uint32_t m = 0; m < l->memories; m++)
+        for (uint32_t m = 0; m < list->memories; m++)
             for (size_t k = 0; k < (several ? ceilings_of(f->name[i]) : 1); k++) {
                 struct candidate e = {.memory = m, .fpr = ceilings[k]};
 
                 memcpy(e.name, f->name[i], sizeof e.name);
-                if (!enter(l, c, f, &e))
+                if (!enter(list, all, f, &e))
                     return false;
             }
-    return l->count || reject("none of the filters can be had in so little memory");
+    return list->count || reject("none of the filters can be had in so little memory");
 }
 
-static bool prepare(struct entrants *c, const char *seed)
+static bool prepare(struct entrants *all, const char *seed)
 {
-    if (!entrants_open(c))
+    if (!entrants_open(all))
         return false;
-    snprintf(c->seed, sizeof c->seed, "%s", seed);
+    snprintf(all->seed, sizeof all->seed, "%s", seed);
     return true;
 }
 
-bool candidates_open(struct candidates *l, struct entrants *c, const struct request *o,
+bool candidates_open(struct candidates *list, struct entrants *all, const struct request *o,
                      bool weighed, uint64_t distinct, uint32_t halvings, const char *seed)
 {
     static struct selection f;
 
-    *l = (struct candidates){.halvings = halvings};
-    if (!prepare(c, seed) || !selection_read(&f, o, weighed))
+    *list = (struct candidates){.halvings = halvings};
+    if (!prepare(all, seed) || !selection_read(&f, o, weighed))
         return false;
     if (o->measures.algorithms.n == 0)
         drop_the_rest(&f);
     if (f.memories == 0)
-        sweep(l, distinct);
-    else if (!take_memories(l, &f))
+        choose_memories(list, distinct);
+    else if (!take_memories(list, &f))
         return false;
-    return enter_all(l, c, &f);
+    return enter_all(list, all, &f);
 }
 
-bool candidates_pick(const struct candidates *l, struct entrants *c, const struct request *o,
+bool candidates_pick(const struct candidates *list, struct entrants *all, const struct request *o,
                      bool weighed, const uint32_t *index, uint32_t count, const char *seed)
 {
     static struct selection f;
     static struct candidates picked;
 
-    picked = *l;
+    picked = *list;
     picked.count = 0;
-    if (!prepare(c, seed) || !selection_read(&f, o, weighed))
+    if (!prepare(all, seed) || !selection_read(&f, o, weighed))
         return false;
     for (uint32_t i = 0; i < count; i++)
-        if (!enter(&picked, c, &f, &l->candidate[index[i]]))
+        if (!enter(&picked, all, &f, &list->candidate[index[i]]))
             return false;
     return true;
 }

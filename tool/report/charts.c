@@ -42,12 +42,12 @@ bool show(struct chart *c, FILE *page, bool *first, const char *caption)
 
 const struct score *scored(const struct report *r)
 {
-    return &r->sweep.entrant[r->choice.best].score;
+    return &r->measured.entrant[r->choice.best].score;
 }
 
 static double chosen_bits(const struct report *r)
 {
-    return 8 * (double)r->sweep.entrant[r->choice.best].memory;
+    return 8 * (double)r->measured.entrant[r->choice.best].memory;
 }
 
 /* The least share of repeats missed in so many bits at this rate of false
@@ -93,7 +93,7 @@ static void add_settings(struct chart *c, const struct report *r)
 
     for (uint32_t i = 0; i < r->candidates.count; i++) {
         const struct candidate *e = &r->candidates.candidate[i];
-        const struct score *score = &r->sweep.entrant[i].score;
+        const struct score *score = &r->measured.entrant[i].score;
 
         if (e->memory != r->choice.memory)
             continue;
@@ -183,9 +183,9 @@ static void add_memories(struct chart *c, const struct report *r)
         uint32_t entrant;
 
         for (uint32_t m = 0; m < r->candidates.memories; m++)
-            if (choose_setting(&r->candidates, &r->sweep, name, m, &entrant))
+            if (choose_setting(&r->candidates, &r->measured, name, m, &entrant))
                 series_point(s, (double)r->candidates.memory[m],
-                             100 * entrant_cost(&r->sweep.entrant[entrant], 1, 1));
+                             100 * entrant_cost(&r->measured.entrant[entrant], 1, 1));
     }
 }
 
@@ -226,7 +226,7 @@ static bool draw_memory(const struct report *r, FILE *page, bool *first)
     good->bold = true;
     snprintf(ring, sizeof ring, "%llu,%g",
              (unsigned long long)r->candidates.memory[r->choice.memory],
-             fmax(100 * entrant_cost(&r->sweep.entrant[r->choice.best], 1, 1), c.y.least));
+             fmax(100 * entrant_cost(&r->measured.entrant[r->choice.best], 1, 1), c.y.least));
     c.ring = ring;
     return show(
         &c, page, first,

@@ -21,18 +21,18 @@ double entrant_cost(const struct entrant *r, double fp, double fn)
 }
 
 /* Among the entrants of a memory, and of one filter if a name is given. */
-static bool choose_among(const struct candidates *l, const struct entrants *c, const char *name,
-                         uint32_t memory, double fp, double fn, uint32_t *best)
+static bool choose_among(const struct candidates *list, const struct entrants *all,
+                         const char *name, uint32_t memory, double fp, double fn, uint32_t *best)
 {
     double least = INFINITY;
     bool found = false;
 
     for (int round = 0; round < 2; round++)
-        for (uint32_t i = 0; i < l->count && !found; i++) {
-            double cost = entrant_cost(&c->entrant[i], fp, fn);
+        for (uint32_t i = 0; i < list->count && !found; i++) {
+            double cost = entrant_cost(&all->entrant[i], fp, fn);
 
-            if (l->candidate[i].memory != memory ||
-                (name && strcmp(l->candidate[i].name, name) != 0))
+            if (list->candidate[i].memory != memory ||
+                (name && strcmp(list->candidate[i].name, name) != 0))
                 continue;
             least = cost < least ? cost : least;
             found = round == 1 && cost <= least * HARDLY + HARDLY_RATE;
@@ -41,43 +41,44 @@ static bool choose_among(const struct candidates *l, const struct entrants *c, c
     return found;
 }
 
-uint32_t choose_at(const struct candidates *l, const struct entrants *c, uint32_t memory, double fp,
-                   double fn)
+uint32_t choose_at(const struct candidates *list, const struct entrants *all, uint32_t memory,
+                   double fp, double fn)
 {
     uint32_t best = UINT32_MAX;
 
-    return choose_among(l, c, NULL, memory, fp, fn, &best) ? best : UINT32_MAX;
+    return choose_among(list, all, NULL, memory, fp, fn, &best) ? best : UINT32_MAX;
 }
 
-bool choose_setting(const struct candidates *l, const struct entrants *c, const char *name,
+bool choose_setting(const struct candidates *list, const struct entrants *all, const char *name,
                     uint32_t memory, uint32_t *entrant)
 {
-    return choose_among(l, c, name, memory, 1, 1, entrant);
+    return choose_among(list, all, name, memory, 1, 1, entrant);
 }
 
-static void choose_best_of_each(struct choice *h, const struct candidates *l,
-                                const struct entrants *c)
+static void choose_best_of_each(struct choice *choice, const struct candidates *list,
+                                const struct entrants *all)
 {
-    for (uint32_t i = 0; i < l->count; i++) {
-        const char *name = l->candidate[i].name;
-        bool met = i > 0 && strcmp(l->candidate[i - 1].name, name) == 0; /* they stand together */
+    for (uint32_t i = 0; i < list->count; i++) {
+        const char *name = list->candidate[i].name;
+        bool met =
+            i > 0 && strcmp(list->candidate[i - 1].name, name) == 0; /* they stand together */
         uint32_t entrant;
 
-        if (!met && choose_setting(l, c, name, h->memory, &entrant))
-            h->best_of[h->filters++] = entrant;
+        if (!met && choose_setting(list, all, name, choice->memory, &entrant))
+            choice->best_of[choice->filters++] = entrant;
     }
 }
 
-void choose(struct choice *h, const struct candidates *l, const struct entrants *c)
+void choose(struct choice *choice, const struct candidates *list, const struct entrants *all)
 {
-    *h = (struct choice){.best = UINT32_MAX};
-    for (uint32_t m = 0; m < l->memories; m++) {
-        h->at[m] = choose_at(l, c, m, 1, 1);
-        if (h->at[m] == UINT32_MAX || h->reached)
+    *choice = (struct choice){.best = UINT32_MAX};
+    for (uint32_t m = 0; m < list->memories; m++) {
+        choice->at[m] = choose_at(list, all, m, 1, 1);
+        if (choice->at[m] == UINT32_MAX || choice->reached)
             continue;
-        h->best = h->at[m];
-        h->memory = m;
-        h->reached = entrant_cost(&c->entrant[h->best], 1, 1) <= GOOD;
+        choice->best = choice->at[m];
+        choice->memory = m;
+        choice->reached = entrant_cost(&all->entrant[choice->best], 1, 1) <= GOOD;
     }
-    choose_best_of_each(h, l, c);
+    choose_best_of_each(choice, list, all);
 }

@@ -20,13 +20,13 @@ struct choice {
 double entrant_cost(const struct entrant *r, double fp, double fn);
 
 /* The best entrant of a memory at these costs. */
-uint32_t choose_at(const struct candidates *l, const struct entrants *c, uint32_t memory, double fp,
-                   double fn);
+uint32_t choose_at(const struct candidates *list, const struct entrants *all, uint32_t memory,
+                   double fp, double fn);
 
 /* The best setting of a filter in a memory; false if it was not measured there. */
-bool choose_setting(const struct candidates *l, const struct entrants *c, const char *name,
+bool choose_setting(const struct candidates *list, const struct entrants *all, const char *name,
                     uint32_t memory, uint32_t *entrant);
 
-void choose(struct choice *h, const struct candidates *l, const struct entrants *c);
+void choose(struct choice *choice, const struct candidates *list, const struct entrants *all);
 
 #endif

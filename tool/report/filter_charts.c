@@ -74,7 +74,7 @@ bool draw_curve(const struct report *r, FILE *page, bool *first, enum measure wh
 
     c = (struct chart){.id = ids[what], .title = titles[what]};
     c.x = (struct axis){.label = "records", .counts = true};
-    c.x.most = r->scale * (double)(s->n[NEW] + s->n[OLD]) / r->sweep.orders;
+    c.x.most = r->scale * (double)(s->n[NEW] + s->n[OLD]) / r->measured.orders;
     c.y = (struct axis){.label = labels[what], .log = what == INTERVAL_FPR};
     c.y.least = what == INTERVAL_FPR ? floor_of(s->n[NEW] / CURVE_POINTS) : 0;
     c.y.most = what == FILL ? 100 : 0;

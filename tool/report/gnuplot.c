@@ -1,7 +1,7 @@
 /* gnuplot.c - see gnuplot.h.
  *
  * gnuplot reads the script from one file in memory and writes to two others, so
- * that nobody waits for a full pipe. It is told colours that stand for hues, and
+ * that nobody waits for a full pipe. It gets colours that stand for hues, and
  * writes each as "rgb(  1,   0,   N)"; the page gets "var(--hue-N)". */
 #include "report/gnuplot.h"
 

@@ -84,10 +84,10 @@ static bool run_all(struct report *r)
         return false;
     if (!rows_of_filters(&r->all, t))
         return false;
-    r->sweep = t->entrants;
+    r->measured = t->entrants;
     t->entrants = (struct entrants){0};
     t->tally = (struct tally){.skipped = t->tally.skipped};
-    choose(&r->choice, &r->candidates, &r->sweep);
+    choose(&r->choice, &r->candidates, &r->measured);
     return true;
 }
 
@@ -147,7 +147,7 @@ static bool save_page(const struct report *r)
 
 /* ---- the command ---- */
 
-static bool tell(const struct report *r)
+static bool answer(const struct report *r)
 {
     struct table table = rows_table(&r->all);
 
@@ -160,7 +160,7 @@ static bool tell(const struct report *r)
 static void close_report(struct report *r)
 {
     evaluation_close(&r->evaluation);
-    entrants_close(&r->sweep);
+    entrants_close(&r->measured);
     recency_close(&r->recency);
     rows_close(&r->all);
     rows_close(&r->best);
@@ -178,7 +178,7 @@ int report_run(const struct request *o)
         return EXIT_ERROR;
     r->request = o;
     r->detailed = *o;
-    if (gather(r) && run_all(r) && run_best(r) && save_page(r) && tell(r)) {
+    if (gather(r) && run_all(r) && run_best(r) && save_page(r) && answer(r)) {
         evaluation_report(&r->evaluation);
         status = EXIT_FINE;
     }

@@ -16,11 +16,11 @@ struct report {
     const struct request *request; /* as given */
     struct request detailed;       /* the same, with curves and classes of importance */
     struct evaluation evaluation;  /* its entrants: the best setting of each filter, at the end */
-    struct entrants sweep;         /* all that was measured */
+    struct entrants measured;      /* all that was measured */
     struct candidates candidates;
     struct choice choice;
     struct recency recency;
-    struct rows all;                  /* of sweep */
+    struct rows all;                  /* of measured */
     struct rows best, curves, groups; /* of the evaluation's entrants */
     double scale;                     /* records of the stream per record measured */
     uint64_t distinct;                /* of those measured */

@@ -7,7 +7,7 @@
 
 static void put_row(const struct report *r, FILE *page, uint32_t entrant, bool with_memory)
 {
-    const struct entrant *v = &r->sweep.entrant[entrant];
+    const struct entrant *v = &r->measured.entrant[entrant];
 
     fprintf(page, "<tr%s>", entrant == r->choice.best ? " class=\"best\"" : "");
     if (with_memory)
@@ -109,5 +109,5 @@ void report_tables(const struct report *r, FILE *page)
             "<li>Settings that were tried: each filter as it comes, and with ceilings of false "
             "positives from 50 %% to 0.1 %%, unless the command line said which.</li>\n"
             "<li>Made by weir %s; <code>--seed %s</code> repeats it.</li>\n</ul>\n",
-            weir_version(), r->sweep.seed);
+            weir_version(), r->measured.seed);
 }

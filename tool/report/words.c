@@ -11,12 +11,12 @@
 
 static const struct entrant *best(const struct report *r)
 {
-    return &r->sweep.entrant[r->choice.best];
+    return &r->measured.entrant[r->choice.best];
 }
 
 struct shown words_wrong(const struct report *r, uint32_t entrant)
 {
-    return show_percent(entrant_cost(&r->sweep.entrant[entrant], 1, 1));
+    return show_percent(entrant_cost(&r->measured.entrant[entrant], 1, 1));
 }
 
 struct shown words_size(const struct report *r, uint32_t memory)
@@ -180,13 +180,13 @@ static void put_memories(const struct report *r, FILE *page)
     fprintf(page, "<li>");
     if (less)
         fprintf(page, "With %s the best is <code>%s</code>, which errs on %s%s",
-                words_size(r, m - 1).text, r->sweep.entrant[at[m - 1]].name,
+                words_size(r, m - 1).text, r->measured.entrant[at[m - 1]].name,
                 words_wrong(r, at[m - 1]).text, more ? "; with " : "");
     else
         fprintf(page, "It is the least that was tried%s", more ? "; with " : "");
     if (more)
         fprintf(page, "%s it is <code>%s</code> with %s", words_size(r, m + 1).text,
-                r->sweep.entrant[at[m + 1]].name, words_wrong(r, at[m + 1]).text);
+                r->measured.entrant[at[m + 1]].name, words_wrong(r, at[m + 1]).text);
     fprintf(page, ".</li>\n");
 }
 
@@ -197,20 +197,20 @@ static void put_others(const struct report *r, FILE *page)
 
     for (uint32_t i = 0; i < r->choice.filters; i++) {
         uint32_t entrant = r->choice.best_of[i];
-        const struct entrant *v = &r->sweep.entrant[entrant];
+        const struct entrant *v = &r->measured.entrant[entrant];
 
         if (strcmp(v->name, best(r)->name) == 0)
             continue;
         if (strcmp(v->name, "bloom") == 0)
             bloom = entrant;
         if (second == UINT32_MAX ||
-            entrant_cost(v, 1, 1) < entrant_cost(&r->sweep.entrant[second], 1, 1))
+            entrant_cost(v, 1, 1) < entrant_cost(&r->measured.entrant[second], 1, 1))
             second = entrant;
     }
     if (second == UINT32_MAX)
         return;
     fprintf(page, "<li>In the same memory the next best, <code>%s</code>, errs on %s",
-            r->sweep.entrant[second].name, words_wrong(r, second).text);
+            r->measured.entrant[second].name, words_wrong(r, second).text);
     if (bloom != UINT32_MAX && bloom != second)
         fprintf(page, "; a plain Bloom filter, <code>bloom</code>, on %s",
                 words_wrong(r, bloom).text);
@@ -219,8 +219,8 @@ static void put_others(const struct report *r, FILE *page)
 
 static void put_if_dear(const struct report *r, FILE *page, double fp, double fn, const char *when)
 {
-    uint32_t entrant = choose_at(&r->candidates, &r->sweep, r->choice.memory, fp, fn);
-    const struct score *s = &r->sweep.entrant[entrant].score;
+    uint32_t entrant = choose_at(&r->candidates, &r->measured, r->choice.memory, fp, fn);
+    const struct score *s = &r->measured.entrant[entrant].score;
 
     if (entrant == r->choice.best)
         return;
@@ -248,9 +248,9 @@ static void put_lasting(const struct report *r, FILE *page)
     for (uint32_t i = 0; i < r->choice.filters; i++) {
         uint32_t entrant = r->choice.best_of[i];
 
-        if (lasts(r->sweep.entrant[entrant].name) &&
-            (lasting == UINT32_MAX || entrant_cost(&r->sweep.entrant[entrant], 1, 1) <
-                                          entrant_cost(&r->sweep.entrant[lasting], 1, 1)))
+        if (lasts(r->measured.entrant[entrant].name) &&
+            (lasting == UINT32_MAX || entrant_cost(&r->measured.entrant[entrant], 1, 1) <
+                                          entrant_cost(&r->measured.entrant[lasting], 1, 1)))
             lasting = entrant;
     }
     if (lasts(best(r)->name) || lasting == UINT32_MAX)
@@ -270,22 +270,22 @@ static const char *idea_of(const char *name)
 
 void report_words(const struct report *r, FILE *page)
 {
-    const struct choice *h = &r->choice;
+    const struct choice *choice = &r->choice;
 
     fprintf(page, "<header>\n<h1>Which filter for <q>");
     report_name(r, page);
     fprintf(page, "</q>?</h1>\n");
     put_stream(r, page);
     fprintf(page, "</header>\n<section id=\"choice\">\n<p class=\"lead\">");
-    if (!h->reached)
+    if (!choice->reached)
         fprintf(page, "No filter errs on less than 1 %% in %s. Nearest comes ",
-                words_size(r, h->memory).text);
+                words_size(r, choice->memory).text);
     else
         fprintf(page, "Use ");
     fprintf(page, "<b>%s</b> with <b>%s</b>, %.3g bits per distinct key.</p>\n<pre>", best(r)->name,
-            words_size(r, h->memory).text,
-            8 * (double)r->candidates.memory[h->memory] / (r->scale * (double)r->distinct));
-    put_typed(page, r, h->best, type_command);
+            words_size(r, choice->memory).text,
+            8 * (double)r->candidates.memory[choice->memory] / (r->scale * (double)r->distinct));
+    put_typed(page, r, choice->best, type_command);
     fprintf(page, "</pre>\n<ul>\n<li><code>%s</code>: %s.</li>\n", best(r)->name,
             idea_of(best(r)->name));
     put_errors(r, page);
@@ -300,12 +300,12 @@ void report_words(const struct report *r, FILE *page)
 
 void report_say(const struct report *r)
 {
-    const struct choice *h = &r->choice;
+    const struct choice *choice = &r->choice;
 
     printf("%s %s with %s: it judged %s of all records wrongly%s\n\n    ",
-           h->reached ? "use" : "nearest to 1 % wrong comes", best(r)->name,
-           words_size(r, h->memory).text, words_wrong(r, h->best).text,
+           choice->reached ? "use" : "nearest to 1 % wrong comes", best(r)->name,
+           words_size(r, choice->memory).text, words_wrong(r, choice->best).text,
            r->weighed ? ", each counted as it matters" : "");
-    type_command(stdout, r, h->best);
+    type_command(stdout, r, choice->best);
     printf("\n\nthe picture is in %s\n", r->request->measures.report);
 }
