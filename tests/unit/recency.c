@@ -79,7 +79,7 @@ int main(void)
     int wrong = 0, checked = 0;
 
     fill(key);
-    if (!recency_open(&r, key, RECORDS))
+    if (!recency_open(&r, key, RECORDS, 0))
         return 1;
     for (int most = 0; most <= KEYS + 10; most = most < 10 ? most + 1 : most + 23) {
         double got = recency_fnr(&r, most), wanted = missed(key, most);

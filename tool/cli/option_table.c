@@ -212,6 +212,7 @@ const struct option_row option_rows[] = {
     {"by-importance", 0, NULL, TAKES_TRUTH, "a row per filter and importance, or tenth of it", NULL, AT(measures.by_importance)},
     {"curve", 0, "N", TAKES_TRUTH, "N rows per filter, over the stream", NUMBER(measures.curve, 10000), .fits = "a number from 1 to 10000"},
     {"permutations", 0, "N", TAKES_TRUTH, "average over N shuffled orders of the stream", NUMBER(measures.permutations, 10000), .fits = "a number from 1 to 10000"},
+    {"finite", 0, NULL, TAKES_TRUTH, "with --report: these records are all that will come", NULL, AT(measures.finite)},
     {"report", 0, "FILE", TAKES_TRUTH, "write a page: what to choose and why, with charts", NULL, AT(measures.report)},
     {"threads", 'j', "N", TAKES_THREADS | TAKES_TRUTH, "work with N threads, on as many shards (eval: filters)", NUMBER(threads, SHARDS_MAX), .fits = "a number from 1 to 256"},
     {"shards", 0, "N", TAKES_THREADS, "number of shards, apart from the threads", NUMBER(shards, SHARDS_MAX), .fits = "a number from 1 to 256"},

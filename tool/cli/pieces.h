@@ -56,6 +56,7 @@ struct measures {
     bool by_importance;
     uint32_t curve, permutations; /* 0 if not given */
     const char *report;           /* page to write */
+    bool finite;                  /* the stream ends with what is there */
 };
 
 #endif

@@ -149,15 +149,10 @@ static void make_keys(const struct arrivals *a, struct batch *b)
 
 static enum read_result read_kept(struct arrivals *a, struct batch *b)
 {
-    struct kept *k = &a->kept;
-    uint64_t left = k->count - k->next;
-
-    if (left == 0 || signals_caught())
+    b->n = b->first[1] = kept_next(&a->kept, b->raw, RECORDS_MAX);
+    if (b->n == 0 || signals_caught())
         return READ_END;
-    b->n = b->first[1] = left < RECORDS_MAX ? (uint32_t)left : RECORDS_MAX;
-    b->used = b->n * sizeof *k->key;
-    memcpy(b->raw, k->key + k->next, b->used);
-    k->next += b->n;
+    b->used = b->n * sizeof *b->raw;
     find_truth(a, b);
     return READ_BATCH;
 }
@@ -200,11 +195,16 @@ uint64_t arrivals_count(const struct arrivals *a)
     return a->kept.key ? a->kept.count : a->synthetic ? a->stream.spec.n : 0;
 }
 
+uint32_t arrivals_showings(const struct arrivals *a)
+{
+    return a->kept.showings ? a->kept.showings : 1;
+}
+
 uint64_t arrivals_total(const struct arrivals *a)
 {
     uint64_t orders = a->request->measures.permutations ? a->request->measures.permutations : 1;
 
-    return a->kept.key    ? a->kept.count * sizeof *a->kept.key * orders
+    return a->kept.key    ? a->kept.count * sizeof *a->kept.key * orders * arrivals_showings(a)
            : a->synthetic ? a->stream.spec.n * a->stream.spec.length
                           : a->files.reader.total;
 }
@@ -222,8 +222,10 @@ void arrivals_end_keeping(struct arrivals *a)
     a->truth.limit -= kept_bytes(&a->kept);
 }
 
-void arrivals_rewind(struct arrivals *a)
+void arrivals_rewind(struct arrivals *a, uint32_t showing)
 {
     a->kept.next = 0;
-    truth_clear(&a->truth);
+    a->kept.showing = showing;
+    if (showing == 0)
+        truth_clear(&a->truth);
 }

@@ -47,11 +47,12 @@ struct weir_stream arrivals_stream(const struct arrivals *a);
 
 /* Arrivals, and their bytes, for the bar; 0 if not known. */
 uint64_t arrivals_count(const struct arrivals *a);
+uint32_t arrivals_showings(const struct arrivals *a); /* of one order */
 uint64_t arrivals_total(const struct arrivals *a);
 
-/* Keep what a batch brought; that was all; show it again from the first. */
+/* Keep what a batch brought; that was all; show it (again) from the first. */
 bool arrivals_keep(struct arrivals *a, struct batch *b);
 void arrivals_end_keeping(struct arrivals *a);
-void arrivals_rewind(struct arrivals *a);
+void arrivals_rewind(struct arrivals *a, uint32_t showing);
 
 #endif

@@ -211,6 +211,16 @@ void entrants_end(struct entrants *all)
     }
 }
 
+void entrants_begin_showing(struct entrants *all, bool first, bool last)
+{
+    for (uint32_t i = 0; i < all->count; i++) {
+        struct entrant *e = &all->entrant[i];
+
+        e->into = last ? &e->score : first ? &e->first : NULL;
+        e->shown = 0;
+    }
+}
+
 static double processor_time(void)
 {
     struct timespec t;
@@ -226,9 +236,11 @@ static void observe_some(struct entrant *e, const struct weir_key *key, const ui
 
     weir_observe_many(e->filter.w[0], key, n, e->answer);
     e->seconds += processor_time() - began;
+    e->timed += n;
     e->shown += n;
-    score_count(&e->score, key, truth, e->answer, n);
-    if (e->class)
+    if (e->into)
+        score_count(e->into, key, truth, e->answer, n);
+    if (e->class && e->into == &e->score)
         score_count_classes(e->class, key, truth, e->answer, n);
 }
 
@@ -236,7 +248,8 @@ void entrant_observe(struct entrant *e, const struct weir_key *key, const uint8_
                      uint32_t n)
 {
     while (n > 0) {
-        uint64_t left = curve_left(&e->curve, e->shown);
+        bool counts = e->into == &e->score;
+        uint64_t left = counts ? curve_left(&e->curve, e->shown) : UINT64_MAX;
         uint32_t now = left < n ? (uint32_t)left : n;
 
         observe_some(e, key, truth, now);

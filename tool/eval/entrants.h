@@ -31,10 +31,13 @@ struct entrant {
     uint8_t *answer;
 
     struct score score, before; /* of all orders; of those before this one */
+    struct score first;         /* of the first showings, where the stream is shown again */
+    struct score *into;         /* the one of them that counts now; NULL: none */
     struct score *class;        /* with --by-importance, CLASSES of them */
     struct curve curve;
     uint64_t shown;     /* of this order */
     double seconds;     /* of processor time in the filter's own code */
+    uint64_t timed;     /* arrivals that took them */
     double fill, error; /* sums over orders */
 };
 
@@ -74,6 +77,10 @@ void entrants_close(struct entrants *all);
 /* An order of n arrivals begins (0: nobody knows how many). It ends. */
 void entrants_begin(struct entrants *all, uint64_t n);
 void entrants_end(struct entrants *all);
+
+/* The next showing of the stream in this order begins: the first, the last, or both.
+ * What is in between makes filters as full as they will be, and is not counted. */
+void entrants_begin_showing(struct entrants *all, bool first, bool last);
 
 /* Show an entrant some keys. */
 void entrant_observe(struct entrant *e, const struct weir_key *key, const uint8_t *truth,

@@ -82,11 +82,27 @@ static bool pass(struct evaluation *ev, bool keeping)
     return ok;
 }
 
+/* Once, or several times on end: the last counts. */
 static bool show_order(struct evaluation *ev)
 {
+    uint32_t showings = arrivals_showings(&ev->arrivals);
+
     entrants_begin(&ev->entrants, arrivals_count(&ev->arrivals));
-    if (!pass(ev, false))
-        return false;
+    for (uint32_t i = 0; i < showings && !signals_caught(); i++) {
+        struct tally before = ev->tally;
+        bool last = i + 1 == showings;
+
+        entrants_begin_showing(&ev->entrants, i == 0, last);
+        if (ev->gathered)
+            arrivals_rewind(&ev->arrivals, i);
+        if (!pass(ev, false))
+            return false;
+        if (!last)
+            ev->tally = (struct tally){.records = before.records,
+                                       .seen = before.seen,
+                                       .skipped = before.skipped,
+                                       .bytes = ev->tally.bytes};
+    }
     entrants_end(&ev->entrants);
     return true;
 }
@@ -115,7 +131,8 @@ static bool show_orders(struct evaluation *ev)
     for (uint32_t i = 0; i < (orders ? orders : 1) && !signals_caught(); i++) {
         if (orders)
             kept_shuffle(&ev->arrivals.kept);
-        arrivals_rewind(&ev->arrivals);
+        if (arrivals_showings(&ev->arrivals) > 1 && !kept_find_staying(&ev->arrivals.kept))
+            return reject("memory is short");
         if (!show_order(ev))
             return false;
     }

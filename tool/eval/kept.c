@@ -15,6 +15,7 @@
 void kept_close(struct kept *k)
 {
     free(k->key);
+    free(k->stays);
 }
 
 uint64_t kept_bytes(const struct kept *k)
@@ -45,13 +46,18 @@ static bool make_room(struct kept *k, uint64_t count, const struct truth *truth,
     return true;
 }
 
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ x >> 32) * UINT64_C(0xd6e8feb86659fd93);
+    return x ^ x >> 32;
+}
+
 /* Keys are chosen by bits that no filter places them by. */
 static bool is_sampled(const struct kept *k, struct weir_key key)
 {
     uint64_t h = (key.lo ^ (key.hi << 29 | key.hi >> 35)) * UINT64_C(0xd6e8feb86659fd93);
 
-    h = (h ^ h >> 32) * UINT64_C(0xd6e8feb86659fd93);
-    return k->halvings == 0 || (h ^ h >> 32) >> (64 - k->halvings) == 0;
+    return k->halvings == 0 || mix(h) >> (64 - k->halvings) == 0;
 }
 
 /* Of those kept, different keys; false if there is no memory to count them. */
@@ -122,4 +128,83 @@ void kept_shuffle(struct kept *k)
         k->key[i - 1] = k->key[j];
         k->key[j] = key;
     }
+}
+
+/* ---- a stream that goes on ---- */
+
+static int by_key(const void *a, const void *b, void *keys)
+{
+    const struct weir_key *x = (const struct weir_key *)keys + *(const uint64_t *)a;
+    const struct weir_key *y = (const struct weir_key *)keys + *(const uint64_t *)b;
+
+    if (x->lo != y->lo)
+        return x->lo < y->lo ? -1 : 1;
+    return x->hi < y->hi ? -1 : x->hi > y->hi;
+}
+
+/* Arrivals order[from .. to) are those of one key. */
+static bool is_in_both_halves(const struct kept *k, const uint64_t *order, uint64_t from,
+                              uint64_t to)
+{
+    uint64_t early = 0;
+
+    for (uint64_t i = from; i < to; i++)
+        early += order[i] < k->count / 2;
+    return early > 0 && early < to - from;
+}
+
+static void mark_staying(struct kept *k, const uint64_t *order)
+{
+    uint64_t keys = 0, staying = 0;
+
+    for (uint64_t from = 0, to; from < k->count; from = to) {
+        bool stays;
+
+        for (to = from + 1; to < k->count && by_key(order + from, order + to, k->key) == 0;)
+            to++;
+        stays = is_in_both_halves(k, order, from, to);
+        for (uint64_t i = from; i < to; i++)
+            k->stays[order[i]] = stays;
+        keys++;
+        staying += stays;
+    }
+    k->staying = keys ? (double)staying / (double)keys : 1;
+}
+
+bool kept_find_staying(struct kept *k)
+{
+    uint64_t *order = malloc((k->count + 1) * sizeof *order);
+
+    free(k->stays);
+    k->stays = malloc(k->count + 1);
+    if (order && k->stays) {
+        for (uint64_t i = 0; i < k->count; i++)
+            order[i] = i;
+        qsort_r(order, k->count, sizeof *order, by_key, k->key);
+        mark_staying(k, order);
+    }
+    free(order);
+    return order && k->stays;
+}
+
+struct weir_key kept_key(const struct kept *k, uint64_t i, uint32_t showing)
+{
+    struct weir_key key = k->key[i];
+
+    if (showing > 0 && !k->stays[i]) {
+        key.lo = mix(key.lo + showing);
+        key.hi = mix(key.hi + showing);
+    }
+    return key;
+}
+
+uint32_t kept_next(struct kept *k, struct weir_key *key, uint32_t most)
+{
+    uint64_t left = k->count - k->next;
+    uint32_t n = left < most ? (uint32_t)left : most;
+
+    for (uint32_t i = 0; i < n; i++)
+        key[i] = kept_key(k, k->next + i, k->showing);
+    k->next += n;
+    return n;
 }

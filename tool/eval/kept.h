@@ -1,4 +1,8 @@
-/* kept.h - arrivals kept in memory, to be shown again: in their order, or shuffled.
+/* kept.h - arrivals kept in memory, to be shown again: in their order, or shuffled;
+ * once, or several times on end as a stream that goes on.
+ *
+ * Such a stream is taken to go on as it is: keys that came in both halves of what is
+ * there stay, all others are of their time and give way to new ones at every showing.
  *
  * What is kept of a long stream is all arrivals of some keys: of half of them
  * whenever there is no more room. Filters that get as much less memory err on
@@ -19,6 +23,10 @@ struct kept {
     struct weir_key *key;
     uint64_t count, room; /* of key */
     uint64_t next;        /* to be shown */
+    uint32_t showings;    /* on end; 0 is 1 */
+    uint32_t showing;     /* the one under way, from 0 on */
+    uint8_t *stays;       /* of each arrival, where there are several: is its key one that stays? */
+    double staying;       /* share of the keys that do */
     uint64_t rng;
 };
 
@@ -32,5 +40,15 @@ bool kept_add(struct kept *k, const struct weir_key *key, uint32_t n, struct tru
 uint64_t kept_bytes(const struct kept *k);
 
 void kept_shuffle(struct kept *k);
+
+/* Find out which keys stay, before the first of several showings. False if memory
+ * is short. */
+bool kept_find_staying(struct kept *k);
+
+/* The next arrivals as they are to be shown, at most so many; returns how many. */
+uint32_t kept_next(struct kept *k, struct weir_key *key, uint32_t most);
+
+/* The same as they were in this showing, from the first on. */
+struct weir_key kept_key(const struct kept *k, uint64_t i, uint32_t showing);
 
 #endif

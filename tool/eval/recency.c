@@ -45,13 +45,14 @@ static uint64_t marks_up_to(const struct work *w, uint64_t at)
     return sum;
 }
 
-static void observe(struct recency *r, struct work *w, struct weir_key key, uint32_t arrival)
+static void observe(struct recency *r, struct work *w, struct weir_key key, uint32_t arrival,
+                    bool counts)
 {
     struct memo *m = find(w, key);
 
     if (m->last) {
-        r->within[r->distinct - marks_up_to(w, m->last) + 1]++;
-        r->repeats++;
+        r->within[r->distinct - marks_up_to(w, m->last) + 1] += counts;
+        r->repeats += counts;
         mark(w, m->last, (uint32_t)-1);
     } else {
         *m = (struct memo){.lo = key.lo, .hi = key.hi};
@@ -61,7 +62,7 @@ static void observe(struct recency *r, struct work *w, struct weir_key key, uint
     mark(w, arrival, 1);
 }
 
-bool recency_open(struct recency *r, const struct weir_key *key, uint64_t n)
+bool recency_open(struct recency *r, const struct weir_key *key, uint64_t n, uint64_t from)
 {
     struct work w = {.slots = 1024, .n = n};
     bool ok;
@@ -73,7 +74,7 @@ bool recency_open(struct recency *r, const struct weir_key *key, uint64_t n)
     *r = (struct recency){.within = calloc(n + 2, sizeof *r->within)};
     ok = w.memo && w.sum && r->within;
     for (uint64_t i = 0; i < n && ok; i++)
-        observe(r, &w, key[i], (uint32_t)i + 1);
+        observe(r, &w, key[i], (uint32_t)i + 1, i >= from);
     for (uint64_t c = 1; c <= r->distinct && ok; c++)
         r->within[c] += r->within[c - 1];
     free(w.memo);

@@ -10,9 +10,10 @@ struct recency {
     uint64_t *within; /* within[c]: repeats that the latest c keys held, c up to distinct */
 };
 
-/* Of these arrivals, in order, fewer than 2^32; false if memory is short. Time
- * n log n, memory 36 bytes per arrival while it runs. */
-bool recency_open(struct recency *r, const struct weir_key *key, uint64_t n);
+/* Of these arrivals, in order, fewer than 2^32; repeats are counted from arrival
+ * `from` on. False if memory is short. Time n log n, memory 36 bytes per arrival
+ * while it runs. */
+bool recency_open(struct recency *r, const struct weir_key *key, uint64_t n, uint64_t from);
 void recency_close(struct recency *r);
 
 /* The share of repeats that an exact list of so many keys, the least recent

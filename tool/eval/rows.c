@@ -83,14 +83,16 @@ static void measure(struct row *row, const struct entrant *e, uint32_t orders)
     row->weighted_fnr_all = score_weighted_all(s, OLD);
     row->fill = e->fill / orders;
     row->error = e->error / orders;
-    row->nanoseconds = e->seconds * 1e9 / (double)(s->n[NEW] + s->n[OLD]);
+    row->nanoseconds = e->seconds * 1e9 / (double)e->timed;
 }
 
-/* What theory knows of a described stream; of files it knows nothing. */
+/* What theory knows of a described stream that is shown once; of files it knows
+ * nothing. */
 static void predict(struct row *row, const struct entrant *e, const struct evaluation *ev)
 {
     const struct weir_stream s = arrivals_stream(&ev->arrivals);
-    bool known = ev->arrivals.synthetic, uniform = known && s.kind == WEIR_UNIFORM && s.fresh == 0;
+    bool known = ev->arrivals.synthetic && ev->arrivals.kept.showings <= 1;
+    bool uniform = known && s.kind == WEIR_UNIFORM && s.fresh == 0;
     double keys = (double)e->score.n[NEW] / ev->entrants.orders, bits = 8 * (double)e->memory;
     struct weir_prediction p;
 

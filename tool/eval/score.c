@@ -86,6 +86,15 @@ static double share(uint64_t part, uint64_t whole)
     return whole ? (double)part / (double)whole : NAN;
 }
 
+double score_cost(const struct score *s, double fp, double fn)
+{
+    uint64_t all = s->weight[NEW] + s->weight[OLD];
+
+    return all ? (fp * (double)s->wrong_weight[NEW] + fn * (double)s->wrong_weight[OLD]) /
+                     (double)all
+               : 0;
+}
+
 double score_rate(const struct score *s, int truly)
 {
     return share(s->wrong[truly], s->n[truly]);

@@ -27,6 +27,10 @@ uint64_t class_low(uint32_t class);
 void score_add(struct score *to, const struct score *s);
 struct score score_less(const struct score *a, const struct score *b);
 
+/* Wrong verdicts per record, weighted by importance, a false positive counted fp
+ * times and a false negative fn times. */
+double score_cost(const struct score *s, double fp, double fn);
+
 /* Fractions; NaN where there was nothing to err on. */
 double score_rate(const struct score *s, int truly);
 double score_weighted(const struct score *s, int truly);

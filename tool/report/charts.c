@@ -183,9 +183,9 @@ static void add_memories(struct chart *c, const struct report *r)
         uint32_t entrant;
 
         for (uint32_t m = 0; m < r->candidates.memories; m++)
-            if (choose_setting(&r->candidates, &r->measured, name, m, &entrant))
+            if (choose_setting(&r->choice, &r->candidates, &r->measured, name, m, &entrant))
                 series_point(s, (double)r->candidates.memory[m],
-                             100 * entrant_cost(&r->measured.entrant[entrant], 1, 1));
+                             100 * score_cost(&r->measured.entrant[entrant].score, 1, 1));
     }
 }
 
@@ -226,7 +226,7 @@ static bool draw_memory(const struct report *r, FILE *page, bool *first)
     good->bold = true;
     snprintf(ring, sizeof ring, "%llu,%g",
              (unsigned long long)r->candidates.memory[r->choice.memory],
-             fmax(100 * entrant_cost(&r->measured.entrant[r->choice.best], 1, 1), c.y.least));
+             fmax(100 * score_cost(&r->measured.entrant[r->choice.best].score, 1, 1), c.y.least));
     c.ring = ring;
     return show(
         &c, page, first,

@@ -10,29 +10,40 @@
 #define HARDLY 1.02
 #define HARDLY_RATE 0.0001
 
-double entrant_cost(const struct entrant *r, double fp, double fn)
+bool filter_lasts(const char *name)
 {
-    const struct score *s = &r->score;
-    uint64_t all = s->weight[NEW] + s->weight[OLD];
+    static const char *const ending[] = {"bloom", "counting", "rsbf", "rsbf-tables", "bsbfsd"};
+    bool ends = false;
 
-    return all ? (fp * (double)s->wrong_weight[NEW] + fn * (double)s->wrong_weight[OLD]) /
-                     (double)all
-               : 0;
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+        ends |= strcmp(name, ending[i]) == 0;
+    return !ends;
 }
 
-/* Among the entrants of a memory, and of one filter if a name is given. */
-static bool choose_among(const struct candidates *list, const struct entrants *all,
-                         const char *name, uint32_t memory, double fp, double fn, uint32_t *best)
+/* Where the stream was shown once, there is one score. */
+static double cost_of(const struct choice *choice, const struct entrant *e, double fp, double fn)
+{
+    bool again = e->first.n[NEW] > 0;
+
+    return score_cost(choice->outlook == AS_IT_IS && again ? &e->first : &e->score, fp, fn);
+}
+
+/* Among the entrants of a memory: all settings of one filter, or those of all
+ * filters that will do. */
+static bool choose_among(const struct choice *choice, const struct candidates *list,
+                         const struct entrants *all, const char *name, uint32_t memory, double fp,
+                         double fn, uint32_t *best)
 {
     double least = INFINITY;
     bool found = false;
 
     for (int round = 0; round < 2; round++)
         for (uint32_t i = 0; i < list->count && !found; i++) {
-            double cost = entrant_cost(&all->entrant[i], fp, fn);
+            const struct candidate *c = &list->candidate[i];
+            double cost = cost_of(choice, &all->entrant[i], fp, fn);
 
-            if (list->candidate[i].memory != memory ||
-                (name && strcmp(list->candidate[i].name, name) != 0))
+            if (c->memory != memory || (name && strcmp(c->name, name) != 0) ||
+                (!name && choice->must_last && !filter_lasts(c->name)))
                 continue;
             least = cost < least ? cost : least;
             found = round == 1 && cost <= least * HARDLY + HARDLY_RATE;
@@ -41,18 +52,19 @@ static bool choose_among(const struct candidates *list, const struct entrants *a
     return found;
 }
 
-uint32_t choose_at(const struct candidates *list, const struct entrants *all, uint32_t memory,
-                   double fp, double fn)
+uint32_t choose_at(const struct choice *choice, const struct candidates *list,
+                   const struct entrants *all, uint32_t memory, double fp, double fn)
 {
     uint32_t best = UINT32_MAX;
 
-    return choose_among(list, all, NULL, memory, fp, fn, &best) ? best : UINT32_MAX;
+    return choose_among(choice, list, all, NULL, memory, fp, fn, &best) ? best : UINT32_MAX;
 }
 
-bool choose_setting(const struct candidates *list, const struct entrants *all, const char *name,
-                    uint32_t memory, uint32_t *entrant)
+bool choose_setting(const struct choice *choice, const struct candidates *list,
+                    const struct entrants *all, const char *name, uint32_t memory,
+                    uint32_t *entrant)
 {
-    return choose_among(list, all, name, memory, 1, 1, entrant);
+    return choose_among(choice, list, all, name, memory, 1, 1, entrant);
 }
 
 static void choose_best_of_each(struct choice *choice, const struct candidates *list,
@@ -60,25 +72,35 @@ static void choose_best_of_each(struct choice *choice, const struct candidates *
 {
     for (uint32_t i = 0; i < list->count; i++) {
         const char *name = list->candidate[i].name;
-        bool met =
-            i > 0 && strcmp(list->candidate[i - 1].name, name) == 0; /* they stand together */
+        bool again = i > 0 && strcmp(list->candidate[i - 1].name, name) == 0; /* neighbours */
         uint32_t entrant;
 
-        if (!met && choose_setting(list, all, name, choice->memory, &entrant))
+        if (!again && choose_setting(choice, list, all, name, choice->memory, &entrant))
             choice->best_of[choice->filters++] = entrant;
     }
 }
 
-void choose(struct choice *choice, const struct candidates *list, const struct entrants *all)
+static bool any_lasts(const struct candidates *list)
 {
-    *choice = (struct choice){.best = UINT32_MAX};
+    bool any = false;
+
+    for (uint32_t i = 0; i < list->count; i++)
+        any |= filter_lasts(list->candidate[i].name);
+    return any;
+}
+
+void choose(struct choice *choice, enum outlook outlook, bool new_keys,
+            const struct candidates *list, const struct entrants *all)
+{
+    *choice = (struct choice){.outlook = outlook, .best = UINT32_MAX};
+    choice->must_last = outlook == AS_IT_GOES_ON && new_keys && any_lasts(list);
     for (uint32_t m = 0; m < list->memories; m++) {
-        choice->at[m] = choose_at(list, all, m, 1, 1);
+        choice->at[m] = choose_at(choice, list, all, m, 1, 1);
         if (choice->at[m] == UINT32_MAX || choice->reached)
             continue;
         choice->best = choice->at[m];
         choice->memory = m;
-        choice->reached = entrant_cost(&all->entrant[choice->best], 1, 1) <= GOOD;
+        choice->reached = cost_of(choice, &all->entrant[choice->best], 1, 1) <= GOOD;
     }
     choose_best_of_each(choice, list, all);
 }

@@ -6,7 +6,12 @@
 
 #define GOOD 0.01 /* share of wrong verdicts that will do */
 
+/* What is judged by: the records as they are, or what comes after them. */
+enum outlook { AS_IT_IS, AS_IT_GOES_ON };
+
 struct choice {
+    enum outlook outlook;
+    bool must_last;                 /* what fills up or ages will not do */
     uint32_t best;                  /* entrant to take */
     uint32_t memory;                /* index of its memory */
     bool reached;                   /* it errs on at most GOOD */
@@ -15,18 +20,20 @@ struct choice {
     uint32_t filters;
 };
 
-/* Wrong verdicts per record, weighted by importance, a false positive counted fp
- * times and a false negative fn times. */
-double entrant_cost(const struct entrant *r, double fp, double fn);
+/* Neither fills up nor ages. */
+bool filter_lasts(const char *name);
 
-/* The best entrant of a memory at these costs. */
-uint32_t choose_at(const struct candidates *list, const struct entrants *all, uint32_t memory,
-                   double fp, double fn);
+/* The best entrant of a memory at these costs of false positives and negatives. */
+uint32_t choose_at(const struct choice *choice, const struct candidates *list,
+                   const struct entrants *all, uint32_t memory, double fp, double fn);
 
 /* The best setting of a filter in a memory; false if it was not measured there. */
-bool choose_setting(const struct candidates *list, const struct entrants *all, const char *name,
-                    uint32_t memory, uint32_t *entrant);
+bool choose_setting(const struct choice *choice, const struct candidates *list,
+                    const struct entrants *all, const char *name, uint32_t memory,
+                    uint32_t *entrant);
 
-void choose(struct choice *choice, const struct candidates *list, const struct entrants *all);
+/* new_keys: they keep coming. */
+void choose(struct choice *choice, enum outlook outlook, bool new_keys,
+            const struct candidates *list, const struct entrants *all);
 
 #endif

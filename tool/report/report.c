@@ -38,20 +38,37 @@ static uint64_t records_most(const struct request *o)
     for (int i = 0; i < o->wanted.sets; i++)
         all |= strncmp(o->wanted.set[i], "window=", 7) == 0 ||
                strncmp(o->wanted.set[i], "capacity=", 9) == 0;
-    return all ? UINT32_MAX : RECORDS_MEASURED;
+    if (all)
+        return UINT32_MAX / 2;
+    return o->measures.finite ? RECORDS_MEASURED : RECORDS_MEASURED_GOING_ON;
 }
 
 static bool remember_latest(struct report *r)
 {
-    const struct kept *s = &r->evaluation.arrivals.kept;
+    const struct kept *k = &r->evaluation.arrivals.kept;
 
     recency_close(&r->recency);
-    return recency_open(&r->recency, s->key, s->count) || reject("memory is short");
+    return recency_open(&r->recency, k->key, k->count, 0) || reject("memory is short");
+}
+
+/* Of a stream that goes on: in its last showing, after the one before. */
+static bool remember_going_on(struct report *r)
+{
+    const struct kept *k = &r->evaluation.arrivals.kept;
+    struct weir_key *key = malloc(2 * k->count * sizeof *key);
+    bool ok = key != NULL;
+
+    for (uint64_t i = 0; i < 2 * k->count && ok; i++)
+        key[i] = kept_key(k, i % k->count, SHOWINGS - 2 + (i >= k->count));
+    recency_close(&r->recency);
+    ok = ok && recency_open(&r->recency, key, 2 * k->count, k->count);
+    free(key);
+    return ok || reject("memory is short");
 }
 
 static bool gather(struct report *r)
 {
-    const struct arrivals *s = &r->evaluation.arrivals;
+    struct arrivals *s = &r->evaluation.arrivals;
 
     if (!evaluation_gather(&r->evaluation, &r->detailed, records_most(r->request)))
         return false;
@@ -62,7 +79,10 @@ static bool gather(struct report *r)
     r->distinct = r->recency.distinct;
     r->scale = (double)(UINT64_C(1) << s->kept.halvings);
     r->weighed = s->weighed;
-    r->uniform = s->synthetic && s->stream.spec.kind == WEIR_UNIFORM && s->stream.spec.fresh == 0;
+    r->going_on = !r->request->measures.finite;
+    s->kept.showings = r->going_on ? SHOWINGS : 1;
+    r->uniform = !r->going_on && s->synthetic && s->stream.spec.kind == WEIR_UNIFORM &&
+                 s->stream.spec.fresh == 0;
     return true;
 }
 
@@ -87,7 +107,9 @@ static bool run_all(struct report *r)
     r->measured = t->entrants;
     t->entrants = (struct entrants){0};
     t->tally = (struct tally){.skipped = t->tally.skipped};
-    choose(&r->choice, &r->candidates, &r->measured);
+    choose(&r->choice, r->going_on ? AS_IT_GOES_ON : AS_IT_IS, t->arrivals.kept.staying < 1 - FEW,
+           &r->candidates, &r->measured);
+    choose(&r->finite, AS_IT_IS, false, &r->candidates, &r->measured);
     return true;
 }
 
@@ -101,7 +123,9 @@ static bool run_best(struct report *r)
     if (!candidates_pick(&r->candidates, &t->entrants, &r->detailed, r->weighed, r->choice.best_of,
                          r->choice.filters, seed_of(r, &seed)) ||
         !evaluation_run(t) ||
-        (r->request->measures.permutations && !remember_latest(r))) /* of the last order */
+        (r->going_on                         ? !remember_going_on(r)
+         : r->request->measures.permutations ? !remember_latest(r) /* of the last order */
+                                             : false))
         return false;
     return rows_of_filters(&r->best, t) && rows_of_curves(&r->curves, t) &&
            (!r->weighed || rows_of_importances(&r->groups, t));

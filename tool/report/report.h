@@ -9,7 +9,10 @@
 #include "eval/rows.h"
 #include "report/choice.h"
 
-#define RECORDS_MEASURED ((uint64_t)1 << 20) /* at most; see kept.h */
+#define RECORDS_MEASURED ((uint64_t)1 << 20)          /* at most; see kept.h */
+#define RECORDS_MEASURED_GOING_ON ((uint64_t)1 << 18) /* as they are shown several times: */
+#define SHOWINGS 4 /* so that filters of 32 bits per key are full before the last */
+#define FEW 0.01   /* share of keys that are replaced: no new keys to speak of */
 #define CURVE_POINTS 24
 
 struct report {
@@ -19,12 +22,13 @@ struct report {
     struct entrants measured;      /* all that was measured */
     struct candidates candidates;
     struct choice choice;
+    struct choice finite; /* if no more records come, where that was not asked for */
     struct recency recency;
     struct rows all;                  /* of measured */
     struct rows best, curves, groups; /* of the evaluation's entrants */
     double scale;                     /* records of the stream per record measured */
     uint64_t distinct;                /* of those measured */
-    bool uniform, weighed;
+    bool uniform, weighed, going_on;
 };
 
 /* weir eval --report, in full; the exit status. */

@@ -105,6 +105,13 @@ void report_tables(const struct report *r, FILE *page)
             r->weighed ? ", each counted as much as it matters" : "",
             r->request->measures.permutations ? ", shuffled several times" : "");
     put_sample(r, page);
+    if (r->going_on)
+        fprintf(page,
+                "<li><b>A stream that goes on</b> was measured: the records came %d times on end, "
+                "and the last time counted. Keys that were in both halves of the records, %s of "
+                "them, stayed the same; the others were replaced by new ones each time. "
+                "<code>--finite</code> measures the records as they are.</li>\n",
+                SHOWINGS, show_percent(r->evaluation.arrivals.kept.staying).text);
     fprintf(page,
             "<li>Settings that were tried: each filter as it comes, and with ceilings of false "
             "positives from 50 %% to 0.1 %%, unless the command line said which.</li>\n"

@@ -16,7 +16,7 @@ static const struct entrant *best(const struct report *r)
 
 struct shown words_wrong(const struct report *r, uint32_t entrant)
 {
-    return show_percent(entrant_cost(&r->measured.entrant[entrant], 1, 1));
+    return show_percent(score_cost(&r->measured.entrant[entrant].score, 1, 1));
 }
 
 struct shown words_size(const struct report *r, uint32_t memory)
@@ -139,7 +139,7 @@ static double cost_at_the_end(const struct entrant *v, uint32_t points)
 
 static void put_trend(const struct report *r, FILE *page)
 {
-    double whole = entrant_cost(best(r), 1, 1), end = 0;
+    double whole = score_cost(&best(r)->score, 1, 1), end = 0;
 
     for (uint32_t i = 0; i < r->evaluation.entrants.count; i++)
         if (strcmp(r->evaluation.entrants.entrant[i].name, best(r)->name) == 0)
@@ -157,12 +157,12 @@ static void put_errors(const struct report *r, FILE *page)
     const struct score *s = &best(r)->score;
     double fnr = score_rate(s, OLD);
 
-    fprintf(
-        page,
-        "<li>It judged %s of all records wrongly%s: %s of the new records were taken for seen (and "
-        "would be dropped)",
-        words_wrong(r, r->choice.best).text, r->weighed ? ", each counted as it matters" : "",
-        show_percent(score_rate(s, NEW)).text);
+    fprintf(page,
+            "<li>It judged %s of all records wrongly%s%s: %s of the new records were taken for "
+            "seen (and "
+            "would be dropped)",
+            words_wrong(r, r->choice.best).text, r->weighed ? ", each counted as it matters" : "",
+            r->going_on ? ", once it was full" : "", show_percent(score_rate(s, NEW)).text);
     if (isnan(fnr))
         fprintf(page, "; there were no repeats.</li>\n");
     else
@@ -204,7 +204,7 @@ static void put_others(const struct report *r, FILE *page)
         if (strcmp(v->name, "bloom") == 0)
             bloom = entrant;
         if (second == UINT32_MAX ||
-            entrant_cost(v, 1, 1) < entrant_cost(&r->measured.entrant[second], 1, 1))
+            score_cost(&v->score, 1, 1) < score_cost(&r->measured.entrant[second].score, 1, 1))
             second = entrant;
     }
     if (second == UINT32_MAX)
@@ -219,7 +219,8 @@ static void put_others(const struct report *r, FILE *page)
 
 static void put_if_dear(const struct report *r, FILE *page, double fp, double fn, const char *when)
 {
-    uint32_t entrant = choose_at(&r->candidates, &r->measured, r->choice.memory, fp, fn);
+    uint32_t entrant =
+        choose_at(&r->choice, &r->candidates, &r->measured, r->choice.memory, fp, fn);
     const struct score *s = &r->measured.entrant[entrant].score;
 
     if (entrant == r->choice.best)
@@ -230,15 +231,17 @@ static void put_if_dear(const struct report *r, FILE *page, double fp, double fn
             show_percent(score_rate(s, NEW)).text, show_percent(score_rate(s, OLD)).text);
 }
 
-/* What is never cleared fills up, and what is inserted ever more seldom ages. */
-static bool lasts(const char *name)
+/* What else to take, if that is all that will come. */
+static void put_finite(const struct report *r, FILE *page)
 {
-    static const char *const ending[] = {"bloom", "counting", "rsbf", "rsbf-tables", "bsbfsd"};
-    bool ends = false;
+    const struct choice *f = &r->finite;
+    const struct entrant *e = &r->measured.entrant[f->best];
 
-    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
-        ends |= strcmp(name, ending[i]) == 0;
-    return !ends;
+    fprintf(page, "<li>If these records are all that will come, <code>");
+    words_filter(page, r, f->best);
+    fprintf(page, "</code> %s: it errs on %s of them. <code>--finite</code> asks for that.</li>\n",
+            f->reached ? "is enough" : "comes nearest",
+            show_percent(score_cost(&e->first, 1, 1)).text);
 }
 
 static void put_lasting(const struct report *r, FILE *page)
@@ -248,12 +251,12 @@ static void put_lasting(const struct report *r, FILE *page)
     for (uint32_t i = 0; i < r->choice.filters; i++) {
         uint32_t entrant = r->choice.best_of[i];
 
-        if (lasts(r->measured.entrant[entrant].name) &&
-            (lasting == UINT32_MAX || entrant_cost(&r->measured.entrant[entrant], 1, 1) <
-                                          entrant_cost(&r->measured.entrant[lasting], 1, 1)))
+        if (filter_lasts(r->measured.entrant[entrant].name) &&
+            (lasting == UINT32_MAX || score_cost(&r->measured.entrant[entrant].score, 1, 1) <
+                                          score_cost(&r->measured.entrant[lasting].score, 1, 1)))
             lasting = entrant;
     }
-    if (lasts(best(r)->name) || lasting == UINT32_MAX)
+    if (filter_lasts(best(r)->name) || lasting == UINT32_MAX)
         return;
     fprintf(page, "<li>If the stream goes on without end, take one that forgets, <code>");
     words_filter(page, r, lasting);
@@ -268,6 +271,11 @@ static const char *idea_of(const char *name)
     return "";
 }
 
+static const char *when(const struct report *r)
+{
+    return r->going_on ? " for a stream that goes on like this" : "";
+}
+
 void report_words(const struct report *r, FILE *page)
 {
     const struct choice *choice = &r->choice;
@@ -278,12 +286,12 @@ void report_words(const struct report *r, FILE *page)
     put_stream(r, page);
     fprintf(page, "</header>\n<section id=\"choice\">\n<p class=\"lead\">");
     if (!choice->reached)
-        fprintf(page, "No filter errs on less than 1 %% in %s. Nearest comes ",
-                words_size(r, choice->memory).text);
+        fprintf(page, "No filter errs on less than 1 %% in %s%s. Nearest comes ",
+                words_size(r, choice->memory).text, when(r));
     else
         fprintf(page, "Use ");
-    fprintf(page, "<b>%s</b> with <b>%s</b>, %.3g bits per distinct key.</p>\n<pre>", best(r)->name,
-            words_size(r, choice->memory).text,
+    fprintf(page, "<b>%s</b> with <b>%s</b>%s, %.3g bits per distinct key.</p>\n<pre>",
+            best(r)->name, words_size(r, choice->memory).text, choice->reached ? when(r) : "",
             8 * (double)r->candidates.memory[choice->memory] / (r->scale * (double)r->distinct));
     put_typed(page, r, choice->best, type_command);
     fprintf(page, "</pre>\n<ul>\n<li><code>%s</code>: %s.</li>\n", best(r)->name,
@@ -292,7 +300,10 @@ void report_words(const struct report *r, FILE *page)
     put_trend(r, page);
     put_memories(r, page);
     put_others(r, page);
-    put_lasting(r, page);
+    if (r->going_on)
+        put_finite(r, page);
+    else
+        put_lasting(r, page);
     put_if_dear(r, page, DEAR, 1, "to lose a new record is ten times as bad as to pass a repeat");
     put_if_dear(r, page, 1, DEAR, "to pass a repeat is ten times as bad as to lose a new record");
     fprintf(page, "</ul>\n</section>\n");
@@ -302,9 +313,9 @@ void report_say(const struct report *r)
 {
     const struct choice *choice = &r->choice;
 
-    printf("%s %s with %s: it judged %s of all records wrongly%s\n\n    ",
+    printf("%s %s with %s%s: it judged %s of all records wrongly%s\n\n    ",
            choice->reached ? "use" : "nearest to 1 % wrong comes", best(r)->name,
-           words_size(r, choice->memory).text, words_wrong(r, choice->best).text,
+           words_size(r, choice->memory).text, when(r), words_wrong(r, choice->best).text,
            r->weighed ? ", each counted as it matters" : "");
     type_command(stdout, r, choice->best);
     printf("\n\nthe picture is in %s\n", r->request->measures.report);
