@@ -1,14 +1,8 @@
 /* arrivals.c - see arrivals.h. */
 #include "eval/arrivals.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "cli/messages.h"
 #include "cli/signals.h"
-#include "cli/units.h"
 
 /* ---- opening ---- */
 
@@ -30,8 +24,7 @@ static bool open_stream(struct arrivals *a)
         return reject("--synthetic endless would never end: give it n=, as in endless:n=10M");
     a->weighed = a->stream.spec.important;
     a->left = a->kept.expected = a->stream.spec.n;
-    a->id = malloc(RECORDS_MAX * sizeof *a->id);
-    return a->id || reject("memory is short");
+    return true;
 }
 
 static bool open_files(struct arrivals *a)
@@ -47,143 +40,94 @@ static bool open_files(struct arrivals *a)
 
 bool arrivals_open(struct arrivals *a, const struct request *o)
 {
-    *a = (struct arrivals){.request = o,
-                           .synthetic = o->measures.synthetic,
-                           .keeping = o->measures.permutations || o->measures.report};
+    *a = (struct arrivals){.request = o, .synthetic = o->measures.synthetic};
     a->kept.because = o->measures.report ? "--report" : "--permutations";
     return a->synthetic ? open_stream(a) : open_files(a);
-}
-
-bool arrivals_start(struct arrivals *a, const struct shards *hasher)
-{
-    uint64_t limit = a->request->measures.truth_memory;
-    char *end;
-
-    a->hasher = hasher;
-    a->kept.rng = strtoull(config_value(hasher->config, "seed").text, &end, 10);
-    return a->synthetic && !a->keeping
-               ? truth_open_bitmap(&a->truth, a->stream.spec.universe, limit)
-               : truth_open_set(&a->truth, limit);
 }
 
 void arrivals_close(struct arrivals *a)
 {
     if (!a->synthetic)
         source_close(&a->files);
-    free(a->id);
     kept_close(&a->kept);
-    truth_close(&a->truth);
 }
 
-/* ---- reading ---- */
+/* ---- a synthetic stream: a batch holds its ids, and behind them the texts ---- */
 
-const struct weir_key *arrivals_keys(const struct batch *b)
+const uint64_t *arrivals_ids(const struct batch *b)
 {
-    return b->dealt ? b->hash : b->raw;
+    return (const uint64_t *)(const void *)b->data;
 }
 
-uint32_t arrivals_in_batch(const struct batch *b)
+static enum read_result draw_arrivals(void *context, struct batch *b)
 {
-    return b->first[1];
-}
-
-static void give_up(struct batch *b)
-{
-    b->failed = true;
-    b->n = b->first[1] = 0;
-}
-
-static void find_truth(struct arrivals *a, struct batch *b)
-{
-    if (!a->keeping && !truth_observe_keys(&a->truth, arrivals_keys(b), arrivals_in_batch(b),
-                                           b->answer, b->failure))
-        give_up(b);
-}
-
-static enum read_result read_files(struct arrivals *a, struct batch *b)
-{
-    struct source files = source_of_files(&a->files);
-    enum read_result result = files.read(files.context, b);
-
-    if (result != READ_BATCH)
-        return result;
-    files.prepare(files.context, b);
-    shards_deal(a->hasher, b);
-    find_truth(a, b);
-    return READ_BATCH;
-}
-
-/* Draws only; their texts are made by whoever prepares the batch. */
-static enum read_result read_stream(struct arrivals *a, struct batch *b)
-{
-    uint64_t most = BLOCK / a->stream.spec.length;
+    struct arrivals *a = context;
+    uint64_t most = BLOCK / (sizeof(uint64_t) + a->stream.spec.length);
+    uint64_t *id = (uint64_t *)(void *)b->data;
 
     if (a->left == 0 || signals_caught())
         return READ_END;
-    most = most < 1 ? 1 : most > RECORDS_MAX ? RECORDS_MAX : most;
+    most = most > RECORDS_MAX ? RECORDS_MAX : most;
     b->n = (uint32_t)(a->left < most ? a->left : most);
+    b->used = b->n * a->stream.spec.length;
+    b->important = a->weighed;
     a->left -= b->n;
     for (uint32_t i = 0; i < b->n; i++) {
         struct arrival next = stream_next(&a->stream);
 
-        a->id[i] = b->raw[i].lo = next.id;
+        id[i] = next.id;
         b->importance[i] = next.importance;
     }
-    if (!a->keeping)
-        truth_observe_ids(&a->truth, a->id, b->n, b->answer);
     return READ_BATCH;
 }
 
-static void make_keys(const struct arrivals *a, struct batch *b)
+static void write_keys(void *context, struct batch *b)
 {
+    const struct arrivals *a = context;
     size_t length = a->stream.spec.length;
+    char *text = b->data + b->n * sizeof(uint64_t);
 
-    for (uint32_t i = 0; i < b->n; i++) {
-        stream_key(&a->stream, b->raw[i].lo, b->data + i * length);
-        b->key[i] = (struct weir_bytes){b->data + i * length, length};
+    for (uint32_t i = 0; i < b->n; i++, text += length) {
+        stream_key(&a->stream, arrivals_ids(b)[i], text);
+        b->key[i] = (struct weir_bytes){text, length};
     }
-    b->used = b->n * length;
-    b->important = a->weighed;
-    shards_deal(a->hasher, b);
 }
 
-static enum read_result read_kept(struct arrivals *a, struct batch *b)
-{
-    b->n = b->first[1] = kept_next(&a->kept, b->raw, RECORDS_MAX);
-    if (b->n == 0 || signals_caught())
-        return READ_END;
-    b->used = b->n * sizeof *b->raw;
-    find_truth(a, b);
-    return READ_BATCH;
-}
+/* ---- from memory ---- */
 
-static enum read_result read_arrivals(void *context, struct batch *b)
+static enum read_result read_kept(void *context, struct batch *b)
 {
     struct arrivals *a = context;
 
-    if (!a->keeping && a->kept.key)
-        return read_kept(a, b);
-    return a->synthetic ? read_stream(a, b) : read_files(a, b);
+    if (signals_caught())
+        return READ_END;
+    b->n = b->first[1] = kept_next(&a->kept, b->raw, RECORDS_MAX);
+    b->used = b->n * sizeof *b->raw;
+    return b->n ? READ_BATCH : READ_END;
 }
 
-static void prepare(void *context, struct batch *b)
+static void do_nothing(void *context, struct batch *b)
 {
-    const struct arrivals *a = context;
-
-    if (a->synthetic && (a->keeping || !a->kept.key))
-        make_keys(a, b);
+    (void)context;
+    (void)b;
 }
+
+/* ---- any of them ---- */
 
 struct source arrivals_source(struct arrivals *a)
 {
-    return (struct source){.context = a, .read = read_arrivals, .prepare = prepare};
+    if (a->replayed)
+        return (struct source){.context = a, .read = read_kept, .prepare = do_nothing};
+    if (a->synthetic)
+        return (struct source){.context = a, .read = draw_arrivals, .prepare = write_keys};
+    return source_of_files(&a->files);
 }
 
 struct weir_stream arrivals_stream(const struct arrivals *a)
 {
     struct weir_stream stream = a->stream.spec;
 
-    if (a->kept.key) {
+    if (a->replayed) {
         stream.n = a->kept.count;
         stream.universe >>= a->kept.halvings;
     }
@@ -192,7 +136,7 @@ struct weir_stream arrivals_stream(const struct arrivals *a)
 
 uint64_t arrivals_count(const struct arrivals *a)
 {
-    return a->kept.key ? a->kept.count : a->synthetic ? a->stream.spec.n : 0;
+    return a->replayed ? a->kept.count : a->synthetic ? a->stream.spec.n : 0;
 }
 
 uint32_t arrivals_showings(const struct arrivals *a)
@@ -204,28 +148,7 @@ uint64_t arrivals_total(const struct arrivals *a)
 {
     uint64_t orders = a->request->measures.permutations ? a->request->measures.permutations : 1;
 
-    return a->kept.key    ? a->kept.count * sizeof *a->kept.key * orders * arrivals_showings(a)
+    return a->replayed    ? a->kept.count * sizeof *a->kept.key * orders * arrivals_showings(a)
            : a->synthetic ? a->stream.spec.n * a->stream.spec.length
                           : a->files.reader.total;
-}
-
-/* ---- keeping ---- */
-
-bool arrivals_keep(struct arrivals *a, struct batch *b)
-{
-    return kept_add(&a->kept, arrivals_keys(b), arrivals_in_batch(b), &a->truth, b->failure);
-}
-
-void arrivals_end_keeping(struct arrivals *a)
-{
-    a->keeping = false;
-    a->truth.limit -= kept_bytes(&a->kept);
-}
-
-void arrivals_rewind(struct arrivals *a, uint32_t showing)
-{
-    a->kept.next = 0;
-    a->kept.showing = showing;
-    if (showing == 0)
-        truth_clear(&a->truth);
 }

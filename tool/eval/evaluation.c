@@ -1,5 +1,8 @@
-/* evaluation.c - see evaluation.h. The parts of the verdict are here the filters: each
- * takes the batches in order, so that results do not depend on the number of threads. */
+/* evaluation.c - see evaluation.h.
+ *
+ * A pipe whose verdict is the exact truth, and whose further parts are the entrants,
+ * which are scored against it. Each takes the batches in order, so that results do
+ * not depend on the number of threads. */
 #include "eval/evaluation.h"
 
 #include <jansson.h>
@@ -11,6 +14,21 @@
 #include "cli/signals.h"
 #include "cli/units.h"
 
+/* ---- opening ---- */
+
+/* Where the universe is known and every arrival comes by once, a bit per key is
+ * enough. Who hashes has the seed of all that is random. */
+static bool start(struct evaluation *ev, const struct shards *hasher, bool once)
+{
+    const struct arrivals *a = &ev->arrivals;
+    uint64_t limit = ev->request->measures.truth_memory;
+
+    ev->hashes = hasher;
+    weir_sentence_number(hasher->config, "seed", &ev->arrivals.kept.rng);
+    return a->synthetic && once ? truth_open_bitmap(&ev->truth, a->stream.spec.universe, limit)
+                                : truth_open_set(&ev->truth, limit);
+}
+
 bool evaluation_open(struct evaluation *ev, const struct request *o)
 {
     static struct selection selection;
@@ -20,60 +38,92 @@ bool evaluation_open(struct evaluation *ev, const struct request *o)
         return reject("the system is short of memory or files");
     return arrivals_open(&ev->arrivals, o) && selection_read(&selection, o, ev->arrivals.weighed) &&
            entrants_add_all(&ev->entrants, &selection) &&
-           arrivals_start(&ev->arrivals, &ev->entrants.entrant[0].filter);
+           start(ev, &ev->entrants.entrant[0].filter, o->measures.permutations == 0);
 }
 
 void evaluation_close(struct evaluation *ev)
 {
     arrivals_close(&ev->arrivals);
+    truth_close(&ev->truth);
     entrants_close(&ev->entrants);
     shards_close(&ev->hasher);
 }
 
-/* ---- a pass through the arrivals ---- */
+/* ---- the verdict on a batch: truth, and what each entrant says ---- */
 
-/* The truth is what the records count as. */
-static void set_truth(void *context, struct batch *b)
+static const struct weir_key *keys_of(const struct batch *b)
 {
-    (void)context;
-    if (!b->dealt)
-        memcpy(b->verdict, b->answer, b->n);
-    for (uint32_t i = 0; b->dealt && i < arrivals_in_batch(b); i++)
+    return b->dealt ? b->hash : b->raw;
+}
+
+static uint8_t *truth_of(const struct batch *b)
+{
+    return b->dealt ? b->answer : b->verdict;
+}
+
+static void hash(void *context, struct batch *b)
+{
+    const struct evaluation *ev = context;
+
+    if (!ev->arrivals.replayed)
+        shards_deal(ev->hashes, b);
+}
+
+static void find_truth(struct evaluation *ev, struct batch *b)
+{
+    if (ev->truth.bitmap) {
+        truth_observe_ids(&ev->truth, arrivals_ids(b), b->n, b->verdict);
+    } else if (!truth_observe_keys(&ev->truth, keys_of(b), b->first[1], truth_of(b), b->failure)) {
+        b->failed = true;
+        b->n = b->first[1] = 0;
+    }
+    for (uint32_t i = 0; b->dealt && i < b->first[1]; i++)
         b->verdict[b->origin[i]] = b->answer[i];
 }
 
-static void show(void *context, struct batch *b, uint32_t entrant)
+/* Part 0 is the truth, the others are the entrants. */
+static void give(void *context, struct batch *b, uint32_t part)
 {
     struct evaluation *ev = context;
 
-    entrant_observe(&ev->entrants.entrant[entrant], arrivals_keys(b), b->answer,
-                    arrivals_in_batch(b));
+    if (part == 0)
+        find_truth(ev, b);
+    else
+        entrant_observe(&ev->entrants.entrant[part - 1], keys_of(b), truth_of(b), b->first[1]);
+}
+
+/* ---- keeping a batch ---- */
+
+static void call_new(void *context, struct batch *b, uint32_t part)
+{
+    (void)context;
+    (void)part;
+    for (uint32_t i = 0; i < b->n; i++)
+        b->verdict[i] = b->bads && b->bad[i] ? VERDICT_NONE : WEIR_NEW;
 }
 
 static bool keep(void *context, struct batch *b)
 {
     struct evaluation *ev = context;
 
-    if (!b->failed && !arrivals_keep(&ev->arrivals, b))
+    if (!b->failed &&
+        !kept_add(&ev->arrivals.kept, keys_of(b), b->first[1], &ev->truth, b->failure))
         b->failed = true;
     return true;
 }
 
-/* To the filters, each a part of the verdict, or into memory. */
-static bool pass(struct evaluation *ev, bool keeping)
+/* ---- a run of the pipe ---- */
+
+static bool run(struct evaluation *ev, struct verdict verdict, struct sink sink)
 {
     struct pipe pipe = {.source = arrivals_source(&ev->arrivals),
+                        .verdict = verdict,
+                        .sink = sink,
                         .threads = ev->request->threads,
                         .progress = &ev->progress,
                         .tally = ev->tally};
-    bool ok;
+    bool ok = pipe_run(&pipe) && !pipe.failed;
 
-    if (keeping)
-        pipe.sink = (struct sink){.context = ev, .take = keep};
-    else
-        pipe.verdict = (struct verdict){
-            .context = ev, .parts = ev->entrants.count, .prepare = set_truth, .give = show};
-    ok = pipe_run(&pipe) && !pipe.failed;
     ev->tally = pipe.tally;
     if (pipe.failed && *pipe.failure) {
         progress_clear(&ev->progress);
@@ -82,44 +132,60 @@ static bool pass(struct evaluation *ev, bool keeping)
     return ok;
 }
 
-/* Once, or several times on end: the last counts. */
-static bool show_order(struct evaluation *ev)
+static bool gather(struct evaluation *ev)
+{
+    struct verdict verdict = {.context = ev, .parts = 1, .prepare = hash, .give = call_new};
+    struct sink sink = {.context = ev, .take = keep};
+
+    progress_open(&ev->progress, ev->request->verbosity.quiet, arrivals_total(&ev->arrivals));
+    if (!run(ev, verdict, sink))
+        return false;
+    progress_clear(&ev->progress);
+    ev->records = ev->tally.records;
+    ev->tally = (struct tally){.skipped = ev->tally.skipped + ev->arrivals.files.reader.skipped};
+    ev->truth.limit -= kept_bytes(&ev->arrivals.kept);
+    ev->arrivals.replayed = true;
+    return true;
+}
+
+static bool show(struct evaluation *ev)
+{
+    struct verdict verdict = {.context = ev,
+                              .parts = ev->entrants.count + 1,
+                              .first_leads = true,
+                              .prepare = hash,
+                              .give = give};
+
+    return run(ev, verdict, (struct sink){0});
+}
+
+/* Several times on end, of which the last counts. */
+static bool show_again(struct evaluation *ev)
 {
     uint32_t showings = arrivals_showings(&ev->arrivals);
 
-    entrants_begin(&ev->entrants, arrivals_count(&ev->arrivals));
+    truth_clear(&ev->truth);
     for (uint32_t i = 0; i < showings && !signals_caught(); i++) {
         struct tally before = ev->tally;
         bool last = i + 1 == showings;
 
         entrants_begin_showing(&ev->entrants, i == 0, last);
-        if (ev->gathered)
-            arrivals_rewind(&ev->arrivals, i);
-        if (!pass(ev, false))
+        kept_rewind(&ev->arrivals.kept, i);
+        if (!show(ev))
             return false;
-        if (!last)
-            ev->tally = (struct tally){.records = before.records,
-                                       .seen = before.seen,
-                                       .skipped = before.skipped,
-                                       .bytes = ev->tally.bytes};
+        before.bytes = ev->tally.bytes;
+        ev->tally = last ? ev->tally : before;
     }
-    entrants_end(&ev->entrants);
     return true;
 }
 
-static bool gather(struct evaluation *ev)
+static bool show_order(struct evaluation *ev)
 {
-    uint64_t skipped;
-
-    progress_open(&ev->progress, ev->request->verbosity.quiet, arrivals_total(&ev->arrivals));
-    if (!pass(ev, true))
+    entrants_begin(&ev->entrants, arrivals_count(&ev->arrivals));
+    entrants_begin_showing(&ev->entrants, true, true);
+    if (!(ev->arrivals.replayed ? show_again(ev) : show(ev)))
         return false;
-    arrivals_end_keeping(&ev->arrivals);
-    progress_clear(&ev->progress);
-    skipped = ev->tally.skipped + ev->arrivals.files.reader.skipped; /* too long to be in a batch */
-    ev->records = ev->tally.records;
-    ev->tally = (struct tally){.skipped = skipped};
-    ev->gathered = true;
+    entrants_end(&ev->entrants);
     return true;
 }
 
@@ -143,20 +209,20 @@ bool evaluation_run(struct evaluation *ev)
 {
     bool ok;
 
-    if (ev->request->measures.permutations && !ev->gathered && !gather(ev))
+    if (ev->request->measures.permutations && !ev->arrivals.replayed && !gather(ev))
         return false;
     progress_open(&ev->progress, ev->request->verbosity.quiet, arrivals_total(&ev->arrivals));
-    ok = ev->gathered ? show_orders(ev) : show_order(ev);
+    ok = ev->arrivals.replayed ? show_orders(ev) : show_order(ev);
     progress_clear(&ev->progress);
-    ev->tally.skipped += ev->gathered ? 0 : ev->arrivals.files.reader.skipped;
+    ev->tally.skipped += ev->arrivals.replayed ? 0 : ev->arrivals.files.reader.skipped;
     ev->tally.seconds = now() - ev->progress.started;
     return ok;
 }
 
-/* Any filter hashes; one of the hash= asked for. */
+/* Any filter hashes: here the default one, with the hash= asked for. */
 static bool open_hasher(struct evaluation *ev)
 {
-    struct wanted w = {.algorithm = "bloom", .memory = "64", .seed = ev->request->wanted.seed};
+    struct wanted w = {.memory = "64", .seed = ev->request->wanted.seed};
     char sentence[SENTENCE_MAX];
     struct weir_error error;
 
@@ -173,8 +239,7 @@ bool evaluation_gather(struct evaluation *ev, const struct request *o, uint64_t 
     *ev = (struct evaluation){.request = o};
     if (!signals_watch())
         return reject("the system is short of memory or files");
-    if (!arrivals_open(&ev->arrivals, o) || !open_hasher(ev) ||
-        !arrivals_start(&ev->arrivals, &ev->hasher))
+    if (!arrivals_open(&ev->arrivals, o) || !open_hasher(ev) || !start(ev, &ev->hasher, false))
         return false;
     ev->arrivals.kept.most = most;
     return gather(ev) && !signals_caught();
@@ -185,7 +250,7 @@ bool evaluation_gather(struct evaluation *ev, const struct request *o, uint64_t 
 static void report_text(const struct evaluation *ev)
 {
     const struct tally *y = &ev->tally;
-    const struct truth *truth = &ev->arrivals.truth;
+    const struct truth *truth = &ev->truth;
 
     fprintf(stderr, "weir: %llu records, %llu of them new and %llu repeats",
             (unsigned long long)y->records, (unsigned long long)(y->records - y->seen),
@@ -198,7 +263,7 @@ static void report_text(const struct evaluation *ev)
             ev->entrants.count == 1 ? "" : "s", y->seconds);
     fprintf(stderr, "weir: the truth took %s (%s)", show_bytes((double)truth->bytes).text,
             truth->bitmap ? "a bit per key" : "a set of fingerprints");
-    if (ev->arrivals.kept.key)
+    if (ev->arrivals.replayed)
         fprintf(stderr, ", the stream in memory %s",
                 show_bytes((double)(kept_bytes(&ev->arrivals.kept))).text);
     fprintf(stderr, "; --seed %s repeats this\n", ev->entrants.seed);
@@ -206,7 +271,7 @@ static void report_text(const struct evaluation *ev)
 
 static void report_json(const struct evaluation *ev)
 {
-    const struct truth *truth = &ev->arrivals.truth;
+    const struct truth *truth = &ev->truth;
     json_t *all = json_pack(
         "{s:I,s:I,s:I,s:I,s:f,s:{s:s,s:I},s:I,s:s}", "records", (json_int_t)ev->tally.records,
         "repeats", (json_int_t)ev->tally.seen, "skipped", (json_int_t)ev->tally.skipped, "orders",

@@ -9,11 +9,13 @@
 struct evaluation {
     const struct request *request;
     struct arrivals arrivals;
+    struct truth truth;
     struct entrants entrants;
     struct progress progress;
     struct tally tally; /* of all orders; seen: truly */
-    bool gathered;      /* arrivals are in memory: */
-    uint64_t records;   /* of so many, before any were left out */
+    uint64_t records;   /* of what is kept, before any were left out */
+
+    const struct shards *hashes; /* who hashes: the first entrant, or */
     struct shards hasher;
 };
 

@@ -198,6 +198,12 @@ struct weir_key kept_key(const struct kept *k, uint64_t i, uint32_t showing)
     return key;
 }
 
+void kept_rewind(struct kept *k, uint32_t showing)
+{
+    k->next = 0;
+    k->showing = showing;
+}
+
 uint32_t kept_next(struct kept *k, struct weir_key *key, uint32_t most)
 {
     uint64_t left = k->count - k->next;

@@ -45,6 +45,9 @@ void kept_shuffle(struct kept *k);
  * is short. */
 bool kept_find_staying(struct kept *k);
 
+/* Begin with this showing. */
+void kept_rewind(struct kept *k, uint32_t showing);
+
 /* The next arrivals as they are to be shown, at most so many; returns how many. */
 uint32_t kept_next(struct kept *k, struct weir_key *key, uint32_t most);
 

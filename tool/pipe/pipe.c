@@ -148,7 +148,7 @@ bool pipe_run(struct pipe *p)
                                              .rest = do_rest};
     uint32_t parts = p->verdict.parts ? p->verdict.parts : 1;
     struct running r = {.pipe = p, .gauge = calloc(parts, sizeof *r.gauge)};
-    bool ok = r.gauge && threads_run(&work, &r, p->threads, parts);
+    bool ok = r.gauge && threads_run(&work, &r, p->threads, parts, p->verdict.first_leads);
 
     free(r.gauge);
     return ok || reject("memory is short");

@@ -23,6 +23,7 @@ struct threads {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     uint32_t parts, slots;
+    bool first_leads;
     struct slot *slot;
     struct turn *turn;
     uint64_t next_read, next_write;
@@ -54,7 +55,8 @@ static struct task choose_give(struct threads *c)
         struct turn *t = &c->turn[i];
 
         if (!t->busy && t->next < c->next_read && t->next <= c->last && t->next < oldest &&
-            slot_of(c, t->next)->stage == PREPARED) {
+            slot_of(c, t->next)->stage == PREPARED &&
+            (i == 0 || !c->first_leads || t->next < c->turn[0].next)) {
             oldest = t->next;
             task = (struct task){TASK_GIVE, slot_of(c, t->next), i};
         }
@@ -244,9 +246,14 @@ static void threads_close(struct threads *c)
     free(c->turn);
 }
 
-bool threads_run(const struct threads_work *work, void *context, uint32_t threads, uint32_t parts)
+bool threads_run(const struct threads_work *work, void *context, uint32_t threads, uint32_t parts,
+                 bool first_leads)
 {
-    struct threads c = {.work = work, .context = context, .parts = parts, .last = UINT64_MAX};
+    struct threads c = {.work = work,
+                        .context = context,
+                        .parts = parts,
+                        .first_leads = first_leads,
+                        .last = UINT64_MAX};
     pthread_t *others = calloc(threads, sizeof *others);
     uint32_t started = 0;
 

@@ -4,7 +4,8 @@
  * that can be done:
  *
  *   write    the oldest batch, once all parts of its verdict are given
- *   give     one part of the verdict on a batch, once that on the batch before is given
+ *   give     one part of the verdict on a batch, once that on the batch before is given,
+ *            and the first part of this batch where that one leads
  *   prepare  a batch that was read
  *   rest     nothing is under way and something wants that
  *   read     the next batch, if there is room in the ring
@@ -29,8 +30,9 @@ struct threads_work {
 };
 
 /* Run to the end of the input, to a failed batch, or to a false. The failure
- * of a batch is for write to see; give may fail one only if there is one part. False if threads
- * or memory are short. */
-bool threads_run(const struct threads_work *work, void *context, uint32_t threads, uint32_t parts);
+ * of a batch is for write to see; give may fail one only if there is one part, or in
+ * the first if that leads. False if threads or memory are short. */
+bool threads_run(const struct threads_work *work, void *context, uint32_t threads, uint32_t parts,
+                 bool first_leads);
 
 #endif

@@ -11,12 +11,13 @@
 
 struct verdict {
     void *context;
-    uint32_t parts; /* that may work at once, each on one batch after the other */
+    uint32_t parts;   /* that may work at once, each on one batch after the other */
+    bool first_leads; /* the other parts of a batch wait for the first */
 
     /* Before the parts; any thread. NULL: nothing is to be done. */
     void (*prepare)(void *context, struct batch *b);
     /* One part of the verdicts; batches come in order. May fail the batch if it is
-     * the only part. */
+     * the only part, or the first and leads. */
     void (*give)(void *context, struct batch *b, uint32_t part);
     /* When all parts have given theirs; batches come in order. From here on the
      * verdicts are final. May fail the batch. NULL: nothing is left to do. */
