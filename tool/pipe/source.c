@@ -25,7 +25,7 @@ void source_close(struct file_source *s)
 
 void source_hurry(struct file_source *s)
 {
-    s->reader.patience = PATIENCE;
+    s->reader.bytes.patience = PATIENCE;
 }
 
 /* The time that filters with span= go by: that of reading. */
