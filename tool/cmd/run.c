@@ -12,7 +12,7 @@
 #include "cli/messages.h"
 #include "cli/signals.h"
 #include "pipe/write.h"
-#include "state/files.h"
+#include "state/replace.h"
 #include "state/place.h"
 #include "state/resume.h"
 

@@ -7,7 +7,6 @@
 #include "state/resume.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "cli/messages.h"
+#include "pipe/inputs.h"
 
 enum likeness { OTHER, LIKE, SAME }; /* LIKE: the bytes are right, the inode is not */
 

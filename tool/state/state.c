@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "pipe/inputs.h"
 #include "cli/messages.h"
 #include "cli/units.h"
 
