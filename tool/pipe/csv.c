@@ -37,7 +37,7 @@ static void quote(struct csv_scan *s, const char *data, size_t at)
 /* A field ends here; behind quotes only CR may stand before a line break. */
 static void end_field(struct csv_scan *s, const char *data, size_t at)
 {
-    bool cr = data[at] == '\n' && at == s->close + 2 && data[at - 1] == '\r';
+    bool cr = s->closed && data[at] == '\n' && at == s->close + 2 && data[at - 1] == '\r';
 
     if (s->closed && at != s->close + 1 && !cr)
         s->fault = TEXT_AFTER_QUOTE;

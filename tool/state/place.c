@@ -87,7 +87,7 @@ bool place_find(struct place *p, const char *path)
 
     if (!find(p, path))
         return reject("cannot save %s: %s", path, strerror(errno));
-    if (!p->there && lstat(path, &link) == 0)
+    if (!p->there && lstat(path, &link) == 0 && S_ISLNK(link.st_mode))
         return reject(
             "cannot save %s: it is a link to %s, where nothing is; make that file, or remove the "
             "link",
