@@ -241,6 +241,7 @@ def test_a_screen_of_the_set_forgets_what_was_dropped_since(keys, screen):
     assert json.loads(run("info", "--json", "s").out)["checked"] == 5
 
 
+@pytest.mark.skipif(SANITIZED, reason="it takes address space in its own way")
 def test_a_set_that_does_not_fit_into_memory_is_an_error_or_right(keys):
     """Whatever the limit: one sentence, or exactly the members; the screen takes 64 MiB once, never twice."""
     right = 0
@@ -252,7 +253,7 @@ def test_a_set_that_does_not_fit_into_memory_is_an_error_or_right(keys):
             assert done.stdout.decode().splitlines() == FOUND
         else:
             assert done.returncode in (2, 127) and done.stderr.count(b"\n") == 1 and done.stdout == b""
-    assert 0 < right < 24 or SANITIZED
+    assert 0 < right < 24
 
 
 def test_a_state_goes_with_its_store_its_keys_and_its_screen(keys):
