@@ -1,9 +1,12 @@
 """weir check: what passes, what it asks for, what it remembers. Stores that need no server."""
+import fcntl
 import json
 import os
 import signal
 import sqlite3
 import subprocess
+import sys
+import termios
 import time
 
 import pytest
@@ -194,6 +197,11 @@ def test_a_record_waits_for_others_as_long_as_it_may(keys):
         assert out == (b"key0\nkey3\nkey6\n" if calls == 1 else b"")
 
 
+def unread(pipe):
+    """Bytes that nobody has taken out of it."""
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
 def test_a_wait_ends_with_its_time_or_a_signal(keys):
     process = live("--oracle", "keys:keys", "--max-wait", "100ms")
     os.write(process.stdin.fileno(), b"key0\n")
@@ -202,7 +210,8 @@ def test_a_wait_ends_with_its_time_or_a_signal(keys):
     assert process.wait(timeout=20) == -signal.SIGTERM
     process = live("--oracle", "keys:keys", "--max-wait", "1h")
     os.write(process.stdin.fileno(), b"key0\n")
-    time.sleep(0.3)
+    while unread(process.stdin):  # until it is in, and waits for others
+        time.sleep(0.02)
     process.send_signal(signal.SIGTERM)
     assert process.communicate(timeout=20)[0] == b"key0\n" and process.returncode == -signal.SIGTERM
 
