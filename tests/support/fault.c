@@ -1,0 +1,321 @@
+/* fault.c - makes one call of the C library fail, for a program that is started with this
+ * library in LD_PRELOAD. WEIR_FAULT says which:
+ *
+ *   WEIR_FAULT=write:3:ENOSPC    the third write() of the process fails with ENOSPC
+ *   WEIR_FAULT=read:0:short      every read() gives one byte at most
+ *   WEIR_FAULT=read:5:short      the fifth does
+ *
+ * WEIR_FAULT_COUNTS names a file that gets a line "CALL COUNT" for each call when the process
+ * ends, so that a test knows how many there are to fail. Children are not touched.
+ *
+ * What stdio does inside of the C library cannot be caught: its fflush() and fclose() fail
+ * instead of its write(). */
+#undef _FILE_OFFSET_BITS /* else mmap() and mmap64() are one name */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Hidden functions would stand in for nobody's. */
+#pragma GCC visibility push(default)
+
+enum call {
+    CALL_MALLOC,
+    CALL_READ,
+    CALL_PREAD,
+    CALL_WRITE,
+    CALL_OPEN,
+    CALL_MMAP,
+    CALL_RENAME,
+    CALL_LINK,
+    CALL_FSYNC,
+    CALL_FTRUNCATE,
+    CALL_FSTAT,
+    CALL_FLOCK,
+    CALL_FFLUSH,
+    CALL_FCLOSE,
+    CALL_THREAD,
+    CALLS
+};
+
+static const char *const names[CALLS] = {
+    "malloc", "read",      "pread", "write", "open",   "mmap",   "rename", "link",
+    "fsync",  "ftruncate", "fstat", "flock", "fflush", "fclose", "thread",
+};
+
+static const struct {
+    const char *name;
+    int number;
+} errors[] = {
+    {"ENOMEM", ENOMEM}, {"EIO", EIO},       {"ENOSPC", ENOSPC}, {"EINTR", EINTR},
+    {"EMFILE", EMFILE}, {"EACCES", EACCES}, {"EAGAIN", EAGAIN},
+};
+
+static atomic_ulong counts[CALLS];
+static int chosen = -1; /* the call that fails */
+static unsigned long which;
+static int with; /* errno; 0 is a short one */
+static bool ready;
+
+static void choose(char *text)
+{
+    char *call = strtok(text, ":"), *number = strtok(NULL, ":"), *how = strtok(NULL, ":");
+
+    if (!call || !number || !how)
+        return;
+    for (int i = 0; i < CALLS; i++)
+        if (strcmp(call, names[i]) == 0)
+            chosen = i;
+    which = strtoul(number, NULL, 10);
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (strcmp(how, errors[i].name) == 0)
+            with = errors[i].number;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    static char text[64];
+    const char *wanted = getenv("WEIR_FAULT");
+
+    snprintf(text, sizeof text, "%s", wanted ? wanted : "");
+    choose(text);
+    unsetenv("LD_PRELOAD");
+    ready = true;
+}
+
+/* At the end of exit(), after the program's own handlers. */
+__attribute__((destructor)) static void tell(void)
+{
+    const char *path = getenv("WEIR_FAULT_COUNTS");
+    FILE *out;
+
+    ready = false;
+    if (!path || !(out = fopen(path, "w")))
+        return;
+    for (int i = 0; i < CALLS; i++)
+        fprintf(out, "%s %lu\n", names[i], counts[i]);
+    fclose(out);
+}
+
+/* Is this the one? */
+static bool is_hit(enum call call)
+{
+    if (!ready)
+        return false;
+    unsigned long n = atomic_fetch_add(&counts[call], 1) + 1;
+
+    return chosen == (int)call && (which == 0 || n == which);
+}
+
+static bool fails(enum call call)
+{
+    if (!is_hit(call) || with == 0)
+        return false;
+    errno = with;
+    return true;
+}
+
+/* How much of n may be done; -1 if nothing. */
+static ssize_t allow(enum call call, size_t n)
+{
+    if (!is_hit(call))
+        return (ssize_t)n;
+    errno = with;
+    return with ? -1 : n > 1;
+}
+
+#define REAL(type, name, ...)                                                                      \
+    static type (*real)(__VA_ARGS__);                                                              \
+    if (!real)                                                                                     \
+    *(void **)&real = dlsym(RTLD_NEXT, name)
+
+/* dlsym() allocates, so these are taken by the C library's own names. */
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *old, size_t size);
+void *__libc_memalign(size_t align, size_t size);
+
+void *malloc(size_t size)
+{
+    return fails(CALL_MALLOC) ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t n, size_t size)
+{
+    return fails(CALL_MALLOC) ? NULL : __libc_calloc(n, size);
+}
+
+void *realloc(void *old, size_t size)
+{
+    return fails(CALL_MALLOC) ? NULL : __libc_realloc(old, size);
+}
+
+void *aligned_alloc(size_t align, size_t size)
+{
+    return fails(CALL_MALLOC) ? NULL : __libc_memalign(align, size);
+}
+
+int posix_memalign(void **out, size_t align, size_t size)
+{
+    void *p = fails(CALL_MALLOC) ? NULL : __libc_memalign(align, size);
+
+    *out = p ? p : *out;
+    return p ? 0 : ENOMEM;
+}
+
+ssize_t read(int fd, void *to, size_t n)
+{
+    REAL(ssize_t, "read", int, void *, size_t);
+    ssize_t most = allow(CALL_READ, n);
+
+    return most < 0 ? -1 : real(fd, to, most || !n ? (size_t)most : 1);
+}
+
+static ssize_t pread_some(int fd, void *to, size_t n, off_t at)
+{
+    REAL(ssize_t, "pread64", int, void *, size_t, off_t);
+    ssize_t most = allow(CALL_PREAD, n);
+
+    return most < 0 ? -1 : real(fd, to, most || !n ? (size_t)most : 1, at);
+}
+
+ssize_t pread64(int fd, void *to, size_t n, off_t at)
+{
+    return pread_some(fd, to, n, at);
+}
+
+ssize_t pread(int fd, void *to, size_t n, off_t at)
+{
+    return pread_some(fd, to, n, at);
+}
+
+ssize_t write(int fd, const void *from, size_t n)
+{
+    REAL(ssize_t, "write", int, const void *, size_t);
+    ssize_t most = fd == STDERR_FILENO ? (ssize_t)n : allow(CALL_WRITE, n);
+
+    return most < 0 ? -1 : real(fd, from, most || !n ? (size_t)most : 1);
+}
+
+static int open_some(const char *path, int flags, mode_t mode)
+{
+    REAL(int, "open64", const char *, int, mode_t);
+    return fails(CALL_OPEN) ? -1 : real(path, flags, mode);
+}
+
+static mode_t mode_of(int flags, va_list more)
+{
+    return (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(more, mode_t) : 0;
+}
+
+int open(const char *path, int flags, ...)
+{
+    va_list more;
+
+    va_start(more, flags);
+    mode_t mode = mode_of(flags, more);
+    va_end(more);
+    return open_some(path, flags, mode);
+}
+
+int open64(const char *path, int flags, ...)
+{
+    va_list more;
+
+    va_start(more, flags);
+    mode_t mode = mode_of(flags, more);
+    va_end(more);
+    return open_some(path, flags, mode);
+}
+
+FILE *fopen64(const char *path, const char *mode)
+{
+    REAL(FILE *, "fopen64", const char *, const char *);
+    return fails(CALL_OPEN) ? NULL : real(path, mode);
+}
+
+static void *map_some(void *at, size_t n, int what, int flags, int fd, off_t from)
+{
+    REAL(void *, "mmap64", void *, size_t, int, int, int, off_t);
+    return fails(CALL_MMAP) ? MAP_FAILED : real(at, n, what, flags, fd, from);
+}
+
+void *mmap64(void *at, size_t n, int what, int flags, int fd, off_t from)
+{
+    return map_some(at, n, what, flags, fd, from);
+}
+
+void *mmap(void *at, size_t n, int what, int flags, int fd, off_t from)
+{
+    return map_some(at, n, what, flags, fd, from);
+}
+
+int rename(const char *from, const char *to)
+{
+    REAL(int, "rename", const char *, const char *);
+    return fails(CALL_RENAME) ? -1 : real(from, to);
+}
+
+int linkat(int at, const char *from, int there, const char *to, int flags)
+{
+    REAL(int, "linkat", int, const char *, int, const char *, int);
+    return fails(CALL_LINK) ? -1 : real(at, from, there, to, flags);
+}
+
+int fsync(int fd)
+{
+    REAL(int, "fsync", int);
+    return fails(CALL_FSYNC) ? -1 : real(fd);
+}
+
+int ftruncate64(int fd, off_t size)
+{
+    REAL(int, "ftruncate64", int, off_t);
+    return fails(CALL_FTRUNCATE) ? -1 : real(fd, size);
+}
+
+int fstat64(int fd, struct stat64 *st)
+{
+    REAL(int, "fstat64", int, struct stat64 *);
+    return fails(CALL_FSTAT) ? -1 : real(fd, st);
+}
+
+int flock(int fd, int how)
+{
+    REAL(int, "flock", int, int);
+    return fails(CALL_FLOCK) ? -1 : real(fd, how);
+}
+
+int fflush(FILE *f)
+{
+    REAL(int, "fflush", FILE *);
+    return f != stderr && fails(CALL_FFLUSH) ? EOF : real(f);
+}
+
+int fclose(FILE *f)
+{
+    REAL(int, "fclose", FILE *);
+    bool failed = fails(CALL_FCLOSE);
+    int status = real(f);
+
+    if (failed)
+        errno = with;
+    return failed ? EOF : status;
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+                   void *with_it)
+{
+    REAL(int, "pthread_create", pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    return fails(CALL_THREAD) ? EAGAIN : real(thread, attr, run, with_it);
+}
