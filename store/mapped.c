@@ -41,7 +41,7 @@ static void catch_bus_errors(void)
     struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO | SA_NODEFER};
 
     sigemptyset(&action.sa_mask);
-    sigaction(SIGBUS, &action, NULL);
+    (void)sigaction(SIGBUS, &action, NULL); /* fails for no signal that there is */
 }
 
 static const char *refuse(struct mapped *m, const char *why)

@@ -47,7 +47,7 @@ typedef void (*store_taker)(void *context, const struct weir_bytes *keys, size_t
 bool store_list(struct store *store, store_taker take, void *context);
 
 /* Answer n different keys: a weir_oracle, whose context is a struct store. */
-void store_answer(void *store, const struct weir_bytes *keys, size_t n, uint8_t *answers);
+void store_answer(void *asked, const struct weir_bytes *keys, size_t n, uint8_t *answers);
 
 /* Why the latest call failed: a sentence that begins with the name. */
 const char *store_failure(const struct store *store);

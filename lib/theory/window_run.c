@@ -7,7 +7,6 @@
  * the stream is D and D' at whole periods before each moment: a table. */
 #include <math.h>
 
-#include "theory/bloom.h"
 #include "theory/window.h"
 
 #define MOMENTS 8                 /* of a period */

@@ -1,5 +1,4 @@
 /* dedup.c - weir dedup: pass each record the first time its key is seen. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -10,7 +10,6 @@
 #include "cmd/commands.h"
 #include "cli/table.h"
 #include "cli/messages.h"
-#include "verdict/shards.h"
 #include "cli/units.h"
 
 #define MEMORY_DEFAULT ((uint64_t)64 << 20)

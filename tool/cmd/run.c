@@ -12,8 +12,8 @@
 #include "cli/messages.h"
 #include "cli/signals.h"
 #include "pipe/write.h"
-#include "state/replace.h"
 #include "state/place.h"
+#include "state/replace.h"
 #include "state/resume.h"
 
 #define SAVING_SHARE 0.1 /* of the time may go into checkpoints, at most; a guess */

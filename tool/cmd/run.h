@@ -31,9 +31,9 @@ struct run {
 struct run run_asked(const struct options *o, int from);
 
 /* Run it; the exit status, after a sentence if it is EXIT_ERROR. */
-int run(const struct run *r, struct tally *tally);
+int run(const struct run *given, struct tally *tally);
 
 /* Only into a sink, without verdicts or output. */
-int run_into(const struct run *r, struct sink sink);
+int run_into(const struct run *given, struct sink sink);
 
 #endif

@@ -9,10 +9,8 @@
 
 #include "report/chart.h"
 #include "pipe/inputs.h"
-#include "report/page.h"
 #include "state/replace.h"
 #include "cli/messages.h"
-#include "cli/signals.h"
 #include "report/style.h"
 
 /* ---- measuring ---- */

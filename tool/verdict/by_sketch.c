@@ -6,9 +6,7 @@
 #include <unistd.h>
 
 #include "state/lock.h"
-#include "cli/progress.h"
 #include "cli/messages.h"
-#include "verdict/shards.h"
 #include "state/files.h"
 
 /* ---- which sketch ---- */

@@ -379,9 +379,10 @@ static void ask_many(const weir *w, const struct weir_key *keys, size_t n, uint8
 }
 
 const struct filter_ops filter_weir = {
-    .is.about = {"weir", "fingerprints in order of recency: one cache line, the longest memory", WEIR_CAN_MERGE | WEIR_CAN_WINDOW | WEIR_CAN_TIME | WEIR_CAN_WEIGH | WEIR_CAN_LAST},
+    .is.about = {"weir", "fingerprints in order of recency: one cache line, the longest memory",
+                 WEIR_CAN_MERGE | WEIR_CAN_WINDOW | WEIR_CAN_TIME | WEIR_CAN_WEIGH | WEIR_CAN_LAST},
     .is.knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_WIDTH) | HAS(KNOB_SLOTS) | HAS(KNOB_WINDOW) |
-             HAS(KNOB_SPAN) | HAS(KNOB_IMPORTANCE),
+                HAS(KNOB_SPAN) | HAS(KNOB_IMPORTANCE),
     .plan = plan,
     .error = error_now,
     .predict = weir_foresee,
