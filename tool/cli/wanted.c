@@ -21,12 +21,10 @@ bool wanted_sets(const struct wanted *w, const char *knob)
     return false;
 }
 
-bool wanted_add(struct wanted *w, char text[KNOB_MAX], const char *knob, const char *value)
+void wanted_add(struct wanted *w, char text[KNOB_MAX], const char *knob, const char *value)
 {
-    if (w->sets == SETS_MAX || snprintf(text, KNOB_MAX, "%s=%s", knob, value) >= KNOB_MAX)
-        return false;
+    snprintf(text, KNOB_MAX, "%s=%s", knob, value);
     w->set[w->sets++] = text;
-    return true;
 }
 
 static bool add(char *sentence, const char *before, const char *text)

@@ -6,6 +6,7 @@
 #include <weir.h>
 
 #define SETS_MAX 16
+#define ADDED_MAX 4    /* knobs that a command adds to those */
 #define SHARDS_MAX 256 /* and threads */
 #define KNOB_MAX 80
 #define SENTENCE_MAX 2048 /* as it is typed */
@@ -14,7 +15,7 @@
 /* What is NULL was not said. */
 struct wanted {
     const char *algorithm, *memory, *fpr, *seed;
-    const char *set[SETS_MAX]; /* other knobs, "k=4" */
+    const char *set[SETS_MAX + ADDED_MAX]; /* other knobs, "k=4" */
     int sets;
     bool importance; /* records have one */
 };
@@ -25,8 +26,8 @@ bool wanted_anything(const struct wanted *w);
 /* Is this knob among those of --set? */
 bool wanted_sets(const struct wanted *w, const char *knob);
 
-/* Add a knob. False if it does not fit. */
-bool wanted_add(struct wanted *w, char text[KNOB_MAX], const char *knob, const char *value);
+/* Add a knob, whose text is kept by the caller. The library refuses one that is cut off. */
+void wanted_add(struct wanted *w, char text[KNOB_MAX], const char *knob, const char *value);
 
 /* The sentence for it, as it is. False if it is too long. */
 bool wanted_sentence(const struct wanted *w, const char *name, const char *seed,

@@ -74,16 +74,14 @@ static bool is_automatic(const struct options *o)
     return !o->check.screen || strcmp(o->check.screen, "auto") == 0;
 }
 
-static weir_screen *open_asked(const struct options *o, struct store *oracle)
+static weir_screen *open_asked(const struct options *o, struct store *store)
 {
-    bool automatic = is_automatic(o), asks;
+    bool automatic = is_automatic(o), known;
     char text[24], *members = NULL;
     uint64_t keys = 0;
-    bool known;
 
-    asks = automatic || weir_find_knob(WEIR_KIND_SCREEN, o->check.screen, "set");
-    known = asks && store_size(oracle, &keys);
-
+    known = (automatic || weir_find_knob(WEIR_KIND_SCREEN, o->check.screen, "set")) &&
+            store_size(store, &keys);
     if (known && !wanted_sets(&o->wanted, "set")) {
         snprintf(text, sizeof text, "%llu", (unsigned long long)(keys ? keys : 1));
         members = text;

@@ -62,7 +62,7 @@ static int print_sketch(const struct options *o)
 {
     weir_sketch *s = file_load_sketch(o->operand[0]);
     struct weir_sketch_stats stats;
-    char config[CONFIG_MAX];
+    char config[WEIR_SENTENCE];
 
     if (!s)
         return EXIT_ERROR;
@@ -92,7 +92,7 @@ static int print_screen(const struct options *o)
 {
     static struct stored_screen stored;
     struct weir_screen_stats f;
-    char config[CONFIG_MAX];
+    char config[WEIR_SENTENCE];
 
     if (!file_load_screen(&stored, o->operand[0]))
         return EXIT_ERROR;

@@ -49,8 +49,10 @@ bool keyset_open(const struct options *o, struct inputs files, struct shards *s)
     for (uint32_t i = 0; i < files.count && fits; i++)
         fits = count_records(files.file[i], o->records.nul ? '\0' : '\n', &keys);
     snprintf(number, sizeof number, "%llu", (unsigned long long)keys);
-    if (fits && wanted_add(&w, knob, "capacity", number) && !w.fpr)
-        w.fpr = FPR_FOR_SETS;
+    if (fits) {
+        wanted_add(&w, knob, "capacity", number);
+        w.fpr = w.fpr ? w.fpr : FPR_FOR_SETS;
+    }
     if (!wanted_complete(&w, WEIR_KIND_FILTER, FOR_SETS, NULL, sentence))
         return false;
     return shards_open(s, sentence, o->shards ? o->shards : o->threads, &error) == WEIR_OK ||

@@ -9,7 +9,7 @@
 struct shards {
     uint32_t count;
     weir **w;
-    char config[CONFIG_MAX]; /* of the whole */
+    char config[WEIR_SENTENCE]; /* of the whole */
 };
 
 /* Open them: memory, and what else is a matter of size, is divided. */
