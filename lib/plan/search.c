@@ -16,7 +16,7 @@
 #define HOPELESS 3  /* times a ceiling */
 
 /* What is searched for, and the best so far. */
-struct search {
+struct settings_search {
     const struct stream_model *m;
     struct weir_wish wish;
     double fresh;   /* share of arrivals that are new */
@@ -35,7 +35,7 @@ static double share(double rate, double of)
     return of > 0 && rate > 0 ? of * rate : 0;
 }
 
-static double cost_of(const struct search *s, const struct weir_prediction *p)
+static double cost_of(const struct settings_search *s, const struct weir_prediction *p)
 {
     if (isinf(s->m->n) && s->fresh == 1)
         return 1 / p->remembered;
@@ -52,7 +52,7 @@ static double excess(const struct weir_wish *w, const struct weir_prediction *p)
 
 /* Settings that keep the ceilings before those that do not: the latter cost more
  * than any of the former could. */
-static double value_of(const struct search *s, const struct weir_prediction *p)
+static double value_of(const struct settings_search *s, const struct weir_prediction *p)
 {
     double over = excess(&s->wish, p);
 
@@ -63,7 +63,7 @@ static double value_of(const struct search *s, const struct weir_prediction *p)
 
 /* ---- trying ---- */
 
-static bool consider(struct search *s, struct config c)
+static bool consider(struct settings_search *s, struct config c)
 {
     struct shape shape = {0};
     struct weir_prediction p;
@@ -83,7 +83,7 @@ static bool consider(struct search *s, struct config c)
     return true;
 }
 
-static bool is_free(const struct search *s, const struct config *c, enum knob knob)
+static bool is_free(const struct settings_search *s, const struct config *c, enum knob knob)
 {
     return (c->ops->is.knobs & HAS(knob)) && !(s->fixed & HAS(knob));
 }
@@ -101,7 +101,7 @@ static struct config with(const struct config *base, enum knob knob, double valu
 
 /* ---- all knobs at once ---- */
 
-static void consider_rate(struct search *s, const struct config *base, double fpr)
+static void consider_rate(struct settings_search *s, const struct config *base, double fpr)
 {
     struct config c = *base;
 
@@ -110,7 +110,7 @@ static void consider_rate(struct search *s, const struct config *base, double fp
     consider(s, c);
 }
 
-static void consider_rates(struct search *s, const struct config *base)
+static void consider_rates(struct settings_search *s, const struct config *base)
 {
     if (!is_free(s, base, KNOB_FPR))
         return;
@@ -120,7 +120,7 @@ static void consider_rates(struct search *s, const struct config *base)
         consider_rate(s, base, s->wish.fpr);
 }
 
-static void consider_starts(struct search *s, const struct config *base)
+static void consider_starts(struct settings_search *s, const struct config *base)
 {
     double keys = model_distinct(s->m, s->m->n);
 
@@ -151,7 +151,7 @@ static const enum knob climbed[] = {KNOB_K,      KNOB_CELL,  KNOB_DECAY, KNOB_WI
 #define CLIMBED (sizeof climbed / sizeof *climbed)
 
 /* Everything as it was chosen, to be changed one by one. */
-static struct config spelled_out(const struct search *s)
+static struct config spelled_out(const struct settings_search *s)
 {
     struct config c = s->config;
 
@@ -163,7 +163,7 @@ static struct config spelled_out(const struct search *s)
     return c;
 }
 
-static bool climb(struct search *s)
+static bool climb(struct settings_search *s)
 {
     static const double factors[] = {1.02, 1.2};
     struct config at = spelled_out(s);
@@ -187,12 +187,12 @@ static bool climb(struct search *s)
 
 /* Where only the ceilings count, the first that keeps them will do; what is far off
  * will not get there by small steps. */
-static bool is_decided(const struct search *s)
+static bool is_decided(const struct settings_search *s)
 {
     return !s->found || (s->sparing && (s->value <= 1 || s->value > HOPELESS));
 }
 
-static bool find(struct search *s, const struct config *base)
+static bool find(struct settings_search *s, const struct config *base)
 {
     s->found = false;
     s->fixed = base->is.given & ~HAS(KNOB_MEMORY);
@@ -207,9 +207,10 @@ static bool find(struct search *s, const struct config *base)
 
 /* ---- the calls ---- */
 
-static void begin(struct search *s, const struct stream_model *m, const struct weir_wish *wish)
+static void begin(struct settings_search *s, const struct stream_model *m,
+                  const struct weir_wish *wish)
 {
-    *s = (struct search){.m = m, .wish = *wish};
+    *s = (struct settings_search){.m = m, .wish = *wish};
     s->fresh = isinf(m->n) ? m->fresh : model_distinct(m, m->n) / m->n;
     if (s->wish.fp == 0 && s->wish.fn == 0)
         s->wish.fp = s->wish.fn = 1;
@@ -220,7 +221,7 @@ static void begin(struct search *s, const struct stream_model *m, const struct w
 double weir_cost(const struct weir_prediction *p, const struct weir_stream *stream,
                  const struct weir_wish *wish)
 {
-    struct search s;
+    struct settings_search s;
     struct stream_model m;
 
     stream_model(stream, &m);
@@ -244,7 +245,7 @@ static bool read_base(struct config *c, const char *filter, uint64_t memory,
     return error_refuse(error, "memory must be from 64 bytes to 16 TiB", NULL);
 }
 
-static void hand_over(struct search *s, struct weir_prediction *p)
+static void hand_over(struct settings_search *s, struct weir_prediction *p)
 {
     *p = s->best;
     if (excess(&s->wish, p) > 1)
@@ -255,7 +256,7 @@ enum weir_status weir_choose(struct weir_prediction *p, const char *filter,
                              const struct weir_stream *stream, const struct weir_wish *wish,
                              struct weir_error *error)
 {
-    struct search s;
+    struct settings_search s;
     struct stream_model m;
     struct config base;
 
@@ -271,7 +272,7 @@ enum weir_status weir_choose(struct weir_prediction *p, const char *filter,
 
 /* ---- how much memory ---- */
 
-static bool keeps(struct search *s, const struct config *base, double memory)
+static bool keeps(struct settings_search *s, const struct config *base, double memory)
 {
     struct config c = *base;
 
@@ -280,7 +281,7 @@ static bool keeps(struct search *s, const struct config *base, double memory)
 }
 
 /* Between one that is not enough and one that is, of which p tells. */
-static void narrow(struct search *s, const struct config *base, double lo, double hi,
+static void narrow(struct settings_search *s, const struct config *base, double lo, double hi,
                    struct weir_prediction *p)
 {
     while (hi > lo * 1.02 + 8) {
@@ -296,7 +297,7 @@ static void narrow(struct search *s, const struct config *base, double lo, doubl
 }
 
 /* A memory that is enough, and one a quarter of it that is not; false if none is. */
-static bool bracket(struct search *s, const struct config *base, double most, double *lo,
+static bool bracket(struct settings_search *s, const struct config *base, double most, double *lo,
                     double *hi, struct weir_prediction *p)
 {
     double keys = model_distinct(s->m, s->m->n);
@@ -321,7 +322,7 @@ enum weir_status weir_least_memory(struct weir_prediction *p, const char *filter
                                    const struct weir_stream *stream, const struct weir_wish *wish,
                                    struct weir_error *error)
 {
-    struct search s;
+    struct settings_search s;
     struct stream_model m;
     struct config base;
     double most = wish->memory ? 8 * (double)wish->memory : (double)MEMORY_MAX, lo, hi;

@@ -41,11 +41,11 @@ struct form {
 #define INLINE static inline __attribute__((always_inline))
 
 /* What it keeps for itself. */
-struct rows {
+struct counter_rows {
     uint64_t width; /* counters per row */
 };
 
-INLINE struct rows *rows_of(const weir_sketch *s)
+INLINE struct counter_rows *rows_of(const weir_sketch *s)
 {
     return sketch_own(s);
 }
@@ -410,7 +410,7 @@ const struct sketch_ops sketch_count_min = {
                 HAS(SKETCH_HALF_LIFE),
     .part = WEIR_PART_COUNTS,
     .memory = UINT64_C(64) << 23,
-    .own = sizeof(struct rows),
+    .own = sizeof(struct counter_rows),
     .plan = plan,
     .lay = lay,
     .add = add,

@@ -1,7 +1,7 @@
 /* variants.h - configurations of every filter there is, for laws that hold for
  * all of them.
  *
- * The registry is asked which filters and which knobs there are, so a filter
+ * The library is asked which filters and which knobs there are, so a filter
  * added to list.h is put to every law without a change here. A new knob is
  * worth a line in variants.c. */
 #ifndef WEIR_TESTS_SUPPORT_VARIANTS_H
