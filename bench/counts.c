@@ -103,7 +103,7 @@ static void measure(const char *sketch, unsigned memory, double alpha)
     unsigned depth = strstr(sketch, "depth=2") ? 2 : 4;
     printf("%g\t%u\t%s\t%.2f\t%.2f\t%.0f\t%.0f\t%llu\t", alpha, memory, sketch,
            lists ? 0 : (double)UNIVERSE * depth * 4 / (memory * 1024.0), sum / (double)n,
-           over[n * 99 / 100], over[n - 1], (unsigned long long)weir_sketch_stats(s).error);
+           over[n * 99 / 100], over[n - 1], (unsigned long long)weir_sketch_stats_of(s).error);
     lists ? printf("%u\n", found_first(s)) : printf("-\n");
     weir_sketch_close(s);
 }

@@ -149,7 +149,7 @@ static void one(const char *name, const char *knobs, const char *memory)
         fprintf(stderr, "retention: %s\n", error.text);
         exit(2);
     }
-    r.memory = (double)weir_stats(r.w).memory;
+    r.memory = (double)weir_stats_of(r.w).memory;
     double guess = r.memory * 8 / 10;
     show(&r, (uint64_t)(guess * 12)); /* long past the first forgetting */
     r.span = guess * 6;

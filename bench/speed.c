@@ -33,8 +33,8 @@ struct options {
 
 static bool is_filter(const char *name)
 {
-    for (size_t i = 0; weir_about(i); i++)
-        if (!strcmp(weir_about(i)->name, name))
+    for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i); i++)
+        if (!strcmp(weir_listed(WEIR_KIND_FILTER, i)->name, name))
             return true;
     return false;
 }
@@ -107,12 +107,13 @@ static bool wanted(const struct options *o, const char *name)
 static void repetition(struct table *t, const struct options *o, double memory_mib,
                        const struct stream *s)
 {
-    for (size_t i = 0; weir_about(i); i++) {
-        if (!wanted(o, weir_about(i)->name))
+    for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i); i++) {
+        if (!wanted(o, weir_listed(WEIR_KIND_FILTER, i)->name))
             continue;
-        for (size_t j = 0; j < (strcmp(weir_about(i)->name, "weir") ? 1 : 3); j++) {
+        for (size_t j = 0; j < (strcmp(weir_listed(WEIR_KIND_FILTER, i)->name, "weir") ? 1 : 3);
+             j++) {
             limit_run(t, memory_mib, 2 * (uint32_t)s->n);
-            filter_run(t, weir_about(i)->name, widths[j], memory_mib, s);
+            filter_run(t, weir_listed(WEIR_KIND_FILTER, i)->name, widths[j], memory_mib, s);
         }
     }
     if (wanted(o, "libbloom") || wanted(o, "bloom"))

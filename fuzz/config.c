@@ -47,7 +47,7 @@ static void open_it(const char *sentence)
 
     require(weir_open(&w, sentence, NULL) == WEIR_OK);
     weir_observe(w, weir_hash(w, &key, sizeof key));
-    require(weir_stats(w).shown == 1);
+    require(weir_stats_of(w).shown == 1);
     weir_close(w);
 }
 
@@ -58,7 +58,7 @@ static void open_screen(const char *sentence)
     weir_screen *s;
 
     require(weir_screen_open(&s, sentence, NULL) == WEIR_OK);
-    require(weir_screen_stats(s).checked == 0);
+    require(weir_screen_stats_of(s).checked == 0);
     weir_screen_close(s);
 }
 

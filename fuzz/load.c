@@ -65,7 +65,7 @@ static void save_and_load(const weir *w)
 
 static void use(weir *w)
 {
-    struct weir_stats stats = weir_stats(w);
+    struct weir_stats stats = weir_stats_of(w);
     weir *twin = weir_clone(w);
     char config[512];
 
@@ -94,7 +94,7 @@ static void use_sketch(weir_sketch *s)
     for (size_t i = weir_sketch_top(s, list, 8); i-- > 0;)
         require(list[i].error <= list[i].count || list[i].error == WEIR_NO_BOUND);
     weir_sketch_advance(s, 1000000);
-    weir_sketch_stats(s);
+    weir_sketch_stats_of(s);
     require(weir_sketch_write(s, append, &b) == WEIR_OK && b.size == weir_sketch_saved_size(s));
     require(weir_sketch_load(&again, b.data, b.size, NULL, NULL) == WEIR_OK);
     require(weir_sketch_merge(s, again, NULL) != WEIR_MISMATCH);
@@ -147,7 +147,7 @@ static void answer(void *context, const struct weir_bytes *keys, size_t n, uint8
 static void use_screen(weir_screen *s)
 {
     struct bytes b = {NULL, 0};
-    struct weir_screen_stats stats = weir_screen_stats(s);
+    struct weir_screen_stats stats = weir_screen_stats_of(s);
     struct weir_bytes keys[20];
     size_t names[20];
     uint8_t answers[20];

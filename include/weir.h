@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <weir/version.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -50,14 +51,14 @@ enum weir_status {
 /* One sentence for a person: what was wrong, the value, what would be right.
  * No line break, no full stop. Wherever an error is taken, NULL will do. */
 struct weir_error {
-    enum weir_status status;
+    int32_t status; /* enum weir_status */
     char text[320];
 };
 
 /* ---- open and close ---- */
 
 /* Open a filter: "NAME knob=value ...". The name may be left out (weir), as
- * may every knob; docs/filters.md lists them, weir_about() too. NULL means "".
+ * may every knob; docs/filters.md lists them, weir_listed() too. NULL means "".
  * Without seed= the seed is random: filters that are to be merged, or to give
  * the same verdicts twice, need one. On failure *out is NULL. */
 WEIR_API enum weir_status weir_open(weir **out, const char *config, struct weir_error *error);
@@ -77,6 +78,7 @@ WEIR_API void weir_clear(weir *w);
 struct weir_key {
     uint64_t lo, hi;
     uint32_t importance;
+    uint32_t origin; /* made of seed and hash= by the calls that hash; 0: not told */
 };
 
 /* Key bytes as the caller has them. */
@@ -85,8 +87,10 @@ struct weir_bytes {
     size_t size;
 };
 
-/* Hash a key for this filter, and for others of the same seed and hash=.
- * Importance is set to 1; assign it where it matters. */
+/* Hash a key for this filter, and for others of the same seed and hash=; weir/hash.h
+ * does so without a filter. Importance is set to 1; assign it where it matters. A
+ * key that was hashed for another seed is a caller's bug, which builds with
+ * WEIR_DEBUG notice and stop at; others give verdicts that mean nothing. */
 WEIR_API struct weir_key weir_hash(const weir *w, const void *data, size_t size);
 
 WEIR_API void weir_hash_many(const weir *w, const struct weir_bytes *bytes, size_t n,
@@ -111,6 +115,18 @@ WEIR_API enum weir_verdict weir_ask(const weir *w, struct weir_key key);
 WEIR_API void weir_ask_many(const weir *w, const struct weir_key *keys, size_t n,
                             uint8_t *verdicts);
 
+/* The same for keys as bytes, each hashed on the way. */
+WEIR_API enum weir_verdict weir_observe_bytes(weir *w, const void *data, size_t size);
+WEIR_API void weir_observe_bytes_many(weir *w, const struct weir_bytes *bytes, size_t n,
+                                      uint8_t *verdicts);
+WEIR_API enum weir_verdict weir_ask_bytes(const weir *w, const void *data, size_t size);
+WEIR_API void weir_ask_bytes_many(const weir *w, const struct weir_bytes *bytes, size_t n,
+                                  uint8_t *verdicts);
+
+/* Fetch the memory of a key ahead: for callers that see one key at a time but know
+ * the next few. A dozen keys before its turn is about right. Changes nothing. */
+WEIR_API void weir_touch(const weir *w, struct weir_key key);
+
 /* Take back one showing of a key. WEIR_UNSUPPORTED where the filter cannot;
  * *was_there, if not NULL, says whether there was anything to forget.
  * Forgetting what was never shown makes others be forgotten. */
@@ -122,6 +138,12 @@ WEIR_API enum weir_status weir_forget(weir *w, struct weir_key key, bool *was_th
  * latest told changes nothing. Between calls no time passes. Filters without
  * span= take no notice. */
 WEIR_API void weir_advance(weir *w, uint64_t now);
+
+/* weir_observe_many() of keys that have a time each, in the milliseconds of
+ * weir_advance(): exactly as if that were called before each of them. So a time
+ * before the latest does not turn the clock back; its key is shown as of now. */
+WEIR_API void weir_observe_many_at(weir *w, const struct weir_key *keys, const uint64_t *times,
+                                   size_t n, uint8_t *verdicts);
 
 /* Add to a filter all that another of the same configuration and seed has
  * seen. WEIR_MISMATCH or WEIR_UNSUPPORTED leave it as it was. */
@@ -139,8 +161,19 @@ struct weir_stats {
     double error;    /* chance that a new key would be taken for seen now */
 };
 
-/* Reads at most four million cells: some milliseconds. */
-WEIR_API struct weir_stats weir_stats(const weir *w);
+/* Fill in the figures, as many as the caller's struct of this size has room for; a
+ * struct of a later version gets zeros for what this library does not know. Reads
+ * at most four million cells: some milliseconds. */
+WEIR_API void weir_measure(const weir *w, struct weir_stats *out, size_t size);
+
+/* The same by value; compiled into the caller, so that the struct may grow. */
+static inline struct weir_stats weir_stats_of(const weir *w)
+{
+    struct weir_stats stats;
+
+    weir_measure(w, &stats, sizeof stats);
+    return stats;
+}
 
 /* The configuration in full, with every choice made: a sentence that opens an
  * equal filter. Returns its length; cuts off at size - 1. */
@@ -241,16 +274,6 @@ enum weir_kind { WEIR_KIND_FILTER, WEIR_KIND_SKETCH, WEIR_KIND_SCREEN };
  * first screen are the defaults, for sentences without a name. */
 WEIR_API const struct weir_about *weir_listed(enum weir_kind kind, size_t i);
 WEIR_API const struct weir_knob *weir_listed_knob(enum weir_kind kind, size_t i, size_t j);
-
-static inline const struct weir_about *weir_about(size_t i)
-{
-    return weir_listed(WEIR_KIND_FILTER, i);
-}
-
-static inline const struct weir_knob *weir_about_knob(size_t i, size_t j)
-{
-    return weir_listed_knob(WEIR_KIND_FILTER, i, j);
-}
 
 /* What a sentence names, and a knob of that by name ("k", or "k=3"); NULL if there
  * is none. Only the name in the sentence is looked at. */

@@ -24,7 +24,7 @@ extern "C" {
 
 /* Keys drawn independently, all alike or key r as often as r^-alpha, but for a
  * share of arrivals with a key of their own that never comes again. */
-enum weir_stream_kind { WEIR_UNIFORM, WEIR_ZIPF, WEIR_ENDLESS };
+enum weir_stream_kind { WEIR_STREAM_UNIFORM, WEIR_STREAM_ZIPF, WEIR_STREAM_ENDLESS };
 enum weir_bias { WEIR_BIAS_NONE, WEIR_BIAS_DIRECT, WEIR_BIAS_INVERSE };
 
 struct weir_stream {

@@ -85,7 +85,17 @@ struct weir_screen_stats {
     double fill;         /* share of cells in use, of the part that answers */
     double error;        /* chance that a key it was never told of is taken for known */
 };
-WEIR_API struct weir_screen_stats weir_screen_stats(const weir_screen *s);
+/* As weir_measure() and weir_stats_of(). */
+WEIR_API void weir_screen_measure(const weir_screen *s, struct weir_screen_stats *out, size_t size);
+
+static inline struct weir_screen_stats weir_screen_stats_of(const weir_screen *s)
+{
+    struct weir_screen_stats stats;
+
+    weir_screen_measure(s, &stats, sizeof stats);
+    return stats;
+}
+
 WEIR_API size_t weir_screen_config(const weir_screen *s, char *buffer, size_t size);
 
 /* ---- save and load: as for filters ---- */
@@ -105,19 +115,8 @@ struct weir_screen_choice {
     char sentence[128];
     char reason[128];
 };
-WEIR_API struct weir_screen_choice weir_screen_choose(uint64_t memory, bool listed, uint64_t set);
-
-/* ---- which there are: as weir_about() and weir_about_knob() ---- */
-
-static inline const struct weir_about *weir_screen_about(size_t i)
-{
-    return weir_listed(WEIR_KIND_SCREEN, i);
-}
-
-static inline const struct weir_knob *weir_screen_about_knob(size_t i, size_t j)
-{
-    return weir_listed_knob(WEIR_KIND_SCREEN, i, j);
-}
+WEIR_API void weir_screen_choose(struct weir_screen_choice *out, size_t size, uint64_t memory,
+                                 bool listed, uint64_t set);
 
 #ifdef __cplusplus
 }

@@ -116,7 +116,16 @@ struct weir_sketch_stats {
                           other figures cover them */
 };
 
-WEIR_API struct weir_sketch_stats weir_sketch_stats(const weir_sketch *s);
+/* As weir_measure() and weir_stats_of(). */
+WEIR_API void weir_sketch_measure(const weir_sketch *s, struct weir_sketch_stats *out, size_t size);
+
+static inline struct weir_sketch_stats weir_sketch_stats_of(const weir_sketch *s)
+{
+    struct weir_sketch_stats stats;
+
+    weir_sketch_measure(s, &stats, sizeof stats);
+    return stats;
+}
 
 /* As weir_config(). */
 WEIR_API size_t weir_sketch_config(const weir_sketch *s, char *buffer, size_t size);
@@ -132,18 +141,6 @@ WEIR_API enum weir_status weir_sketch_write(const weir_sketch *s, weir_sink sink
 /* Any bytes give a usable sketch or an error. */
 WEIR_API enum weir_status weir_sketch_load(weir_sketch **out, const void *data, size_t size,
                                            size_t *used, struct weir_error *error);
-
-/* ---- which there are: as weir_about() and weir_about_knob() ---- */
-
-static inline const struct weir_about *weir_sketch_about(size_t i)
-{
-    return weir_listed(WEIR_KIND_SKETCH, i);
-}
-
-static inline const struct weir_knob *weir_sketch_about_knob(size_t i, size_t j)
-{
-    return weir_listed_knob(WEIR_KIND_SKETCH, i, j);
-}
 
 #ifdef __cplusplus
 }

@@ -28,6 +28,16 @@ static inline struct hash128 hash_by(uint64_t keyed, const void *data, size_t si
     return keyed ? hash_keyed(data, size, seed) : hash_fast(data, size, seed);
 }
 
+/* Whose key it is: never 0, and another for another seed or hash=, but for a chance
+ * of 2^-31. */
+static inline uint32_t hash_origin(uint64_t keyed, uint64_t seed)
+{
+    uint64_t mixed = bits_fold(seed ^ UINT64_C(0x9e3779b97f4a7c15),
+                               (2 * keyed + 1) * UINT64_C(0xd1342543de82ef95));
+
+    return (uint32_t)mixed | 1;
+}
+
 static inline uint64_t hash_word(uint64_t lo, uint64_t hi, uint32_t i)
 {
     if (i == 0)

@@ -5,10 +5,12 @@
  *   [struct weir | pad][plane 0 | pad][plane 1 | pad] ...
  *
  * each plane on a cache line of its own. */
-#include <weir.h>
+#include <weir/hash.h>
 
+#include <assert.h>
 #include <string.h>
 
+#include "base/hand_out.h"
 #include "base/memory.h"
 #include "filter/filter.h"
 
@@ -72,42 +74,104 @@ void weir_clear(weir *w)
     memset(w->cells, 0, w->stride * w->shape.planes);
 }
 
-static inline struct weir_key hash(const weir *w, const void *data, size_t size)
-{
-    struct hash128 h = hash_by(w->config.hash, data, size, w->config.seed);
+/* ---- keys ---- */
 
-    return (struct weir_key){h.lo, h.hi, 1};
-}
+#define AT_ONCE 256 /* keys hashed before they are shown */
 
 struct weir_key weir_hash(const weir *w, const void *data, size_t size)
 {
-    return hash(w, data, size);
+    return weir_hash_bytes((uint32_t)w->config.hash, w->config.seed, data, size);
 }
 
 void weir_hash_many(const weir *w, const struct weir_bytes *bytes, size_t n, struct weir_key *keys)
 {
+    weir_hash_bytes_many((uint32_t)w->config.hash, w->config.seed, bytes, n, keys);
+}
+
+/* A key of another seed or hash= is a caller's bug. */
+static inline void check_keys(const weir *w, const struct weir_key *keys, size_t n)
+{
+#ifdef WEIR_DEBUG
+    uint32_t ours = hash_origin(w->config.hash, w->config.seed);
+
     for (size_t i = 0; i < n; i++)
-        keys[i] = hash(w, bytes[i].data, bytes[i].size);
+        assert(!keys[i].origin || keys[i].origin == ours); /* hashed for this seed and hash= */
+#else
+    (void)w, (void)keys, (void)n;
+#endif
 }
 
 enum weir_verdict weir_observe(weir *w, struct weir_key key)
 {
+    check_keys(w, &key, 1);
     return w->ops->observe(w, key) ? WEIR_SEEN : WEIR_NEW;
 }
 
 void weir_observe_many(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
+    check_keys(w, keys, n);
     w->ops->observe_many(w, keys, n, verdicts);
 }
 
 enum weir_verdict weir_ask(const weir *w, struct weir_key key)
 {
+    check_keys(w, &key, 1);
     return w->ops->ask(w, key) ? WEIR_SEEN : WEIR_NEW;
 }
 
 void weir_ask_many(const weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
+    check_keys(w, keys, n);
     w->ops->ask_many(w, keys, n, verdicts);
+}
+
+enum weir_verdict weir_observe_bytes(weir *w, const void *data, size_t size)
+{
+    return weir_observe(w, weir_hash(w, data, size));
+}
+
+enum weir_verdict weir_ask_bytes(const weir *w, const void *data, size_t size)
+{
+    return weir_ask(w, weir_hash(w, data, size));
+}
+
+void weir_observe_bytes_many(weir *w, const struct weir_bytes *bytes, size_t n, uint8_t *verdicts)
+{
+    struct weir_key keys[AT_ONCE];
+
+    for (size_t at = 0, some; at < n; at += some) {
+        some = n - at < AT_ONCE ? n - at : AT_ONCE;
+        weir_hash_many(w, bytes + at, some, keys);
+        weir_observe_many(w, keys, some, verdicts + at);
+    }
+}
+
+void weir_ask_bytes_many(const weir *w, const struct weir_bytes *bytes, size_t n, uint8_t *verdicts)
+{
+    struct weir_key keys[AT_ONCE];
+
+    for (size_t at = 0, some; at < n; at += some) {
+        some = n - at < AT_ONCE ? n - at : AT_ONCE;
+        weir_hash_many(w, bytes + at, some, keys);
+        weir_ask_many(w, keys, some, verdicts + at);
+    }
+}
+
+void weir_touch(const weir *w, struct weir_key key)
+{
+    w->ops->touch(w, key);
+}
+
+/* In runs during which the clock stands still. */
+void weir_observe_many_at(weir *w, const struct weir_key *keys, const uint64_t *times, size_t n,
+                          uint8_t *verdicts)
+{
+    for (size_t at = 0, end; at < n; at = end) {
+        weir_advance(w, times[at]);
+        for (end = at + 1; end < n && times[end] <= times[at];)
+            end++;
+        weir_observe_many(w, keys + at, end - at, verdicts + at);
+    }
 }
 
 enum weir_status weir_forget(weir *w, struct weir_key key, bool *was_there,
@@ -162,9 +226,9 @@ static double fill_of(const weir *w)
     return fill;
 }
 
-struct weir_stats weir_stats(const weir *w)
+void weir_measure(const weir *w, struct weir_stats *out, size_t size)
 {
-    return (struct weir_stats){
+    struct weir_stats stats = {
         .memory = cells_size(w->shape.cells * w->shape.planes, w->shape.width),
         .bytes = w->bytes,
         .shown = w->shown,
@@ -173,6 +237,8 @@ struct weir_stats weir_stats(const weir *w)
         .fill = fill_of(w),
         .error = w->ops->error(w),
     };
+
+    hand_out(out, size, &stats, sizeof stats);
 }
 
 size_t weir_config(const weir *w, char *buffer, size_t size)

@@ -71,6 +71,7 @@ struct filter_ops {
     void (*observe_many)(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
     bool (*ask)(const weir *w, struct weir_key key);
     void (*ask_many)(const weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
+    void (*touch)(const weir *w, struct weir_key key); /* fetch its lines */
 
     /* where it has a meaning, or NULL */
     bool (*forget)(weir *w, struct weir_key key);

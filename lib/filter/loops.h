@@ -91,7 +91,16 @@ static void ask_many(const weir *w, const struct weir_key *keys, size_t n, uint8
     }
 }
 
+static void touch_key(const weir *w, struct weir_key key)
+{
+    struct arrival a;
+
+    a.key = key;
+    touch(w, &a);
+}
+
 #define FILTER_LOOPS                                                                               \
-    .observe = observe, .observe_many = observe_many, .ask = ask, .ask_many = ask_many
+    .observe = observe, .observe_many = observe_many, .ask = ask, .ask_many = ask_many,            \
+    .touch = touch_key
 
 #endif

@@ -86,15 +86,15 @@ static const struct named kinds[] = {
     {{.name = "zipf"}, ALL & ~HAS(DISTINCT)},
     {{.name = "endless"}, ALL & ~(HAS(ALPHA) | HAS(BIAS) | HAS(DISTINCT))},
 };
-static const struct named *const names[] = {&kinds[WEIR_UNIFORM], &kinds[WEIR_ZIPF],
-                                            &kinds[WEIR_ENDLESS], NULL};
+static const struct named *const names[] = {&kinds[WEIR_STREAM_UNIFORM], &kinds[WEIR_STREAM_ZIPF],
+                                            &kinds[WEIR_STREAM_ENDLESS], NULL};
 
 static void begin(void *record)
 {
     struct described *d = record;
 
     d->stream = (struct weir_stream){.kind = (uint64_t)(d->is.of - kinds),
-                                     .n = d->is.of == &kinds[WEIR_ENDLESS] ? 0 : 1000000,
+                                     .n = d->is.of == &kinds[WEIR_STREAM_ENDLESS] ? 0 : 1000000,
                                      .distinct = 0.6,
                                      .alpha = 1,
                                      .length = 19};
@@ -121,11 +121,11 @@ static void complete(struct weir_stream *s, uint32_t given)
 {
     double drawn = (double)s->n * (1 - s->fresh);
 
-    if (s->kind == WEIR_ENDLESS && !(given & HAS(FRESH)))
+    if (s->kind == WEIR_STREAM_ENDLESS && !(given & HAS(FRESH)))
         s->fresh = s->universe ? 0 : 1;
-    else if (s->kind == WEIR_ZIPF && !s->universe)
+    else if (s->kind == WEIR_STREAM_ZIPF && !s->universe)
         s->universe = s->n;
-    else if (s->kind == WEIR_UNIFORM && !s->universe && s->distinct < 1)
+    else if (s->kind == WEIR_STREAM_UNIFORM && !s->universe && s->distinct < 1)
         s->universe = (uint64_t)(drawn / solve(s->distinct)) + 1;
 }
 
@@ -137,7 +137,8 @@ static bool plan(void *record, struct weir_error *error)
     if (s->bias && !s->important)
         return error_refuse(error, "bias= needs importance=: it ties that to how often a key comes",
                             NULL);
-    if (s->kind == WEIR_ENDLESS && (d->is.given & HAS(FRESH)) && s->fresh < 1 && !s->universe)
+    if (s->kind == WEIR_STREAM_ENDLESS && (d->is.given & HAS(FRESH)) && s->fresh < 1 &&
+        !s->universe)
         return error_refuse(error, "fresh= below 1 needs universe=: the keys that others come from",
                             NULL);
     complete(s, d->is.given);
@@ -181,7 +182,7 @@ void stream_model(const struct weir_stream *s, struct stream_model *m)
 
     if (s->universe == 0 || s->fresh == 1)
         model_endless(m, n);
-    else if (s->kind == WEIR_ZIPF)
+    else if (s->kind == WEIR_STREAM_ZIPF)
         model_zipf(m, n, keys, s->alpha, s->fresh);
     else
         model_uniform(m, n, keys, s->fresh);

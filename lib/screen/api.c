@@ -4,6 +4,7 @@
  *   [struct weir_screen | struct scratch | pad][area 0 | pad][area 1 | pad] ... */
 #include "screen/screen.h"
 
+#include "base/hand_out.h"
 #include "base/memory.h"
 
 /* ---- open and close ---- */
@@ -54,9 +55,9 @@ void weir_screen_close(weir_screen *s)
 
 /* ---- what it knows of itself ---- */
 
-struct weir_screen_stats weir_screen_stats(const weir_screen *s)
+void weir_screen_measure(const weir_screen *s, struct weir_screen_stats *out, size_t size)
 {
-    struct weir_screen_stats out = {
+    struct weir_screen_stats stats = {
         .bytes = s->bytes,
         .checked = s->checked,
         .asked = s->asked,
@@ -68,8 +69,8 @@ struct weir_screen_stats weir_screen_stats(const weir_screen *s)
     };
 
     for (uint32_t i = 0; i < s->config.shape.areas; i++)
-        out.memory += cells_size(s->area[i].n, s->area[i].width);
-    return out;
+        stats.memory += cells_size(s->area[i].n, s->area[i].width);
+    hand_out(out, size, &stats, sizeof stats);
 }
 
 size_t weir_screen_config(const weir_screen *s, char *buffer, size_t size)

@@ -7,6 +7,7 @@
  * much through, and verdicts of what does come are the better use of memory. */
 #include <string.h>
 
+#include "base/hand_out.h"
 #include "screen/screen.h"
 #include "theory/bloom.h"
 
@@ -51,7 +52,8 @@ static void choose_verdicts(struct weir_screen_choice *c, bool listed, uint64_t 
     }
 }
 
-struct weir_screen_choice weir_screen_choose(uint64_t memory, bool listed, uint64_t set)
+void weir_screen_choose(struct weir_screen_choice *out, size_t size, uint64_t memory, bool listed,
+                        uint64_t set)
 {
     struct weir_screen_choice c;
     uint64_t most = MEMORY_MAX / 8, bits = 8 * (memory < most ? memory : most);
@@ -63,5 +65,5 @@ struct weir_screen_choice weir_screen_choose(uint64_t memory, bool listed, uint6
     struct text end = {c.sentence + strlen(c.sentence), c.sentence + sizeof c.sentence};
     text_add(&end, " memory=");
     text_add_u64(&end, memory);
-    return c;
+    hand_out(out, size, &c, sizeof c);
 }

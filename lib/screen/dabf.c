@@ -82,7 +82,7 @@ static struct weir_key own_key(struct weir_key key, uint32_t filter)
 {
     uint32_t i = 2 * (K_MAX + filter); /* words that no filter uses itself */
 
-    return (struct weir_key){hash_word(key.lo, key.hi, i), hash_word(key.lo, key.hi, i + 1), 1};
+    return (struct weir_key){hash_word(key.lo, key.hi, i), hash_word(key.lo, key.hi, i + 1), 1, 0};
 }
 
 static uint64_t k_of(const weir_screen *s, uint32_t filter)

@@ -116,7 +116,7 @@ static inline struct weir_key screen_hash(const weir_screen *s, struct weir_byte
 {
     struct hash128 h = hash_by(s->config.hash, key.data, key.size, s->config.seed);
 
-    return (struct weir_key){h.lo, h.hi, 1};
+    return (struct weir_key){h.lo, h.hi, 1, 0};
 }
 
 static inline bool screen_holds_set(const weir_screen *s)

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/hand_out.h"
 #include "sketch/half_life.h"
 
 /* ---- open and close ---- */
@@ -94,7 +95,7 @@ struct weir_key weir_sketch_hash(const weir_sketch *s, const void *data, size_t 
 {
     struct hash128 h = sketch_hash(s, (struct weir_bytes){data, size});
 
-    return (struct weir_key){h.lo, h.hi, 1};
+    return (struct weir_key){h.lo, h.hi, 1, 0};
 }
 
 enum weir_status weir_sketch_add_hashed(weir_sketch *s, const struct weir_key *keys,
@@ -180,15 +181,16 @@ enum weir_status weir_sketch_merge(weir_sketch *into, const weir_sketch *from,
     return WEIR_OK;
 }
 
-struct weir_sketch_stats weir_sketch_stats(const weir_sketch *s)
+void weir_sketch_measure(const weir_sketch *s, struct weir_sketch_stats *out, size_t size)
 {
-    struct weir_sketch_stats out = {.memory = s->size, .bytes = s->bytes, .total = s->total};
+    struct weir_sketch_stats stats = {.memory = s->size, .bytes = s->bytes, .total = s->total};
 
-    s->ops->stats(s, &out);
-    out.total = fade_tell(s, out.total);
-    out.error = out.error == WEIR_NO_BOUND ? out.error : fade_tell(s, out.error);
-    out.too_long = fade_tell(s, out.too_long);
-    return out;
+    s->ops->stats(s, &stats);
+    stats.total = fade_tell(s, stats.total);
+    if (stats.error != WEIR_NO_BOUND)
+        stats.error = fade_tell(s, stats.error);
+    stats.too_long = fade_tell(s, stats.too_long);
+    hand_out(out, size, &stats, sizeof stats);
 }
 
 size_t weir_sketch_config(const weir_sketch *s, char *buffer, size_t size)

@@ -71,7 +71,7 @@ static void ask_all_ways(const weir *w, const struct weir_key *keys, size_t n)
         assert_int_equal(weir_ask(w, keys[i]), verdicts[i]);
     for (size_t i = 0; i < 200; i++)
         weir_ask(w, numbered(w, i));
-    weir_stats(w);
+    weir_stats_of(w);
     weir_config(w, config, sizeof config);
     weir_saved_size(w);
     free(verdicts);
@@ -225,8 +225,8 @@ static void law_clearing_equals_opening_anew(const struct variant *v)
 
     weir_clear(r.w);
     assert_same_state(r.w, empty);
-    assert_int_equal(weir_stats(r.w).shown, 0);
-    assert_true(weir_stats(r.w).fill == 0);
+    assert_int_equal(weir_stats_of(r.w).shown, 0);
+    assert_true(weir_stats_of(r.w).fill == 0);
     for (size_t i = 0; i < r.n; i++)
         weir_observe(r.w, r.keys[i]);
     assert_same_state(r.w, straight);
@@ -241,7 +241,7 @@ static void law_memory_stays_as_planned(const struct variant *v)
 {
     struct run r = run_of(v);
     weir *w = open_filter(v->sentence);
-    struct weir_stats at_first = weir_stats(w);
+    struct weir_stats at_first = weir_stats_of(w);
     size_t saved = weir_saved_size(w);
 
     assert_true(at_first.memory > 0 && at_first.bytes >= at_first.memory);
@@ -251,7 +251,7 @@ static void law_memory_stays_as_planned(const struct variant *v)
         weir_observe(w, r.keys[i]);
         assert_true(i % 100 || weir_saved_size(w) == saved);
     }
-    struct weir_stats at_last = weir_stats(w);
+    struct weir_stats at_last = weir_stats_of(w);
     assert_int_equal(at_last.memory, at_first.memory);
     assert_int_equal(at_last.bytes, at_first.bytes);
     assert_int_equal(weir_saved_size(w), saved);
@@ -267,7 +267,7 @@ static void law_every_arrival_is_counted_as_seen_or_fresh(const struct variant *
     weir_clear(r.w);
     for (size_t i = 0; i < r.n; i++)
         seen += weir_observe(r.w, r.keys[i]) == WEIR_SEEN;
-    struct weir_stats stats = weir_stats(r.w);
+    struct weir_stats stats = weir_stats_of(r.w);
     assert_int_equal(stats.shown, r.n);
     assert_int_equal(stats.seen, seen);
     assert_int_equal(stats.fresh, r.n - seen);
@@ -303,7 +303,7 @@ static void law_the_first_keys_shown_are_not_all_seen_already(const struct varia
 
     assert_int_equal(weir_ask(w, numbered(w, 0)), WEIR_NEW);
     assert_int_equal(weir_observe(w, numbered(w, 0)), WEIR_NEW);
-    assert_true(weir_stats(w).fill > 0 || weir_stats(w).memory > 1000000); /* sampled */
+    assert_true(weir_stats_of(w).fill > 0 || weir_stats_of(w).memory > 1000000); /* sampled */
     weir_close(w);
 }
 
@@ -313,7 +313,7 @@ static void law_the_first_keys_shown_are_not_all_seen_already(const struct varia
 static void law_the_error_told_is_the_error_met(const struct variant *v)
 {
     struct run r = run_of(v);
-    double told = weir_stats(r.w).error, met = 0, n = (double)sized(20000);
+    double told = weir_stats_of(r.w).error, met = 0, n = (double)sized(20000);
 
     for (uint64_t i = 0; i < (uint64_t)n; i++)
         met += weir_ask(r.w, numbered(r.w, UINT64_C(1) << 40 | i)) / n;
@@ -342,18 +342,18 @@ static void every_filter_tells_about_itself(void **state)
     size_t i = 0;
 
     (void)state;
-    for (const struct weir_about *a; (a = weir_about(i)); i++) {
+    for (const struct weir_about *a; (a = weir_listed(WEIR_KIND_FILTER, i)); i++) {
         assert_true(*a->name && *a->idea);
-        for (size_t j = 0; weir_about_knob(i, j); j++) {
-            const struct weir_knob *knob = weir_about_knob(i, j);
+        for (size_t j = 0; weir_listed_knob(WEIR_KIND_FILTER, i, j); j++) {
+            const struct weir_knob *knob = weir_listed_knob(WEIR_KIND_FILTER, i, j);
 
             assert_true(*knob->name && *knob->takes && *knob->does);
         }
         for (size_t j = 0; j < i; j++)
-            assert_string_not_equal(weir_about(j)->name, a->name);
+            assert_string_not_equal(weir_listed(WEIR_KIND_FILTER, j)->name, a->name);
     }
-    assert_null(weir_about(SIZE_MAX));
-    assert_null(weir_about_knob(i, 0));
+    assert_null(weir_listed(WEIR_KIND_FILTER, SIZE_MAX));
+    assert_null(weir_listed_knob(WEIR_KIND_FILTER, i, 0));
 }
 
 int main(void)

@@ -86,8 +86,8 @@ static void law_merging_does_not_care_for_order(const struct variant *v)
         assert_same_state(ab, ba);
         assert_same_state(ab_c, a_bc);
     }
-    assert_int_equal(weir_stats(ab).shown, weir_stats(p.a).shown + weir_stats(p.b).shown);
-    assert_int_equal(weir_stats(ab).seen, weir_stats(p.a).seen + weir_stats(p.b).seen);
+    assert_int_equal(weir_stats_of(ab).shown, weir_stats_of(p.a).shown + weir_stats_of(p.b).shown);
+    assert_int_equal(weir_stats_of(ab).seen, weir_stats_of(p.a).seen + weir_stats_of(p.b).seen);
     weir_close(ab);
     weir_close(ba);
     weir_close(bc);
@@ -285,8 +285,8 @@ static void forgetting_all_that_was_shown_leaves_nothing(void **state)
         assert_int_equal(weir_forget(w, numbered(w, i), &there, NULL), WEIR_OK);
         assert_true(there);
     }
-    assert_true(weir_stats(w).fill == 0);
-    assert_int_equal(weir_stats(w).shown, 500);
+    assert_true(weir_stats_of(w).fill == 0);
+    assert_int_equal(weir_stats_of(w).shown, 500);
     weir_close(w);
 }
 

@@ -80,7 +80,7 @@ static void counts_add_up(const char *sentence, struct store *s)
 
     s->fails_at = 7;
     size_t unanswered = screen_draws(w, s, 0, DRAWS, 1, answers);
-    struct weir_screen_stats t = weir_screen_stats(w);
+    struct weir_screen_stats t = weir_screen_stats_of(w);
     for (size_t i = 0; i < DRAWS; i++)
         of[answers[i]]++;
     assert_int_equal(t.checked, DRAWS);
@@ -160,7 +160,7 @@ static void nonsense_is_no_answer(const char *sentence, struct store *s)
         assert_int_equal(not_told, answer == WEIR_UNANSWERED);
         assert_true(answer <= WEIR_UNANSWERED);
     }
-    assert_int_equal(weir_screen_stats(w).asked, 0);
+    assert_int_equal(weir_screen_stats_of(w).asked, 0);
     weir_screen_close(w);
 }
 
@@ -226,8 +226,8 @@ static bool is_usable(struct blob b, struct store *s)
         return false;
     }
     screen_draws(w, s, 0, 100, 30, answers);
-    weir_screen_stats(w);
-    if (weir_screen_stats(w).checked < UINT64_C(1) << 61) {
+    weir_screen_stats_of(w);
+    if (weir_screen_stats_of(w).checked < UINT64_C(1) << 61) {
         struct blob saved = screen_blob(w);
 
         assert_int_equal(weir_screen_load(&again, saved.data, saved.size, NULL, NULL), WEIR_OK);
@@ -342,8 +342,8 @@ static void golden_files_tell_what_they_told(void **state)
     char path[SENTENCE];
 
     (void)state;
-    for (size_t i = 0; weir_screen_about(i); i++) {
-        const char *name = weir_screen_about(i)->name;
+    for (size_t i = 0; weir_listed(WEIR_KIND_SCREEN, i); i++) {
+        const char *name = weir_listed(WEIR_KIND_SCREEN, i)->name;
 
         snprintf(path, sizeof path, "%s/tests/golden/screen-%s.weir", root ? root : ".", name);
         struct blob file = blob_read(path);

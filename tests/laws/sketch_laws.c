@@ -98,7 +98,7 @@ static bool is_usable(struct blob b)
     for (uint64_t i = 0; i < 60; i++)
         weir_sketch_add(s, (struct weir_bytes){&i, sizeof i}, i % 7);
     weir_sketch_top(s, list, 30);
-    weir_sketch_stats(s);
+    weir_sketch_stats_of(s);
     struct blob saved = sketch_blob(s);
     assert_int_equal(weir_sketch_load(&again, saved.data, saved.size, NULL, NULL), WEIR_OK);
     assert_same_sketch(s, again);

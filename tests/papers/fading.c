@@ -108,7 +108,7 @@ static void fills_as_predicted(const struct filter *f)
         double arrivals = floor(parts[i] * of.cells);
 
         show_fresh(w, &keys, (uint64_t)arrivals - (keys.next - 1));
-        assert_within(f->sentence, history_fill(&fade, arrivals), weir_stats(w).fill,
+        assert_within(f->sentence, history_fill(&fade, arrivals), weir_stats_of(w).fill,
                       is_quick() ? 0.02 : 0.01, 0);
     }
     history_close(&fade);

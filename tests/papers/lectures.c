@@ -37,7 +37,7 @@ static void eight_bits_per_key_err_as_the_lecture_says(void **state)
         assert_within("theory", bloom_error(8, 1, (uint64_t)figures[i].k), exact, 0, 5e-7);
         assert_within("printed", figures[i].printed, exact, 0.008, 0);
         assert_within("measured", error_after(w, keys, exact), exact, 0.03, 0);
-        assert_within("from its fill", weir_stats(w).error, exact, 0.015, 0);
+        assert_within("from its fill", weir_stats_of(w).error, exact, 0.015, 0);
         weir_close(w);
     }
 }
@@ -95,7 +95,7 @@ static void a_filter_sized_by_capacity_errs_as_promised_when_full(void **state)
 static void a_filter_sized_by_capacity_takes_the_memory_of_the_theory(void **state)
 {
     weir *w = open_filter("bloom capacity=1M fpr=0.01 seed=4");
-    double bits_per_key = (double)weir_stats(w).memory * 8 / 1e6;
+    double bits_per_key = (double)weir_stats_of(w).memory * 8 / 1e6;
 
     (void)state;
     assert_within("bits per key", bits_per_key, log2(100) / M_LN2, 0.005, 0);

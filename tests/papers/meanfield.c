@@ -42,7 +42,7 @@ static void settles_at(const char *name, int k, double fixed_point, double error
     struct fresh f = {1, NULL};
     double measured = error_of_last(w, &f, SETTLED);
 
-    assert_within(name, weir_stats(w).fill, fixed_point, WITHIN, 0);
+    assert_within(name, weir_stats_of(w).fill, fixed_point, WITHIN, 0);
     assert_within(name, measured, pow(fixed_point, k), WITHIN, 0);
     assert_within(name, error, pow(fixed_point, k), 1e-6, 0);
     weir_close(w);
@@ -96,7 +96,7 @@ static void bsbfsd_creeps(int k)
 
         x = integrate(x, (double)stretch, k, 1.0 / k);
         show_fresh(w, &f, stretch * array_bits());
-        double fill = weir_stats(w).fill;
+        double fill = weir_stats_of(w).fill;
         assert_within("fill of bsbfsd", fill, x, WITHIN, 0);
         assert_within("empty part of bsbfsd", 1 - fill, 1 - x, 0.02, 0);
         assert_true(fill > before);
@@ -121,14 +121,14 @@ static void rsbf_rises_and_falls(int k, double falls_to)
     struct fresh f = {1, NULL};
 
     show_fresh(w, &f, array_bits());
-    assert_within("rsbf at s", weir_stats(w).fill, 1 - exp(-1), WITHIN / 2, 0);
+    assert_within("rsbf at s", weir_stats_of(w).fill, 1 - exp(-1), WITHIN / 2, 0);
     for (uint64_t i = 2; i <= 32; i *= 2) {
         double x = integrate(1 - exp(-1), log((double)i), k, 1);
 
         show_fresh(w, &f, i / 2 * array_bits());
-        assert_within("rsbf after s", weir_stats(w).fill, x, WITHIN / 2, 0);
+        assert_within("rsbf after s", weir_stats_of(w).fill, x, WITHIN / 2, 0);
     }
-    assert_within("rsbf at 32 s", weir_stats(w).fill, falls_to, WITHIN / 2, 0);
+    assert_within("rsbf at 32 s", weir_stats_of(w).fill, falls_to, WITHIN / 2, 0);
     weir_close(w);
 }
 
@@ -146,9 +146,9 @@ static void rsbf_keeps_its_fill_once_a_bit_set_is_a_bit_cleared(void **state)
 
     (void)state;
     show_fresh(w, &f, 4 * array_bits() + 1);
-    double fill = weir_stats(w).fill;
+    double fill = weir_stats_of(w).fill;
     show_fresh(w, &f, 4 * array_bits());
-    assert_within("fill", weir_stats(w).fill, fill, 1e-9, 0);
+    assert_within("fill", weir_stats_of(w).fill, fill, 1e-9, 0);
     weir_close(w);
 }
 
@@ -162,10 +162,10 @@ static void rsbf_tables_nears_a_half_from_below(void **state)
 
     (void)state;
     show_fresh(w, &f, array_bits());
-    assert_within("at s", weir_stats(w).fill, at_s, WITHIN, 0);
+    assert_within("at s", weir_stats_of(w).fill, at_s, WITHIN, 0);
     show_fresh(w, &f, 3 * array_bits());
-    assert_within("at 4 s", weir_stats(w).fill, 0.5 - (0.5 - at_s) / 16, WITHIN, 0);
-    assert_true(weir_stats(w).error <= sampled_error_rsbf_tables(2));
+    assert_within("at 4 s", weir_stats_of(w).fill, 0.5 - (0.5 - at_s) / 16, WITHIN, 0);
+    assert_true(weir_stats_of(w).error <= sampled_error_rsbf_tables(2));
     weir_close(w);
 }
 

@@ -59,12 +59,12 @@ static bool row_agrees(const struct row *r, double scale, int *known)
     weir *w = open_filter("%s", sentence);
     struct rates came = show_uniform(w, n, r->distinct, SEED + r->k);
     bool ok = agrees(p.fpr, came.fpr, 0.05, 0.002) && agrees(p.fnr, came.fnr, 0.05, 0.002) &&
-              agrees(p.fill, weir_stats(w).fill, 0.02, 0);
+              agrees(p.fill, weir_stats_of(w).fill, 0.02, 0);
 
     if (!ok)
         fprintf(stderr, "table %u: %s, n=%llu, %.0f %%: said %.5f %.5f %.4f, came %.5f %.5f %.4f\n",
                 r->table, sentence, n, 100 * r->distinct, p.fpr, p.fnr, p.fill, came.fpr, came.fnr,
-                weir_stats(w).fill);
+                weir_stats_of(w).fill);
     weir_close(w);
     ++*known;
     return ok;

@@ -123,7 +123,7 @@ static void add_outcome(struct outcome *sum, const struct tally *t, const weir_s
     sum->recall += share(t->right, t->came_members, 1);
     sum->fpr += share(t->false_member, t->others, 0);
     sum->fnr += share(t->missed, t->members, 0);
-    sum->calls += (double)weir_screen_stats(s).asked;
+    sum->calls += (double)weir_screen_stats_of(s).asked;
 }
 
 static weir_screen *open_screen(const struct draw *d, const char *sentence)

@@ -90,7 +90,7 @@ static weir_sketch *shown(const char *sentence, const struct trace *t)
 
 static void keeps_its_bound(const weir_sketch *s, const struct exact *list, size_t n)
 {
-    struct weir_sketch_stats stats = weir_sketch_stats(s);
+    struct weir_sketch_stats stats = weir_sketch_stats_of(s);
     size_t beyond = 0;
 
     for (size_t i = 0; i < n; i++) {
@@ -138,7 +138,7 @@ static int by_name(const void *a, const void *b)
  * that came less often than the bound allows. */
 static void keeps_all_bounds(const weir_sketch *s, const struct exact *exact, size_t n)
 {
-    struct weir_sketch_stats stats = weir_sketch_stats(s);
+    struct weir_sketch_stats stats = weir_sketch_stats_of(s);
     struct weir_heavy *list = calloc(stats.keys + 1, sizeof *list);
     size_t kept = weir_sketch_top(s, list, stats.keys), at = 0;
 
@@ -174,8 +174,9 @@ static void bounds_of_top_are_never_violated_also_after_merges(void **state)
             weir_sketch *s = shown(sentence, &traces[i]), *m = merged(sentence, &traces[i]);
             keeps_all_bounds(s, list, n);
             keeps_all_bounds(m, list, n);
-            if (weir_sketch_stats(s).keys == (uint64_t)keys[j]) /* HH(k): none above N / k misses */
-                assert_true(weir_sketch_stats(s).error <= traces[i].n / (size_t)keys[j]);
+            if (weir_sketch_stats_of(s).keys ==
+                (uint64_t)keys[j]) /* HH(k): none above N / k misses */
+                assert_true(weir_sketch_stats_of(s).error <= traces[i].n / (size_t)keys[j]);
             weir_sketch_close(s);
             weir_sketch_close(m);
         }

@@ -93,7 +93,7 @@ struct score score_of(const struct trace *t, const char *sentence)
     }
     struct score score = {fresh.wrong / fresh.all, repeated.wrong / repeated.all,
                           top.wrong / top.all,     weighted.wrong / weighted.all,
-                          weir_stats(w).error,     (uint64_t)fresh.all};
+                          weir_stats_of(w).error,  (uint64_t)fresh.all};
     weir_close(w);
     return score;
 }

@@ -22,7 +22,7 @@ weir *golden_filter(const char *name)
 
 void golden_note(const weir *w, char note[GOLDEN_NOTE])
 {
-    struct weir_stats stats = weir_stats(w);
+    struct weir_stats stats = weir_stats_of(w);
     int n = (int)weir_config(w, note, GOLDEN_NOTE);
 
     n += snprintf(note + n, (size_t)(GOLDEN_NOTE - n),
@@ -72,7 +72,7 @@ weir_sketch *golden_counted(const struct golden_sketch *g)
 
 void golden_sketch_note(const weir_sketch *s, char note[GOLDEN_NOTE])
 {
-    struct weir_sketch_stats stats = weir_sketch_stats(s);
+    struct weir_sketch_stats stats = weir_sketch_stats_of(s);
     struct weir_heavy list[3];
     size_t found = weir_sketch_top(s, list, 3);
     int n = (int)weir_sketch_config(s, note, GOLDEN_NOTE);

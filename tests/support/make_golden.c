@@ -77,14 +77,14 @@ int main(int argc, char **argv)
 {
     bool ok = argc == 2 || argc == 3;
 
-    for (size_t i = 0; ok && weir_about(i); i++)
-        if (argc == 2 || strcmp(argv[2], weir_about(i)->name) == 0)
-            ok = make(argv[1], weir_about(i)->name);
+    for (size_t i = 0; ok && weir_listed(WEIR_KIND_FILTER, i); i++)
+        if (argc == 2 || strcmp(argv[2], weir_listed(WEIR_KIND_FILTER, i)->name) == 0)
+            ok = make(argv[1], weir_listed(WEIR_KIND_FILTER, i)->name);
     for (size_t i = 0; ok && golden_sketch(i); i++)
         if (argc == 2 || strcmp(argv[2], golden_sketch(i)->name) == 0)
             ok = make_sketch(argv[1], golden_sketch(i));
-    for (size_t i = 0; ok && weir_screen_about(i); i++)
-        if (argc == 2 || is_screen(argv[2], weir_screen_about(i)->name))
-            ok = make_screen(argv[1], weir_screen_about(i)->name);
+    for (size_t i = 0; ok && weir_listed(WEIR_KIND_SCREEN, i); i++)
+        if (argc == 2 || is_screen(argv[2], weir_listed(WEIR_KIND_SCREEN, i)->name))
+            ok = make_screen(argv[1], weir_listed(WEIR_KIND_SCREEN, i)->name);
     return !ok;
 }

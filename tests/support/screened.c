@@ -115,7 +115,7 @@ weir_screen *golden_screen(const char *name)
 
 void golden_screen_note(const weir_screen *w, char *note, size_t size)
 {
-    struct weir_screen_stats t = weir_screen_stats(w);
+    struct weir_screen_stats t = weir_screen_stats_of(w);
     size_t n = weir_screen_config(w, note, size);
 
     snprintf(note + n, size - n,

@@ -148,7 +148,7 @@ bool loads_usable(struct blob b)
     }
     weir_observe_many(w, keys, 40, verdicts);
     weir_ask_many(w, keys, 40, verdicts);
-    struct weir_stats stats = weir_stats(w);
+    struct weir_stats stats = weir_stats_of(w);
     assert_true(stats.fill >= 0 && stats.fill <= 1 && stats.error >= 0 && stats.error <= 1.000001);
     assert_int_equal(stats.shown, stats.seen + stats.fresh);
     struct blob saved = blob_of(w);

@@ -51,7 +51,7 @@ static bool has_knob(size_t filter, const char *name)
 {
     const struct weir_knob *knob;
 
-    for (size_t j = 0; (knob = weir_about_knob(filter, j)); j++)
+    for (size_t j = 0; (knob = weir_listed_knob(WEIR_KIND_FILTER, filter, j)); j++)
         if (strcmp(knob->name, name) == 0)
             return true;
     return *name == '\0';
@@ -73,7 +73,8 @@ static void run_filter(size_t i, void (*law)(const struct variant *v))
     for (size_t j = 0; j < sizeof kinds / sizeof *kinds; j++) {
         if (!has_knob(i, kinds[j].knob))
             continue;
-        running = (struct variant){.name = weir_about(i)->name, .memory = kinds[j].memory};
+        running = (struct variant){.name = weir_listed(WEIR_KIND_FILTER, i)->name,
+                                   .memory = kinds[j].memory};
         snprintf(running.sentence, sizeof running.sentence, "%s %s" SEED, running.name,
                  kinds[j].rest);
         law(&running);
@@ -83,8 +84,8 @@ static void run_filter(size_t i, void (*law)(const struct variant *v))
 
 void for_each_variant_of(const char *filter, void (*law)(const struct variant *v))
 {
-    for (size_t i = 0; weir_about(i); i++)
-        if (!filter || strcmp(filter, weir_about(i)->name) == 0)
+    for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i); i++)
+        if (!filter || strcmp(filter, weir_listed(WEIR_KIND_FILTER, i)->name) == 0)
             run_filter(i, law);
 }
 

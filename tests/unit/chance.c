@@ -210,7 +210,7 @@ static struct weir_key key_number(uint64_t i)
 {
     struct hash128 h = hash_fast(&i, sizeof i, 6);
 
-    return (struct weir_key){h.lo, h.hi, 1};
+    return (struct weir_key){h.lo, h.hi, 1, 0};
 }
 
 static void places_are_even_for_awkward_lengths(void **state)

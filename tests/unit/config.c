@@ -149,12 +149,12 @@ static void extremes_can_be_planned_again(void **state)
     };
 
     (void)state;
-    for (size_t f = 0; weir_about(f); f++)
+    for (size_t f = 0; weir_listed(WEIR_KIND_FILTER, f); f++)
         for (int i = 0; i < 15625; i++) {
             char sentence[SENTENCE];
             int n = i;
 
-            snprintf(sentence, sizeof sentence, "%s", weir_about(f)->name);
+            snprintf(sentence, sizeof sentence, "%s", weir_listed(WEIR_KIND_FILTER, f)->name);
             for (size_t j = 0; j < 6; j++, n /= 5)
                 if (*knobs[j][n % 5]) {
                     strcat(sentence, " ");

@@ -22,7 +22,7 @@ static double check_bound(const char *sentence, const struct counted *c)
     double sum = 0;
 
     show_draws(s, c, 0, c->n);
-    struct weir_sketch_stats stats = weir_sketch_stats(s);
+    struct weir_sketch_stats stats = weir_sketch_stats_of(s);
     assert_int_equal(stats.total, c->n);
     for (size_t i = 0; i < c->universe; i++) {
         struct weir_estimate e = weir_sketch_ask(s, name_of(c, i));
@@ -268,8 +268,8 @@ static void error_and_confidence_become_width_and_depth(void **state)
     assert_string_equal(config, "count-min memory=54400 depth=5 counter=32 update=plain "
                                 "layout=rows hash=xxh3 seed=1");
     weir_sketch_add(s, (struct weir_bytes){"a", 1}, 1000000);
-    assert_true(weir_sketch_stats(s).error <= 1000 && weir_sketch_stats(s).error >= 990);
-    assert_true(fabs(weir_sketch_stats(s).confidence - (1 - exp(-5))) < 1e-9);
+    assert_true(weir_sketch_stats_of(s).error <= 1000 && weir_sketch_stats_of(s).error >= 990);
+    assert_true(fabs(weir_sketch_stats_of(s).confidence - (1 - exp(-5))) < 1e-9);
     weir_sketch_close(s);
 }
 

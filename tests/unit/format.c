@@ -40,10 +40,10 @@ static void ends_in(struct blob file, size_t used, const char *note)
 
 static void with_every_golden_file(void (*check)(const char *name, struct blob file))
 {
-    for (size_t i = 0; weir_about(i); i++) {
-        struct blob file = golden_read(weir_about(i)->name);
+    for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i); i++) {
+        struct blob file = golden_read(weir_listed(WEIR_KIND_FILTER, i)->name);
 
-        check(weir_about(i)->name, file);
+        check(weir_listed(WEIR_KIND_FILTER, i)->name, file);
         blob_free(file);
     }
 }
@@ -201,8 +201,8 @@ static void assert_sink_fails_well(const weir *w, struct blob whole)
 static void a_sink_that_refuses_stops_the_writing(void **state)
 {
     (void)state;
-    for (size_t i = 0; weir_about(i); i++) {
-        weir *w = golden_filter(weir_about(i)->name);
+    for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i); i++) {
+        weir *w = golden_filter(weir_listed(WEIR_KIND_FILTER, i)->name);
         struct blob whole = blob_of(w);
 
         assert_sink_fails_well(w, whole);

@@ -58,7 +58,7 @@ static void where_all_keys_fit_counts_are_those_of_exponential_decay(void **stat
         show_draws(s, &c, 0, c.n);
         for (size_t key = 0; key < c.universe; key++)
             is_near(weir_sketch_ask(s, name_of(&c, key)).count, exact[key]);
-        is_near(weir_sketch_stats(s).total, sum_of(exact, c.universe));
+        is_near(weir_sketch_stats_of(s).total, sum_of(exact, c.universe));
         free(exact);
         weir_sketch_close(s);
     }
@@ -85,7 +85,7 @@ static void bounds_of_top_hold_and_its_floor_is_that_of_what_is_left(void **stat
 
         show_draws(s, &c, 0, c.n);
         check_bounds(s, &c, exact);
-        assert_true((double)weir_sketch_stats(s).error <= sum_of(exact, c.universe) / 300 + 1);
+        assert_true((double)weir_sketch_stats_of(s).error <= sum_of(exact, c.universe) / 300 + 1);
         free(exact);
         weir_sketch_close(s);
         counted_free(c);
@@ -107,7 +107,7 @@ static void count_min_is_never_too_low_and_too_high_as_seldom_as_promised(void *
                  forms[i / 4]);
         weir_sketch *s = open_sketch(sentence);
         show_draws(s, &c, 0, c.n);
-        struct weir_sketch_stats stats = weir_sketch_stats(s);
+        struct weir_sketch_stats stats = weir_sketch_stats_of(s);
         for (size_t key = 0; key < c.universe; key++) {
             double told = (double)weir_sketch_ask(s, name_of(&c, key)).count;
 

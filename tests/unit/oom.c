@@ -180,7 +180,7 @@ static void law_nothing_else_allocates(const struct variant *v)
     weir_ask(w, keys[0]);
     weir_forget(w, keys[0], NULL, NULL);
     weir_merge(w, other, NULL);
-    weir_stats(w);
+    weir_stats_of(w);
     weir_config(w, config, sizeof config);
     weir_save(w, b.data, b.size);
     weir_clear(w);
@@ -332,7 +332,7 @@ static enum weir_status try_screen(const struct variant *v, struct weir_error *e
         weir_screen_learn_set(s, &key, 1);
         weir_screen_check(s, &key, 1, say_member, NULL, &answer);
         assert_int_equal(answer, WEIR_MEMBER);
-        weir_screen_stats(s);
+        weir_screen_stats_of(s);
         status = weir_screen_write(s, into_room, &b);
         assert_int_equal(asked, before);
         status = weir_screen_load(&again, b.data, b.size, NULL, error);

@@ -86,21 +86,24 @@ static void every_screen_tells_of_itself(void **state)
     size_t i = 0;
 
     (void)state;
-    for (; weir_screen_about(i); i++) {
+    for (; weir_listed(WEIR_KIND_SCREEN, i); i++) {
         weir_screen *w;
 
-        assert_int_equal(weir_screen_open(&w, weir_screen_about(i)->name, NULL), WEIR_OK);
-        assert_true(strlen(weir_screen_about(i)->idea) > 10);
-        assert_non_null(weir_screen_about_knob(i, 1));
+        assert_int_equal(weir_screen_open(&w, weir_listed(WEIR_KIND_SCREEN, i)->name, NULL),
+                         WEIR_OK);
+        assert_true(strlen(weir_listed(WEIR_KIND_SCREEN, i)->idea) > 10);
+        assert_non_null(weir_listed_knob(WEIR_KIND_SCREEN, i, 1));
         weir_screen_close(w);
     }
-    assert_null(weir_screen_about_knob(i, 0));
+    assert_null(weir_listed_knob(WEIR_KIND_SCREEN, i, 0));
 }
 
 static void assert_chosen(uint64_t memory, bool listed, uint64_t set, const char *sentence,
                           const char *reason)
 {
-    struct weir_screen_choice c = weir_screen_choose(memory, listed, set);
+    struct weir_screen_choice c;
+
+    weir_screen_choose(&c, sizeof c, memory, listed, set);
 
     assert_string_equal(c.sentence, sentence);
     assert_string_equal(c.reason, reason);
@@ -185,7 +188,8 @@ static void strict_asks_for_what_1bf_calls_members(void **state)
         assert_true(answers[i] == WEIR_MEMBER || !store_has(&s, c.draws[i]));
     }
     screen_draws(strict, &s, 0, DRAWS, 300, answers);
-    struct weir_screen_stats of_one = weir_screen_stats(one), of_strict = weir_screen_stats(strict);
+    struct weir_screen_stats of_one = weir_screen_stats_of(one),
+                             of_strict = weir_screen_stats_of(strict);
     assert_int_equal(of_strict.asked, of_one.members);
     assert_int_equal(of_strict.members, members);
     assert_true(of_one.members >= members && of_one.members < members + DRAWS / 100);
@@ -223,7 +227,7 @@ static void a_set_that_is_forgotten_can_be_told_anew(void **state)
         assert_int_equal(answer, WEIR_MEMBER);
         weir_screen_check(w, &old, 1, say_member, NULL, &answer);
         assert_int_equal(answer, WEIR_OTHER);
-        assert_int_equal(weir_screen_stats(w).checked, 3);
+        assert_int_equal(weir_screen_stats_of(w).checked, 3);
         weir_screen_close(w);
     }
 }
@@ -244,7 +248,7 @@ static void kept_verdicts_are_confirmed_once(void **state)
         assert_int_equal(answers[i], store_has(&s, c.draws[i]));
     for (uint64_t key = 0; key < c.universe; key++)
         different += c.exact[key] > 0 && store_has(&s, key);
-    struct weir_screen_stats t = weir_screen_stats(w);
+    struct weir_screen_stats t = weir_screen_stats_of(w);
     assert_true(different > 500 && t.asked >= different && t.asked <= different + 30);
     assert_true(t.error > 0 && t.error < 1e-8);
     free(answers);
@@ -263,7 +267,7 @@ static void with_a_full_filter_strict_is_weir(void **state)
     uint8_t *answers = calloc(DRAWS, 1);
 
     (void)state;
-    assert_true(weir_screen_stats(a).fill == 1);
+    assert_true(weir_screen_stats_of(a).fill == 1);
     for (size_t i = 0; i < DRAWS; i++) {
         screen_draws(a, &of_strict, i, i + 1, 1, answers);
         screen_draws(b, &of_weir, i, i + 1, 1, answers);

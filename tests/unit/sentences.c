@@ -106,9 +106,9 @@ static void what_a_sentence_names_is_found_by_its_name_alone(void **state)
 {
     (void)state;
     assert_string_equal(weir_find(WEIR_KIND_FILTER, "bloom k=nonsense")->name, "bloom");
-    assert_ptr_equal(weir_find(WEIR_KIND_FILTER, ""), weir_about(0));
-    assert_ptr_equal(weir_find(WEIR_KIND_FILTER, "k=3"), weir_about(0));
-    assert_ptr_equal(weir_find(WEIR_KIND_SCREEN, NULL), weir_screen_about(0));
+    assert_ptr_equal(weir_find(WEIR_KIND_FILTER, ""), weir_listed(WEIR_KIND_FILTER, 0));
+    assert_ptr_equal(weir_find(WEIR_KIND_FILTER, "k=3"), weir_listed(WEIR_KIND_FILTER, 0));
+    assert_ptr_equal(weir_find(WEIR_KIND_SCREEN, NULL), weir_listed(WEIR_KIND_SCREEN, 0));
     assert_null(weir_find(WEIR_KIND_SKETCH, "memory=1M"));
     assert_null(weir_find(WEIR_KIND_FILTER, "blom"));
     assert_non_null(weir_find_knob(WEIR_KIND_FILTER, "bloom", "capacity"));
@@ -168,9 +168,9 @@ LAW(traits_are_what_the_filter_does)
 static void filters_keep_or_last_as_they_say(void **state)
 {
     (void)state;
-    for (size_t i = 0; weir_about(i); i++) {
-        uint64_t traits = weir_about(i)->traits, missed = 0;
-        weir *w = open_filtered("%s memory=4K seed=1", weir_about(i)->name);
+    for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i); i++) {
+        uint64_t traits = weir_listed(WEIR_KIND_FILTER, i)->traits, missed = 0;
+        weir *w = open_filtered("%s memory=4K seed=1", weir_listed(WEIR_KIND_FILTER, i)->name);
 
         for (uint64_t j = 0; j < 500000; j++)
             weir_observe(w, numbered(w, j));
@@ -178,7 +178,7 @@ static void filters_keep_or_last_as_they_say(void **state)
             missed += weir_ask(w, numbered(w, j)) == WEIR_NEW;
         assert_int_equal(missed == 0, (traits & WEIR_CAN_KEEP_ALL) != 0);
         if (traits & WEIR_CAN_KEEP_ALL || traits & WEIR_CAN_LAST)
-            assert_int_equal(weir_stats(w).error < 0.9, (traits & WEIR_CAN_LAST) != 0);
+            assert_int_equal(weir_stats_of(w).error < 0.9, (traits & WEIR_CAN_LAST) != 0);
         weir_close(w);
     }
 }
@@ -205,8 +205,8 @@ static void traits_follow_the_knobs(void **state)
 static void sketches_do_what_they_say(void **state)
 {
     (void)state;
-    for (size_t i = 0; weir_sketch_about(i); i++) {
-        const char *name = weir_sketch_about(i)->name;
+    for (size_t i = 0; weir_listed(WEIR_KIND_SKETCH, i); i++) {
+        const char *name = weir_listed(WEIR_KIND_SKETCH, i)->name;
         uint64_t traits = traits_of(WEIR_KIND_SKETCH, name);
         struct weir_bytes key = {"key", 3};
         struct weir_heavy heavy;
@@ -238,8 +238,8 @@ static void never_asked(void *context, const struct weir_bytes *keys, size_t n, 
 static void screens_do_what_they_say(void **state)
 {
     (void)state;
-    for (size_t i = 0; weir_screen_about(i); i++) {
-        const char *name = weir_screen_about(i)->name;
+    for (size_t i = 0; weir_listed(WEIR_KIND_SCREEN, i); i++) {
+        const char *name = weir_listed(WEIR_KIND_SCREEN, i)->name;
         uint64_t traits = traits_of(WEIR_KIND_SCREEN, name);
         struct weir_bytes key = {"key", 3};
         bool asked = false;

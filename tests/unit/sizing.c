@@ -31,7 +31,7 @@ static struct course course_of(weir *w, uint64_t arrivals)
         weir_observe(w, key);
         if (i % step != step - 1)
             continue;
-        double now = weir_stats(w).error;
+        double now = weir_stats_of(w).error;
         c.most = now > c.most ? now : c.most;
         c.mean += i >= step * CHECKS / 2 ? now / (CHECKS / 2) : 0;
     }
@@ -60,10 +60,10 @@ static void fpr_is_a_ceiling_and_not_far_above(void **state)
     static const double rates[] = {0.3, 0.05, 0.004};
 
     (void)state;
-    for (size_t i = 0; weir_about(i); i++)
+    for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i); i++)
         for (size_t j = 0; j < sizeof rates / sizeof *rates; j++)
-            if (weir_find_knob(WEIR_KIND_FILTER, weir_about(i)->name, "fpr"))
-                assert_ceiling(weir_about(i)->name, rates[j]);
+            if (weir_find_knob(WEIR_KIND_FILTER, weir_listed(WEIR_KIND_FILTER, i)->name, "fpr"))
+                assert_ceiling(weir_listed(WEIR_KIND_FILTER, i)->name, rates[j]);
 }
 
 /* The draws of ibf-h are capped; where cells to lower are rare it must lower

@@ -25,8 +25,8 @@ static void seal(struct blob b)
 
 static void with_every_filter(void (*check)(struct blob b))
 {
-    for (size_t i = 0; weir_about(i); i++) {
-        weir *w = golden_filter(weir_about(i)->name);
+    for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i); i++) {
+        weir *w = golden_filter(weir_listed(WEIR_KIND_FILTER, i)->name);
         struct blob b = blob_of(w);
 
         check(b);

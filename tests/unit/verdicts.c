@@ -114,7 +114,7 @@ static void assert_as_modelled(uint64_t lines, uint32_t width, uint32_t slots)
         assert_int_equal(answers[i], expected);
         asked_in_all += asked;
     }
-    assert_int_equal(weir_screen_stats(w).asked, asked_in_all);
+    assert_int_equal(weir_screen_stats_of(w).asked, asked_in_all);
     free(answers);
     free(m.lines);
     weir_screen_close(w);
@@ -160,9 +160,9 @@ static void false_matches_come_as_often_as_it_says(void **state)
         snprintf(sentence, sizeof sentence, "weir memory=8K width=%u seed=1", cases[i].width);
         weir_screen *w = open_screen(sentence, &s);
         screen_draws(w, &s, 0, 20000, 500, answers);
-        uint64_t before = weir_screen_stats(w).saved;
+        uint64_t before = weir_screen_stats_of(w).saved;
         screen_draws(w, &s, 20000, c.universe, 500, answers);
-        struct weir_screen_stats t = weir_screen_stats(w);
+        struct weir_screen_stats t = weir_screen_stats_of(w);
         double rate = (double)(t.saved - before) / 200000;
         uint32_t slots = 504 / (cases[i].width + 1);
 
@@ -203,7 +203,7 @@ static void no_verdict_is_older_than_the_window(void **state)
             wrong += is_wrong;
         }
         assert_true(wrong > 0);
-        assert_true(weir_screen_stats(w).saved > DRAWS / 4);
+        assert_true(weir_screen_stats_of(w).saved > DRAWS / 4);
         weir_screen_close(w);
         store_free(&s);
     }

@@ -41,7 +41,7 @@ static void the_error_is_that_of_full_lines(void **state)
         double expected = slots_error(width, (uint32_t)w->config.slots);
         /* 6 % is four sigma of 4400 events; (1-1/M)^n would miss it at 8 bits */
         assert_true(fabs((double)wrong / (double)n / expected - 1) < 0.06);
-        assert_true(fabs(weir_stats(w).error / expected - 1) < 0.001);
+        assert_true(fabs(weir_stats_of(w).error / expected - 1) < 0.001);
         weir_close(w);
     }
 }
@@ -83,7 +83,7 @@ static void a_window_refuses_importance(void **state)
 static void a_line_untouched_for_2_to_the_16_quarters_is_not_young(void **state)
 {
     weir *w = open_filter("weir memory=128 window=4 seed=5"); /* two lines, quarters of one */
-    struct weir_key here = {0, 1, 1}, there = {UINT64_MAX, UINT64_MAX, 1};
+    struct weir_key here = {0, 1, 1, 0}, there = {UINT64_MAX, UINT64_MAX, 1, 0};
 
     (void)state;
     weir_observe(w, here);

@@ -60,7 +60,7 @@ static weir_screen *choose(const struct options *o, bool known, uint64_t keys, c
     if (!wanted_complete(&some, WEIR_KIND_SCREEN, NULL, NULL, sentence))
         return NULL;
     weir_sentence_number(sentence, "memory", &memory);
-    choice = weir_screen_choose(memory, known, keys);
+    weir_screen_choose(&choice, sizeof choice, memory, known, keys);
     choice.sentence[strcspn(choice.sentence, " ")] = '\0'; /* its name */
     if (!o->verbosity.quiet)
         note("screen %s: %s", choice.sentence, choice.reason);

@@ -81,12 +81,12 @@ static int tell_all(const struct options *o, weir_sketch *s)
     int status;
 
     snprintf(sentence, sizeof sentence, "bloom memory=%llu%s%s",
-             (unsigned long long)weir_sketch_stats(s).memory + 64, o->wanted.seed ? " seed=" : "",
-             o->wanted.seed ? o->wanted.seed : "");
+             (unsigned long long)weir_sketch_stats_of(s).memory + 64,
+             o->wanted.seed ? " seed=" : "", o->wanted.seed ? o->wanted.seed : "");
     if (weir_open(&a.listed, sentence, &error) != WEIR_OK)
         return fail("%s", error.text);
     status = count_keys(o, &(struct counting){.visit = tell_new, .context = &a});
-    double missing = weir_stats(a.listed).error;
+    double missing = weir_stats_of(a.listed).error;
     if (!o->verbosity.quiet && missing > 1e-6)
         note("up to %.2g %% of the keys may be missing from the list; more memory (-m) finds them",
              missing * 100);
@@ -110,7 +110,7 @@ static int answer_all(const struct options *o, weir_sketch *s)
 
 static void tell_bound(const weir_sketch *s)
 {
-    struct weir_sketch_stats stats = weir_sketch_stats(s);
+    struct weir_sketch_stats stats = weir_sketch_stats_of(s);
 
     note("%llu counted in all; a count is never too low, and too high by at most %llu with a "
          "chance of %.4g %%",

@@ -66,7 +66,7 @@ static int print_sketch(const struct options *o)
 
     if (!s)
         return EXIT_ERROR;
-    stats = weir_sketch_stats(s);
+    stats = weir_sketch_stats_of(s);
     weir_sketch_config(s, config, sizeof config);
     weir_sketch_close(s);
     if (o->json)
@@ -96,7 +96,7 @@ static int print_screen(const struct options *o)
 
     if (!file_load_screen(&stored, o->operand[0]))
         return EXIT_ERROR;
-    f = weir_screen_stats(stored.screen);
+    f = weir_screen_stats_of(stored.screen);
     weir_screen_config(stored.screen, config, sizeof config);
     weir_screen_close(stored.screen);
     if (o->json)

@@ -129,10 +129,10 @@ static bool ask_all(struct plan *p)
     struct weir_prediction one;
     struct weir_error error;
 
-    for (size_t i = 0; weir_about(i) && p->n < FILTERS_MOST; i++) {
-        if (!is_default(weir_about(i)->name))
+    for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i) && p->n < FILTERS_MOST; i++) {
+        if (!is_default(weir_listed(WEIR_KIND_FILTER, i)->name))
             continue;
-        if (!name_filter(p, weir_about(i)->name, sentence))
+        if (!name_filter(p, weir_listed(WEIR_KIND_FILTER, i)->name, sentence))
             return false;
         if (ask(p, sentence, &one, NULL) == WEIR_OK)
             add(p, &one);

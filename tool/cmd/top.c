@@ -88,7 +88,7 @@ static void refresh(void *context)
         return;
     b->drawn = at;
     weir_sketch_advance(b->counting.sketch, time_of_day()); /* counts fade while nothing comes */
-    stats = weir_sketch_stats(b->counting.sketch);
+    stats = weir_sketch_stats_of(b->counting.sketch);
     size_t n = find(b, &stats);
     if (ioctl(1, TIOCGWINSZ, &size) != 0 || size.ws_row < 4 || size.ws_col < 20)
         size = (struct winsize){.ws_row = 24, .ws_col = 80};
@@ -129,7 +129,7 @@ static void tell_bound(const struct board *b, const struct weir_sketch_stats *st
 
 static void print(const struct board *b, bool notes)
 {
-    struct weir_sketch_stats stats = weir_sketch_stats(b->counting.sketch);
+    struct weir_sketch_stats stats = weir_sketch_stats_of(b->counting.sketch);
     size_t n = find(b, &stats);
 
     for (size_t i = 0; i < n; i++) {

@@ -69,7 +69,7 @@ static double read_fill(const struct curve *c, const struct entrant *e)
 {
     bool due = c->fixed || e->shown % fill_distance(8 * e->memory) == 0;
 
-    return due ? weir_stats(e->filter.w[0]).fill : NAN;
+    return due ? weir_stats_of(e->filter.w[0]).fill : NAN;
 }
 
 void curve_mark(struct curve *c, const struct entrant *e)
@@ -106,7 +106,7 @@ void curve_end(struct curve *c, const struct entrant *e)
     if (c->points == 0 || c->point[c->points - 1].at != e->shown)
         curve_mark(c, e);
     if (!c->fixed) /* read at the end in any case */
-        c->point[c->points - 1].fill = weir_stats(e->filter.w[0]).fill;
+        c->point[c->points - 1].fill = weir_stats_of(e->filter.w[0]).fill;
     if (c->fixed || c->points <= c->wanted)
         return;
     for (uint32_t i = 0; i < c->wanted; i++)

@@ -42,11 +42,12 @@ bool filter_takes(const char *name, const char *knob)
     const struct weir_knob *k;
     size_t i = 0, length = strcspn(knob, "=");
 
-    while (weir_about(i) && strcmp(weir_about(i)->name, name) != 0)
+    while (weir_listed(WEIR_KIND_FILTER, i) &&
+           strcmp(weir_listed(WEIR_KIND_FILTER, i)->name, name) != 0)
         i++;
-    if (!weir_about(i))
+    if (!weir_listed(WEIR_KIND_FILTER, i))
         return true;
-    for (size_t j = 0; (k = weir_about_knob(i, j)); j++)
+    for (size_t j = 0; (k = weir_listed_knob(WEIR_KIND_FILTER, i, j)); j++)
         if (strlen(k->name) == length && strncmp(k->name, knob, length) == 0)
             return true;
     return false;
@@ -101,7 +102,7 @@ static void describe(struct entrant *e)
 static bool add_scores(struct entrant *e, const struct measures *m)
 {
     describe(e);
-    e->memory = weir_stats(e->filter.w[0]).memory;
+    e->memory = weir_stats_of(e->filter.w[0]).memory;
     e->answer = malloc(RECORDS_MAX);
     e->class = m->by_importance ? calloc(CLASSES, sizeof *e->class) : NULL;
     return (e->answer && (e->class || !m->by_importance) && curve_open(&e->curve, m->curve)) ||
@@ -154,9 +155,10 @@ bool selection_read(struct selection *s, const struct request *o, bool weighed)
     if (!split(&o->measures.algorithms, "-a", s->name, &s->names) ||
         !split(&o->measures.memories, "-m", s->memory, &s->memories))
         return false;
-    for (size_t i = 0; o->measures.algorithms.n == 0 && weir_about(i); i++)
-        if (is_default(weir_about(i)->name))
-            snprintf(s->name[s->names++], sizeof s->name[0], "%s", weir_about(i)->name);
+    for (size_t i = 0; o->measures.algorithms.n == 0 && weir_listed(WEIR_KIND_FILTER, i); i++)
+        if (is_default(weir_listed(WEIR_KIND_FILTER, i)->name))
+            snprintf(s->name[s->names++], sizeof s->name[0], "%s",
+                     weir_listed(WEIR_KIND_FILTER, i)->name);
     return true;
 }
 
@@ -203,7 +205,7 @@ void entrants_end(struct entrants *all)
     all->orders++;
     for (uint32_t i = 0; i < all->count; i++) {
         struct entrant *e = &all->entrant[i];
-        struct weir_stats s = weir_stats(e->filter.w[0]);
+        struct weir_stats s = weir_stats_of(e->filter.w[0]);
 
         e->fill += s.fill;
         e->error += s.error;

@@ -85,7 +85,7 @@ bool stream_open(struct stream *s, const char *specification)
         return reject("%s", error.text);
     s->rng = mix(s->spec.seed + 1);
     s->next_fresh = s->spec.universe;
-    if (s->spec.kind == WEIR_ZIPF)
+    if (s->spec.kind == WEIR_STREAM_ZIPF)
         open_zipf(s);
     return true;
 }
@@ -109,7 +109,7 @@ struct arrival stream_next(struct stream *s)
 
     if (s->spec.universe == 0 || (s->spec.fresh > 0 && draw_share(s) < s->spec.fresh))
         a.id = ++s->next_fresh;
-    else if (s->spec.kind == WEIR_ZIPF)
+    else if (s->spec.kind == WEIR_STREAM_ZIPF)
         a.id = draw_zipf(s);
     else
         a.id = 1 + draw_below(&s->rng, s->spec.universe);

@@ -79,7 +79,7 @@ static bool gather(struct report *r)
     r->weighed = s->weighed;
     r->going_on = !r->request->measures.finite;
     s->kept.showings = r->going_on ? SHOWINGS : 1;
-    r->uniform = !r->going_on && s->synthetic && s->stream.spec.kind == WEIR_UNIFORM &&
+    r->uniform = !r->going_on && s->synthetic && s->stream.spec.kind == WEIR_STREAM_UNIFORM &&
                  s->stream.spec.fresh == 0;
     return true;
 }

@@ -265,9 +265,9 @@ static void put_lasting(const struct report *r, FILE *page)
 
 static const char *idea_of(const char *name)
 {
-    for (size_t i = 0; weir_about(i); i++)
-        if (strcmp(weir_about(i)->name, name) == 0)
-            return weir_about(i)->idea;
+    for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i); i++)
+        if (strcmp(weir_listed(WEIR_KIND_FILTER, i)->name, name) == 0)
+            return weir_listed(WEIR_KIND_FILTER, i)->idea;
     return "";
 }
 

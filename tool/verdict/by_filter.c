@@ -43,7 +43,7 @@ static double fill(void *context, uint32_t shard)
 {
     const struct filtering *f = context;
 
-    return weir_stats(f->shards->w[shard]).fill;
+    return weir_stats_of(f->shards->w[shard]).fill;
 }
 
 void answer_by_asking(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)

@@ -20,7 +20,8 @@ bool screening_open(struct screening *s, struct asker *asker, weir_screen *scree
 {
     struct store *store = asker_store(asker);
 
-    *s = (struct screening){.asker = asker, .screen = screen, .before = weir_screen_stats(screen)};
+    *s = (struct screening){
+        .asker = asker, .screen = screen, .before = weir_screen_stats_of(screen)};
     weir_screen_config(screen, s->config, sizeof s->config);
     if (weir_open(&s->hasher, HASHER, NULL) != WEIR_OK)
         return reject("memory is short");
@@ -52,7 +53,7 @@ static double fill(void *context, uint32_t part)
     const struct screening *s = context;
 
     (void)part;
-    return weir_screen_stats(s->screen).fill;
+    return weir_screen_stats_of(s->screen).fill;
 }
 
 static bool save(void *context, const char *path, const char *note)
@@ -67,7 +68,7 @@ static bool save(void *context, const char *path, const char *note)
 /* What this run did. */
 static struct weir_screen_stats stats_of(const struct screening *s)
 {
-    struct weir_screen_stats now = weir_screen_stats(s->screen);
+    struct weir_screen_stats now = weir_screen_stats_of(s->screen);
 
     now.checked -= s->before.checked;
     now.asked -= s->before.asked;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <weir/hash.h>
 
 /* ---- opening ---- */
 
@@ -39,12 +40,6 @@ void shards_close(struct shards *s)
 
 #define NOWHERE SHARDS_MAX
 
-/* Filters take their places from the upper bits of a hash word. */
-static inline uint32_t shard_of(struct weir_key key, uint32_t count)
-{
-    return (uint32_t)((key.hi & 0xffff) * count >> 16);
-}
-
 /* Which shard each record belongs to, NOWHERE if it is bad, and how many each
  * shard has. Counted in four columns: neighbours rarely wait for one another. */
 static void choose_shards(const struct shards *s, struct batch *b)
@@ -55,7 +50,7 @@ static void choose_shards(const struct shards *s, struct batch *b)
     uint32_t shards = s->count, n = b->n;
 
     for (uint32_t i = 0; i < n; i++)
-        shard[i] = (uint16_t)shard_of(raw[i], shards);
+        shard[i] = (uint16_t)weir_shard(raw[i], shards);
     for (uint32_t i = 0; b->bads && i < n; i++)
         shard[i] = b->bad[i] ? NOWHERE : shard[i];
     for (uint32_t i = 0; i < n; i++)
@@ -108,7 +103,7 @@ struct weir_stats shards_stats(const struct shards *s)
     struct weir_stats sum = {0};
 
     for (uint32_t i = 0; i < s->count; i++) {
-        struct weir_stats one = weir_stats(s->w[i]);
+        struct weir_stats one = weir_stats_of(s->w[i]);
 
         sum.memory += one.memory;
         sum.bytes += one.bytes;

@@ -14,6 +14,7 @@ struct weir_paths {
     void (*observe_many)(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
     bool (*ask)(const weir *w, struct weir_key key);
     void (*ask_many)(const weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
+    void (*touch)(const weir *w, struct weir_key key);
 };
 
 extern const struct weir_paths weir_paths_plain, weir_paths_avx2;

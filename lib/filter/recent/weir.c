@@ -378,6 +378,11 @@ static void ask_many(const weir *w, const struct weir_key *keys, size_t n, uint8
     paths()->ask_many(w, keys, n, verdicts);
 }
 
+static void touch_key(const weir *w, struct weir_key key)
+{
+    paths()->touch(w, key);
+}
+
 const struct filter_ops filter_weir = {
     .is.about = {"weir", "fingerprints in order of recency: one cache line, the longest memory",
                  WEIR_CAN_MERGE | WEIR_CAN_WINDOW | WEIR_CAN_TIME | WEIR_CAN_WEIGH | WEIR_CAN_LAST},
@@ -391,6 +396,7 @@ const struct filter_ops filter_weir = {
     .observe_many = observe_many,
     .ask = ask,
     .ask_many = ask_many,
+    .touch = touch_key,
     .advance = advance,
     .merge = merge,
     .unmergeable = unmergeable,

@@ -246,4 +246,4 @@ static void ask_batch(const weir *w, const struct weir_key *keys, size_t n, uint
         ask_at[floor_of(w)]((weir *)(uintptr_t)w, keys, n, verdicts);
 }
 
-const struct weir_paths WEIR_PATHS = {observe, observe_batch, ask, ask_batch};
+const struct weir_paths WEIR_PATHS = {observe, observe_batch, ask, ask_batch, touch_key};

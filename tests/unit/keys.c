@@ -1,0 +1,190 @@
+/* keys.c - hashing without a filter, keys as bytes, a time per key, keys fetched
+ * ahead: each exactly what the plain calls give. */
+#include <stdio.h>
+#include <string.h>
+#include <weir/hash.h>
+#include <weir/sketch.h>
+
+#include "support/support.h"
+#include "support/variants.h"
+
+#define KEYS 3000
+
+static char text[KEYS][16];
+static struct weir_bytes bytes[KEYS];
+
+/* Two thirds of the keys come twice. */
+static void make_keys(void)
+{
+    for (size_t i = 0; i < KEYS; i++) {
+        int n = snprintf(text[i], sizeof text[i], "key %zu", i % (KEYS / 3 * 2));
+
+        bytes[i] = (struct weir_bytes){text[i], (size_t)n};
+    }
+}
+
+static void assert_same_key(struct weir_key a, struct weir_key b)
+{
+    assert_true(a.lo == b.lo && a.hi == b.hi);
+    assert_int_equal(a.importance, b.importance);
+    assert_int_equal(a.origin, b.origin);
+}
+
+static void a_filter_hashes_as_its_kind_and_seed_say(void **state)
+{
+    static const char *const sentence[] = {"bloom memory=64 hash=xxh3 seed=7",
+                                           "bloom memory=64 hash=sip seed=7"};
+    struct weir_key many[2];
+
+    (void)state;
+    make_keys();
+    for (uint32_t kind = 0; kind < 2; kind++) {
+        weir *w = open_filter(sentence[kind]);
+
+        weir_hash_bytes_many(kind, 7, bytes, 2, many);
+        for (int i = 0; i < 2; i++) {
+            struct weir_key key = weir_hash(w, bytes[i].data, bytes[i].size);
+
+            assert_same_key(key, weir_hash_bytes(kind, 7, bytes[i].data, bytes[i].size));
+            assert_same_key(key, many[i]);
+        }
+        weir_close(w);
+    }
+}
+
+static void keys_of_another_seed_or_hash_have_another_origin(void **state)
+{
+    uint32_t origin = weir_hash_bytes(WEIR_HASH_XXH3, 7, "a", 1).origin;
+
+    (void)state;
+    assert_int_not_equal(origin, 0);
+    assert_int_equal(origin, weir_hash_bytes(WEIR_HASH_XXH3, 7, "b", 1).origin);
+    assert_int_not_equal(origin, weir_hash_bytes(WEIR_HASH_XXH3, 8, "a", 1).origin);
+    assert_int_not_equal(origin, weir_hash_bytes(WEIR_HASH_SIP, 7, "a", 1).origin);
+}
+
+/* A filter that is dealt one key in n by weir_shard() is used in all of its parts:
+ * with n times the memory each shard errs no more than the whole would. */
+static void a_shard_fills_like_a_filter_of_its_own(void **state)
+{
+    enum { SHARDS = 16, EACH = 4000 };
+    weir *shard = open_filter("bloom capacity=4k fpr=1% seed=7"),
+         *alone = open_filter("bloom capacity=4k fpr=1% seed=7");
+
+    (void)state;
+    for (uint64_t i = 0, taken = 0; taken < EACH; i++) {
+        struct weir_key key = weir_hash_bytes(WEIR_HASH_XXH3, 7, &i, sizeof i);
+
+        if (weir_shard(key, SHARDS) == 3) {
+            weir_observe(shard, key);
+            taken++;
+        }
+        if (i < EACH)
+            weir_observe(alone, key);
+    }
+    double a = weir_stats_of(shard).fill, b = weir_stats_of(alone).fill;
+    assert_true(a > b * 0.98 && a < b * 1.02);
+    weir_close(shard);
+    weir_close(alone);
+}
+
+static void shards_get_equal_shares(void **state)
+{
+    uint32_t count[1000] = {0};
+
+    (void)state;
+    for (uint64_t i = 0; i < 1000000; i++)
+        count[weir_shard(weir_hash_bytes(WEIR_HASH_XXH3, 1, &i, sizeof i), 1000)]++;
+    for (int i = 0; i < 1000; i++) /* 1000 each; one sigma 32, and 65536 is no multiple: 1.5 % */
+        assert_in_range(count[i], 800, 1200);
+}
+
+static void law_bytes_are_keys_that_are_hashed(const struct variant *v)
+{
+    weir *a = open_filter(v->sentence), *b = open_filter(v->sentence);
+    static struct weir_key keys[KEYS];
+    static uint8_t of_a[KEYS], of_b[KEYS];
+
+    make_keys();
+    weir_hash_many(b, bytes, KEYS, keys);
+    weir_observe_bytes_many(a, bytes, KEYS - 1, of_a);
+    of_a[KEYS - 1] = weir_observe_bytes(a, bytes[KEYS - 1].data, bytes[KEYS - 1].size);
+    weir_observe_many(b, keys, KEYS, of_b);
+    assert_memory_equal(of_a, of_b, KEYS);
+    weir_ask_bytes_many(a, bytes, KEYS - 1, of_a);
+    of_a[KEYS - 1] = weir_ask_bytes(a, bytes[KEYS - 1].data, bytes[KEYS - 1].size);
+    for (int i = 0; i < KEYS; i++)
+        weir_touch(b, keys[i]);
+    weir_ask_many(b, keys, KEYS, of_b);
+    assert_memory_equal(of_a, of_b, KEYS);
+    assert_same_state(a, b);
+    weir_close(a);
+    weir_close(b);
+}
+
+static void keys_may_be_bytes(void **state)
+{
+    (void)state;
+    for_each_variant(law_bytes_are_keys_that_are_hashed);
+}
+
+/* Times go forth and back, stand still, and leap over whole spans. */
+static void a_time_per_key_is_an_advance_before_each(void **state)
+{
+    weir *a = open_filter("weir memory=4K span=1s seed=7"),
+         *b = open_filter("weir memory=4K span=1s seed=7");
+    static struct weir_key keys[KEYS];
+    static uint64_t times[KEYS];
+    static uint8_t of_a[KEYS], of_b[KEYS];
+
+    (void)state;
+    make_keys();
+    weir_hash_many(a, bytes, KEYS, keys);
+    for (uint64_t i = 0; i < KEYS; i++)
+        times[i] = 1000000 + i / 3 * 7 + (i % 11 == 0 ? 400 : 0) + i / 1000 * 5000;
+    weir_observe_many_at(a, keys, times, KEYS, of_a);
+    for (int i = 0; i < KEYS; i++) {
+        weir_advance(b, times[i]);
+        of_b[i] = weir_observe(b, keys[i]);
+    }
+    assert_memory_equal(of_a, of_b, KEYS);
+    assert_same_state(a, b);
+    weir_close(a);
+    weir_close(b);
+}
+
+static void figures_fit_the_struct_of_an_older_or_newer_caller(void **state)
+{
+    weir *w = open_filter("bloom memory=64 seed=7");
+    struct weir_stats whole = weir_stats_of(w);
+    struct {
+        struct weir_stats known;
+        uint64_t later;
+    } newer;
+    uint64_t older[2] = {0, 99};
+
+    (void)state;
+    memset(&newer, 0xff, sizeof newer);
+    weir_measure(w, (struct weir_stats *)(void *)older, sizeof *older);
+    weir_measure(w, (struct weir_stats *)(void *)&newer, sizeof newer);
+    assert_int_equal(older[0], whole.memory);
+    assert_int_equal(older[1], 99);
+    assert_memory_equal(&newer.known, &whole, sizeof whole);
+    assert_int_equal(newer.later, 0);
+    weir_close(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_filter_hashes_as_its_kind_and_seed_say),
+        cmocka_unit_test(keys_of_another_seed_or_hash_have_another_origin),
+        cmocka_unit_test(a_shard_fills_like_a_filter_of_its_own),
+        cmocka_unit_test(shards_get_equal_shares),
+        cmocka_unit_test(keys_may_be_bytes),
+        cmocka_unit_test(a_time_per_key_is_an_advance_before_each),
+        cmocka_unit_test(figures_fit_the_struct_of_an_older_or_newer_caller),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
