@@ -79,11 +79,3 @@ bool wanted_is_held(const struct wanted *w, enum weir_kind kind, const char *nam
                "out to go on with it, or remove the file to start anew",
                path, kinds[kind], held, sentence);
 }
-
-struct value config_value(const char *config, const char *parameter)
-{
-    struct value v = {""};
-
-    weir_sentence_knob(config, parameter, v.text, sizeof v.text);
-    return v;
-}

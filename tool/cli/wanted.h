@@ -10,7 +10,6 @@
 #define SHARDS_MAX 256 /* and threads */
 #define KNOB_MAX 80
 #define SENTENCE_MAX 2048 /* as it is typed */
-#define CONFIG_MAX WEIR_SENTENCE
 
 /* What is NULL was not said. */
 struct wanted {
@@ -42,11 +41,5 @@ bool wanted_complete(const struct wanted *w, enum weir_kind kind, const char *na
  * after a sentence that says what is different, or wrong. */
 bool wanted_is_held(const struct wanted *w, enum weir_kind kind, const char *name, const char *held,
                     const char *path);
-
-/* A knob of a sentence, such as "seed"; empty if it has none. */
-struct value {
-    char text[64];
-};
-struct value config_value(const char *config, const char *parameter);
 
 #endif

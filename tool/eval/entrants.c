@@ -87,7 +87,7 @@ static struct wanted wanted_for(const struct selection *s, const char *name, con
 /* "weir memory=64 width=16 seed=1" -> "weir", "width=16" */
 static void describe(struct entrant *e)
 {
-    char copy[CONFIG_MAX], *rest = copy;
+    char copy[WEIR_SENTENCE], *rest = copy;
 
     snprintf(copy, sizeof copy, "%s", e->filter.config);
     snprintf(e->name, sizeof e->name, "%s", strsep(&rest, " "));
@@ -130,7 +130,7 @@ bool entrants_add(struct entrants *all, const struct selection *s, const char *n
         return refused || reject("%s", error.text);
     }
     all->count++;
-    snprintf(all->seed, sizeof all->seed, "%s", config_value(e->filter.config, "seed").text);
+    weir_sentence_knob(e->filter.config, "seed", all->seed, sizeof all->seed);
     return add_scores(e, &s->request->measures);
 }
 

@@ -26,7 +26,7 @@ struct curve {
 
 struct entrant {
     struct shards filter; /* of one shard */
-    char name[64], settings[CONFIG_MAX];
+    char name[64], settings[WEIR_SENTENCE];
     uint64_t memory; /* bytes of cells */
     uint8_t *answer;
 

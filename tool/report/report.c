@@ -84,20 +84,20 @@ static bool gather(struct report *r)
     return true;
 }
 
-static const char *seed_of(const struct report *r, struct value *v)
+static const char *seed_of(const struct report *r, char seed[64])
 {
-    *v = config_value(r->evaluation.hasher.config, "seed");
-    return v->text;
+    weir_sentence_knob(r->evaluation.hasher.config, "seed", seed, 64);
+    return seed;
 }
 
 static bool run_all(struct report *r)
 {
     struct evaluation *t = &r->evaluation;
-    struct value seed;
+    char seed[64];
 
     if (!candidates_open(&r->candidates, &t->entrants, r->request, r->weighed,
                          r->distinct << t->arrivals.kept.halvings, t->arrivals.kept.halvings,
-                         seed_of(r, &seed)) ||
+                         seed_of(r, seed)) ||
         !evaluation_run(t))
         return false;
     if (!rows_of_filters(&r->all, t))
@@ -114,12 +114,12 @@ static bool run_all(struct report *r)
 static bool run_best(struct report *r)
 {
     struct evaluation *t = &r->evaluation;
-    struct value seed;
+    char seed[64];
 
     r->detailed.measures.curve = CURVE_POINTS;
     r->detailed.measures.by_importance = r->weighed;
     if (!candidates_pick(&r->candidates, &t->entrants, &r->detailed, r->weighed, r->choice.best_of,
-                         r->choice.filters, seed_of(r, &seed)) ||
+                         r->choice.filters, seed_of(r, seed)) ||
         !evaluation_run(t) ||
         (r->going_on                         ? !remember_going_on(r)
          : r->request->measures.permutations ? !remember_latest(r) /* of the last order */

@@ -119,7 +119,7 @@ static bool take_part(struct stored *s, struct bytes at, const struct weir_part 
 /* Shards of one filter have one configuration. */
 static bool alike(struct shards *s)
 {
-    char other[CONFIG_MAX];
+    char other[WEIR_SENTENCE];
 
     weir_config(s->w[0], s->config, sizeof s->config);
     for (uint32_t i = 1; i < s->count; i++) {

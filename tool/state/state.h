@@ -21,11 +21,11 @@ struct input_mark {
 };
 
 struct state {
-    char config[CONFIG_MAX];  /* of the whole, as shards_open() made it */
-    char records[1024];       /* how keys are made, as records_describe() has it */
-    struct position position; /* of the first record not in the filters */
-    struct input_mark mark;   /* of the file it is in */
-    bool cut;                 /* the output is a file, and was so long: */
+    char config[WEIR_SENTENCE]; /* of the whole, as shards_open() made it */
+    char records[1024];         /* how keys are made, as records_describe() has it */
+    struct position position;   /* of the first record not in the filters */
+    struct input_mark mark;     /* of the file it is in */
+    bool cut;                   /* the output is a file, and was so long: */
     uint64_t output;
     char input[4096]; /* name of the file of position */
 };

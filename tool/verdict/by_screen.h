@@ -10,7 +10,7 @@
 struct screening {
     struct asker *asker;
     weir_screen *screen;
-    char config[WEIR_SENTENCE];         /* of the screen */
+    char config[WEIR_SENTENCE];      /* of the screen */
     struct weir_screen_stats before; /* what earlier runs did, with a state */
     weir *hasher;
 };
