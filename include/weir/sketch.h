@@ -74,7 +74,7 @@ WEIR_API void weir_sketch_advance(weir_sketch *s, uint64_t now);
 /* ---- ask ---- */
 
 /* The true count is at most count, and at least count - error: for "top"
- * always, for "count-min" with the chance that weir_sketch_stats() gives. With
+ * always, for "count-min" with the chance that weir_sketch_measure() gives. With
  * half-life= both are rounded, count up and count - error down. Where error is
  * WEIR_NO_BOUND neither is promised ("heavykeeper"). */
 #define WEIR_NO_BOUND UINT64_MAX
