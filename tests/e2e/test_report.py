@@ -92,7 +92,7 @@ def test_one_command_gives_a_page_that_is_complete_in_itself(here):
 @needs_gnuplot
 def test_what_it_says_to_type_works_and_errs_as_it_says(here):
     log(here / "access.log", n=40000, keys=20000)
-    run("eval", "access.log", "--report", "out.html", "--seed", "1")
+    run("eval", "access.log", "--finite", "--report", "out.html", "--seed", "1")
     text = (here / "out.html").read_text()
     words = chosen(text).split()
     assert words[:2] == ["weir", "dedup"] and words[-1] == "access.log"
@@ -132,7 +132,7 @@ def test_a_filter_has_a_colour_of_its_own_the_same_in_every_report(here):
 @needs_gnuplot
 def test_the_choice_is_the_least_memory_that_errs_on_one_percent_at_most(here):
     log(here / "in", n=40000, keys=20000)
-    rows = json.loads(run("eval", "in", "--report", "out.html", "--seed", "1", "--format", "json").out)
+    rows = json.loads(run("eval", "in", "--finite", "--report", "out.html", "--seed", "1", "--format", "json").out)
     wrong = {}
     for row in rows:
         new = row["distinct"]
@@ -142,6 +142,67 @@ def test_the_choice_is_the_least_memory_that_errs_on_one_percent_at_most(here):
     best = min(size for size, cost in wrong.items() if cost <= 0.01)
     assert len(wrong) == 6 and best != min(wrong)
     assert f"-m {best // 1024}K" in chosen((here / "out.html").read_text())
+
+
+def wrong_later(words, path, begin):
+    """Of the records from `begin` on, the share that the filter of this command line judges wrongly."""
+    verdicts = run(*words[1:-1], path, "--seed", "1", "--emit", "all").lines
+    met, wrong = set(), 0
+    for i, (verdict, _, line) in enumerate(v.partition("\t") for v in verdicts):
+        wrong += i >= begin and (verdict == "seen") != (line in met)
+        met.add(line)
+    return wrong / (len(verdicts) - begin)
+
+
+def going_on(path, seed=1, days=5, n=30000):
+    """A stream of days: popular keys that stay, and keys that come for a while and never again."""
+    rng = random.Random(seed)
+    lines = [f"s{int(4000 * rng.random() ** 3)}" if rng.random() < 0.5 else f"t{int(i * 0.4 - rng.expovariate(1 / 800))}"
+             for i in range(days * n)]
+    path.write_text("\n".join(lines) + "\n")
+    (path.parent / "first").write_text("\n".join(lines[:n]) + "\n")
+    return n
+
+
+@needs_gnuplot
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_its_advice_holds_for_the_days_after_those_it_was_shown(here, seed):
+    first = going_on(here / "all", seed)
+    said = run("eval", "first", "--report", "out.html", "--seed", "1").out.decode()
+    text = (here / "out.html").read_text()
+    assert "goes on like this" in said and "A stream that goes on" in text
+    foretold = float(re.search(r"It judged ([0-9.]+) % of all records wrongly", text).group(1)) / 100
+    later = wrong_later(chosen(text).split(), "all", first)
+    assert foretold <= 0.01 and later <= 0.01
+    assert later == pytest.approx(foretold, rel=0.5, abs=0.001)
+    finite = re.search(r"If these records are all that will come, <code>(.*?)</code>", text).group(1)
+    assert "-a bloom" in finite
+    assert wrong_later(["weir", "dedup", *finite.split(), "first"], "first", 0) <= 0.01
+    assert wrong_later(["weir", "dedup", *finite.split(), "first"], "all", first) > 0.05
+
+
+@needs_gnuplot
+def test_where_no_new_keys_come_what_fills_up_will_do(here):
+    rng = random.Random(1)
+    lines = "".join(f"{rng.randrange(500)}\n" for _ in range(20000))
+    run("eval", "--report", "out.html", "--seed", "1", "-a", "bloom,sbf", input=lines)
+    assert "-a bloom" in chosen((here / "out.html").read_text())
+    run("eval", "--report", "only.html", "--seed", "1", "-a", "bloom", input="".join(f"{i}\n" for i in range(3000)))
+    assert "-a bloom" in chosen((here / "only.html").read_text()), "asked for nothing else"
+
+
+@needs_gnuplot
+def test_the_choice_for_a_stream_that_goes_on_neither_fills_up_nor_ages(here):
+    going_on(here / "all")
+    rows = json.loads(run("eval", "first", "--report", "out.html", "--seed", "1", "--format", "json").out)
+    wrong, ends = {}, ("bloom", "rsbf", "bsbfsd")
+    for row in (row for row in rows if row["algorithm"] not in ends):
+        cost = (row["fpr"] * row["distinct"] + row["fnr"] * (row["n"] - row["distinct"])) / row["n"]
+        size = 2 ** math.ceil(math.log2(row["memory_bytes"]))
+        wrong[size] = min(wrong.get(size, 1), cost)
+    best = min(size for size, cost in wrong.items() if cost <= 0.01)
+    words = chosen((here / "out.html").read_text()).split()
+    assert words[words.index("-m") + 1] == f"{best // 1024}K" and words[words.index("-a") + 1] not in ends
 
 
 @needs_gnuplot
@@ -167,7 +228,7 @@ def test_names_are_shown_as_they_are_and_never_taken_for_html(here):
 
 @needs_gnuplot
 def test_the_limit_is_drawn_for_uniform_streams_and_the_exact_list_for_others(here):
-    run("eval", "--synthetic", "uniform:n=20k,distinct=60%", "--report", "a.html", *SMALL)
+    run("eval", "--synthetic", "uniform:n=20k,distinct=60%", "--finite", "--report", "a.html", *SMALL)
     run("eval", "--synthetic", "zipf:n=20k,universe=9k", "--report", "b.html", *SMALL)
     a, b = ((here / name).read_text() for name in ("a.html", "b.html"))
     assert "limit" in a and "exact LRU" not in a
@@ -179,7 +240,7 @@ def test_the_limit_is_drawn_for_uniform_streams_and_the_exact_list_for_others(he
 def test_a_long_stream_is_measured_on_some_of_its_keys(here):
     spec = "uniform:n=3M,distinct=60%"
     fields = ["--seed", "1", "-a", "bloom,rlbsbf", "-S", "k=2", "-m", "1M", "--format", "json"]
-    rows = json.loads(run("eval", "--synthetic", spec, "--report", "out.html", *fields).out)
+    rows = json.loads(run("eval", "--synthetic", spec, "--finite", "--report", "out.html", *fields).out)
     whole = json.loads(run("eval", "--synthetic", spec, *fields).out)
     text = page(here / "out.html").text
     assert "3,000,000 records" in text and "A sample was measured" in text and "one key in 4" in text
@@ -192,8 +253,8 @@ def test_a_long_stream_is_measured_on_some_of_its_keys(here):
 
 @needs_gnuplot
 def test_theory_stands_beside_what_was_measured_also_of_a_sample(here):
-    rows = json.loads(run("eval", "--synthetic", "uniform:n=3M,distinct=60%", "--report", "out.html", "--seed", "1",
-                          "-a", "bloom,rlbsbf", "-S", "k=2", "-m", "1M", "--format", "json").out)
+    rows = json.loads(run("eval", "--synthetic", "uniform:n=3M,distinct=60%", "--finite", "--report", "out.html",
+                          "--seed", "1", "-a", "bloom,rlbsbf", "-S", "k=2", "-m", "1M", "--format", "json").out)
     for row in rows:
         for measure in "fpr", "fnr", "fill":
             assert row[f"predicted_{measure}"] == pytest.approx(row[measure], rel=0.05, abs=0.002)
@@ -203,7 +264,7 @@ def test_theory_stands_beside_what_was_measured_also_of_a_sample(here):
 
 @needs_gnuplot
 def test_of_few_keys_the_beginning_is_measured(here):
-    run("eval", "--synthetic", "zipf:n=2M,universe=500", "--report", "out.html", *SMALL)
+    run("eval", "--synthetic", "zipf:n=2M,universe=500", "--finite", "--report", "out.html", *SMALL)
     text = page(here / "out.html").text
     assert "Only the beginning was measured: 1,048,576 records" in text and "2,000,000 records" in text
 
@@ -244,7 +305,7 @@ def test_what_does_not_fit_is_refused_before_the_work(here):
     refused("eval", "in", "--report", "no/such/folder.html", saying="cannot save")
     refused("eval", "in", "--report", "o", "--curve", "5", saying="--curve")
     assert (here / "in").read_text() == "a\n"
-    refused("eval", "--synthetic", "uniform:n=3M", "--report", "o", "-m", "512", saying="one key in 4")
+    refused("eval", "--synthetic", "uniform:n=3M", "--report", "o", "-m", "512", saying="one key in 16")
 
 
 def test_a_failing_gnuplot_is_told_in_a_sentence(here):

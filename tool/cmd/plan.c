@@ -15,7 +15,8 @@
 #define MEMORY_DEFAULT ((uint64_t)64 << 20)
 #define FILTERS_MOST 64
 #define FAR_MORE 4
-#define FITS 0.001 /* false negatives below this are none to speak of */
+#define BASELINE_DEFAULT "bloom" /* that everyone knows */
+#define FITS 0.001               /* false negatives below this are none to speak of */
 
 struct plan {
     const struct options *options;
@@ -117,20 +118,27 @@ static void add(struct plan *p, const struct weir_prediction *one)
     p->p[at] = *one;
 }
 
-/* There to reproduce the tables of a paper; asked for by name, it is listed too. */
-static bool is_default(const char *name)
+/* Why no filter keeps this window: the first of those that have one says it. */
+static bool refuse_window(const struct plan *p)
 {
-    return strcmp(name, "rsbf-tables") != 0;
+    struct weir_prediction one;
+    struct weir_error error = {0};
+    size_t i = 0;
+
+    while (!(weir_listed(WEIR_KIND_FILTER, i)->traits & WEIR_CAN_WINDOW))
+        i++;
+    ask_window(p, weir_listed(WEIR_KIND_FILTER, i)->name, &one, &error);
+    return reject("%s", error.text);
 }
 
 static bool ask_all(struct plan *p)
 {
     char sentence[SENTENCE_MAX];
     struct weir_prediction one;
-    struct weir_error error;
 
     for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i) && p->n < FILTERS_MOST; i++) {
-        if (!is_default(weir_listed(WEIR_KIND_FILTER, i)->name))
+        if (weir_listed(WEIR_KIND_FILTER, i)->traits &
+            WEIR_FOR_TABLES) /* listed if it is asked for */
             continue;
         if (!name_filter(p, weir_listed(WEIR_KIND_FILTER, i)->name, sentence))
             return false;
@@ -139,8 +147,8 @@ static bool ask_all(struct plan *p)
         if (p->sizing && p->n > 0) /* what needs far more is not looked for */
             p->wish.memory = p->p[0].memory * FAR_MORE;
     }
-    if (p->n == 0 && p->windowed) /* one of those that have a window says why */
-        return ask_window(p, "two-buffer", &one, &error) == WEIR_OK || reject("%s", error.text);
+    if (p->n == 0 && p->windowed)
+        return refuse_window(p);
     return p->n > 0 || reject("no filter keeps these ceilings, or has these knobs, on such a "
                               "stream");
 }
@@ -212,7 +220,7 @@ static void say_why(const struct plan *p, char *text, size_t size)
     double bits = bits_per_key(p, best);
     char name[32];
 
-    snprintf(name, sizeof name, is_named(best, "bloom") ? "a plain Bloom filter" : "%.*s",
+    snprintf(name, sizeof name, is_named(best, BASELINE_DEFAULT) ? "a plain Bloom filter" : "%.*s",
              (int)name_of(best), best->config);
     if (p->windowed)
         snprintf(
@@ -250,16 +258,20 @@ static void say_why(const struct plan *p, char *text, size_t size)
 }
 
 /* Where the default filter stands, if it is not the first. */
-static void say_of_weir(const struct plan *p)
+static void say_of_default(const struct plan *p)
 {
-    for (size_t i = 1; i < p->n; i++)
-        if (is_named(&p->p[i], "weir") && !p->sizing && !p->windowed && p->p[0].cost > 0 &&
-            !isinf(p->p[i].cost))
-            printf("weir, the default, is not the best here: it costs %.2f times as much\n",
-                   p->p[i].cost / p->p[0].cost);
-        else if (is_named(&p->p[i], "weir") && (p->sizing || p->windowed))
-            printf("weir, the default, is not the best here: it needs %.2f times the memory\n",
+    const char *name = weir_listed(WEIR_KIND_FILTER, 0)->name;
+
+    for (size_t i = 1; i < p->n; i++) {
+        if (!is_named(&p->p[i], name))
+            continue;
+        if (p->sizing || p->windowed)
+            printf("%s, the default, is not the best here: it needs %.2f times the memory\n", name,
                    (double)p->p[i].memory / (double)p->p[0].memory);
+        else if (p->p[0].cost > 0 && !isinf(p->p[i].cost))
+            printf("%s, the default, is not the best here: it costs %.2f times as much\n", name,
+                   p->p[i].cost / p->p[0].cost);
+    }
 }
 
 static void say_of_one(const struct plan *p, const struct weir_prediction *one)
@@ -352,7 +364,7 @@ static void print_words(const struct plan *p)
     }
     say_why(p, why, sizeof why);
     printf("%s\n", why);
-    say_of_weir(p);
+    say_of_default(p);
 }
 
 static bool print(const struct plan *p)

@@ -11,12 +11,6 @@
 
 /* ---- who takes part ---- */
 
-/* Left out unless asked for: it is there to reproduce the tables of a paper. */
-static bool is_default(const char *name)
-{
-    return strcmp(name, "rsbf-tables") != 0;
-}
-
 /* The words of values such as "a,b"; false after a sentence. */
 static bool split(const struct list *list, const char *option, char words[ENTRANTS_MAX][64],
                   uint32_t *count)
@@ -36,21 +30,17 @@ static bool split(const struct list *list, const char *option, char words[ENTRAN
     return true;
 }
 
+bool filter_is(const char *name, uint64_t traits)
+{
+    const struct weir_about *about = weir_find(WEIR_KIND_FILTER, name);
+
+    return about && about->traits & traits;
+}
+
 /* A filter that does not exist is the library's to refuse. */
 bool filter_takes(const char *name, const char *knob)
 {
-    const struct weir_knob *k;
-    size_t i = 0, length = strcspn(knob, "=");
-
-    while (weir_listed(WEIR_KIND_FILTER, i) &&
-           strcmp(weir_listed(WEIR_KIND_FILTER, i)->name, name) != 0)
-        i++;
-    if (!weir_listed(WEIR_KIND_FILTER, i))
-        return true;
-    for (size_t j = 0; (k = weir_listed_knob(WEIR_KIND_FILTER, i, j)); j++)
-        if (strlen(k->name) == length && strncmp(k->name, knob, length) == 0)
-            return true;
-    return false;
+    return !weir_find(WEIR_KIND_FILTER, name) || weir_find_knob(WEIR_KIND_FILTER, name, knob);
 }
 
 /* Of several filters each gets the knobs that it has; what none has, all get, and
@@ -156,7 +146,7 @@ bool selection_read(struct selection *s, const struct request *o, bool weighed)
         !split(&o->measures.memories, "-m", s->memory, &s->memories))
         return false;
     for (size_t i = 0; o->measures.algorithms.n == 0 && weir_listed(WEIR_KIND_FILTER, i); i++)
-        if (is_default(weir_listed(WEIR_KIND_FILTER, i)->name))
+        if (!(weir_listed(WEIR_KIND_FILTER, i)->traits & WEIR_FOR_TABLES))
             snprintf(s->name[s->names++], sizeof s->name[0], "%s",
                      weir_listed(WEIR_KIND_FILTER, i)->name);
     return true;

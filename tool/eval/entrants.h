@@ -57,7 +57,8 @@ struct selection {
     uint32_t names, memories;
 };
 
-/* Does a filter have this knob ("k", "k=2")? */
+/* Has a filter any of these traits (enum weir_trait)? This knob ("k", "k=2")? */
+bool filter_is(const char *name, uint64_t traits);
 bool filter_takes(const char *name, const char *knob);
 
 /* All combinations of filters and memories. False after a sentence. */

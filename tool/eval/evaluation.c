@@ -14,6 +14,8 @@
 #include "cli/signals.h"
 #include "cli/units.h"
 
+#define BITS_LEAST 4 /* of a key that a filter remembers */
+
 /* ---- opening ---- */
 
 /* Where the universe is known and every arrival comes by once, a bit per key is
@@ -159,18 +161,44 @@ static bool show(struct evaluation *ev)
     return run(ev, verdict, (struct sink){0});
 }
 
-/* Several times on end, of which the last counts. */
+static void fill_up_one(struct entrant *e, const struct kept *k)
+{
+    static struct weir_key key[RECORDS_MAX];
+    uint64_t all = 8 * e->memory / BITS_LEAST;
+
+    for (uint64_t i = 0; i < all; i += RECORDS_MAX) {
+        uint32_t n = all - i < RECORDS_MAX ? (uint32_t)(all - i) : RECORDS_MAX;
+
+        kept_strangers(k, i, key, n);
+        weir_observe_many(e->filter.w[0], key, n, e->answer);
+    }
+}
+
+/* As a stream without end does: with a key for every few bits of memory. That takes
+ * so long that what was before it is nothing to remember. */
+static void fill_up(struct evaluation *ev)
+{
+    for (uint32_t i = 0; i < ev->entrants.count; i++)
+        fill_up_one(&ev->entrants.entrant[i], &ev->arrivals.kept);
+    truth_clear(&ev->truth);
+}
+
+/* Several times on end, of which the last counts. After the first, filters are
+ * made as full as they will ever be. */
 static bool show_again(struct evaluation *ev)
 {
     uint32_t showings = arrivals_showings(&ev->arrivals);
+    struct kept *k = &ev->arrivals.kept;
 
     truth_clear(&ev->truth);
     for (uint32_t i = 0; i < showings && !signals_caught(); i++) {
         struct tally before = ev->tally;
         bool last = i + 1 == showings;
 
+        if (i == 1)
+            fill_up(ev);
         entrants_begin_showing(&ev->entrants, i == 0, last);
-        kept_rewind(&ev->arrivals.kept, i);
+        kept_rewind(k, i);
         if (!show(ev))
             return false;
         before.bytes = ev->tally.bytes;
@@ -197,7 +225,7 @@ static bool show_orders(struct evaluation *ev)
     for (uint32_t i = 0; i < (orders ? orders : 1) && !signals_caught(); i++) {
         if (orders)
             kept_shuffle(&ev->arrivals.kept);
-        if (arrivals_showings(&ev->arrivals) > 1 && !kept_find_staying(&ev->arrivals.kept))
+        if (arrivals_showings(&ev->arrivals) > 1 && !kept_find_variants(&ev->arrivals.kept))
             return reject("memory is short");
         if (!show_order(ev))
             return false;

@@ -10,12 +10,16 @@
 
 #define KEYS_LEAST 4096 /* of a sample */
 #define ROOM_LEAST ((uint64_t)1 << 16)
-#define COUNTED 16384 /* keys at a time */
+#define COUNTED 16384      /* keys at a time */
+#define COUNTS 16          /* arrivals of a key in a third that are told apart */
+#define VARIANTS_MOST 1000 /* what comes again more rarely is new */
+#define FEW 0.01           /* share of new keys that is none to speak of */
+#define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
 
 void kept_close(struct kept *k)
 {
     free(k->key);
-    free(k->stays);
+    free(k->variants);
 }
 
 uint64_t kept_bytes(const struct kept *k)
@@ -142,60 +146,106 @@ static int by_key(const void *a, const void *b, void *keys)
     return x->hi < y->hi ? -1 : x->hi > y->hi;
 }
 
-/* Arrivals order[from .. to) are those of one key. */
-static bool is_in_both_halves(const struct kept *k, const uint64_t *order, uint64_t from,
-                              uint64_t to)
-{
-    uint64_t early = 0;
+/* The arrivals of one key: order[from .. to), and how many are in which third. */
+struct group {
+    uint64_t from, to, third[3];
+};
 
-    for (uint64_t i = from; i < to; i++)
-        early += order[i] < k->count / 2;
-    return early > 0 && early < to - from;
+static bool next_group(const struct kept *k, const uint64_t *order, struct group *g)
+{
+    *g = (struct group){.from = g->to, .to = g->to};
+    while (g->to < k->count && by_key(order + g->from, order + g->to, k->key) == 0)
+        g->third[order[g->to++] * 3 / k->count]++;
+    return g->to > g->from;
 }
 
-static void mark_staying(struct kept *k, const uint64_t *order)
+/* Of keys that came so often in a third, the share that came again in the last. */
+struct return_rates {
+    uint64_t keys[COUNTS + 1], again[COUNTS + 1];
+};
+
+static uint32_t count_class(uint64_t count)
 {
-    uint64_t keys = 0, staying = 0;
+    return count < COUNTS ? (uint32_t)count : COUNTS;
+}
 
-    for (uint64_t from = 0, to; from < k->count; from = to) {
-        bool stays;
+static struct return_rates find_rates(const struct kept *k, const uint64_t *order)
+{
+    struct return_rates rates = {0};
 
-        for (to = from + 1; to < k->count && by_key(order + from, order + to, k->key) == 0;)
-            to++;
-        stays = is_in_both_halves(k, order, from, to);
-        for (uint64_t i = from; i < to; i++)
-            k->stays[order[i]] = stays;
-        keys++;
-        staying += stays;
+    for (struct group g = {0}; next_group(k, order, &g);) {
+        rates.keys[count_class(g.third[0])]++;
+        rates.again[count_class(g.third[0])] += g.third[2] > 0;
     }
-    k->staying = keys ? (double)staying / (double)keys : 1;
+    return rates;
 }
 
-bool kept_find_staying(struct kept *k)
+static uint16_t variants_of(const struct return_rates *rates, const struct group *g)
+{
+    uint32_t class = count_class((g->to - g->from + 2) / 3);
+    uint64_t again = rates->again[class], keys = rates->keys[class];
+
+    if (g->third[0] > 0 && g->third[2] > 0)
+        return 1;
+    return again * VARIANTS_MOST < keys || again == 0 ? 0 : (uint16_t)((keys + again / 2) / again);
+}
+
+static void set_variants(struct kept *k, const uint64_t *order)
+{
+    struct return_rates rates = find_rates(k, order);
+    double keys = 0, renewed = 0;
+
+    for (struct group g = {0}; next_group(k, order, &g);) {
+        uint16_t variants = variants_of(&rates, &g);
+
+        for (uint64_t i = g.from; i < g.to; i++)
+            k->variants[order[i]] = variants;
+        keys++;
+        renewed += variants ? 1 - 1.0 / variants : 1;
+    }
+    k->renewed = keys > 0 ? renewed / keys : 0;
+}
+
+bool kept_find_variants(struct kept *k)
 {
     uint64_t *order = malloc((k->count + 1) * sizeof *order);
+    uint16_t *variants = realloc(k->variants, (k->count + 1) * sizeof *variants);
 
-    free(k->stays);
-    k->stays = malloc(k->count + 1);
-    if (order && k->stays) {
+    k->variants = variants ? variants : k->variants;
+    if (order && variants) {
         for (uint64_t i = 0; i < k->count; i++)
             order[i] = i;
         qsort_r(order, k->count, sizeof *order, by_key, k->key);
-        mark_staying(k, order);
+        set_variants(k, order);
     }
     free(order);
-    return order && k->stays;
+    return order && variants;
 }
 
 struct weir_key kept_key(const struct kept *k, uint64_t i, uint32_t showing)
 {
     struct weir_key key = k->key[i];
+    uint64_t variants = showing ? k->variants[i] : 1;
+    uint64_t variant = variants ? mix(key.hi + showing * GOLDEN) % variants : showing;
 
-    if (showing > 0 && !k->stays[i]) {
-        key.lo = mix(key.lo + showing);
-        key.hi = mix(key.hi + showing);
+    if (variant > 0) {
+        key.lo = mix(key.lo + variant * GOLDEN);
+        key.hi = mix(key.hi - variant * GOLDEN);
     }
     return key;
+}
+
+bool kept_is_renewed(const struct kept *k)
+{
+    return k->renewed > FEW;
+}
+
+void kept_strangers(const struct kept *k, uint64_t from, struct weir_key *key, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        key[i] = (struct weir_key){.lo = mix(mix((from + i + 1) * GOLDEN)),
+                                   .hi = mix(mix(~(from + i) * GOLDEN)),
+                                   .importance = k->key[(from + i) % k->count].importance};
 }
 
 void kept_rewind(struct kept *k, uint32_t showing)

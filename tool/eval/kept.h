@@ -1,8 +1,10 @@
 /* kept.h - arrivals kept in memory, to be shown again: in their order, or shuffled;
  * once, or several times on end as a stream that goes on.
  *
- * Such a stream is taken to go on as it is: keys that came in both halves of what is
- * there stay, all others are of their time and give way to new ones at every showing.
+ * Such a stream is taken to go on as it is. Keys that came in the first third of what
+ * is there and in the last stay the same. Others came by chance or for a time: of the
+ * keys that came c times in the first third, a share q came again in the last; so a
+ * key of that frequency becomes, at every showing, one of 1/q keys by chance.
  *
  * What is kept of a long stream is all arrivals of some keys: of half of them
  * whenever there is no more room. Filters that get as much less memory err on
@@ -25,8 +27,8 @@ struct kept {
     uint64_t next;        /* to be shown */
     uint32_t showings;    /* on end; 0 is 1 */
     uint32_t showing;     /* the one under way, from 0 on */
-    uint8_t *stays;       /* of each arrival, where there are several: is its key one that stays? */
-    double staying;       /* share of the keys that do */
+    uint16_t *variants;   /* of each arrival: how many keys it may be; 0: ever new ones */
+    double renewed;       /* share of the keys that are others in the next showing */
     uint64_t rng;
 };
 
@@ -43,7 +45,14 @@ void kept_shuffle(struct kept *k);
 
 /* Find out which keys stay, before the first of several showings. False if memory
  * is short. */
-bool kept_find_staying(struct kept *k);
+bool kept_find_variants(struct kept *k);
+
+/* Do new keys keep coming? */
+bool kept_is_renewed(const struct kept *k);
+
+/* Keys that come once and never again, with the importance of those kept: what
+ * filters are filled with where new keys keep coming. */
+void kept_strangers(const struct kept *k, uint64_t from, struct weir_key *key, uint32_t n);
 
 /* Begin with this showing. */
 void kept_rewind(struct kept *k, uint32_t showing);

@@ -55,10 +55,10 @@ static bool take_memories(struct candidates *list, const struct selection *f)
 /* ---- filters ---- */
 
 /* Counters take four times the memory, to forget, which is not measured here; and
- * without importance an ibf is an sbf with needless bits. */
+ * without importance what is made for it has needless bits. */
 static bool is_worth_it(const char *name, bool weighed)
 {
-    return strcmp(name, "counting") != 0 && (weighed || strncmp(name, "ibf-", 4) != 0);
+    return !filter_is(name, WEIR_CAN_FORGET) && (weighed || !filter_is(name, WEIR_FOR_IMPORTANCE));
 }
 
 static void drop_the_rest(struct selection *f)
@@ -75,7 +75,7 @@ static void drop_the_rest(struct selection *f)
 
 static const char *const ceilings[] = {NULL, "50%", "10%", "1%", "0.1%"};
 #define CEILINGS (sizeof ceilings / sizeof *ceilings)
-#define CEILINGS_IBF 3 /* below 10 % they remember next to nothing */
+#define CEILINGS_IMPORTANCE 3 /* below 10 % such filters remember next to nothing */
 
 static bool is_settled(const struct request *o)
 {
@@ -89,7 +89,9 @@ static bool is_settled(const struct request *o)
 
 static size_t ceilings_of(const char *name)
 {
-    return !filter_takes(name, "fpr") ? 1 : strncmp(name, "ibf-", 4) == 0 ? CEILINGS_IBF : CEILINGS;
+    if (!filter_takes(name, "fpr"))
+        return 1;
+    return filter_is(name, WEIR_FOR_IMPORTANCE) ? CEILINGS_IMPORTANCE : CEILINGS;
 }
 
 /* Not if the options settle them, nor where that were too many filters. */

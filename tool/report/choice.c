@@ -10,16 +10,6 @@
 #define HARDLY 1.02
 #define HARDLY_RATE 0.0001
 
-bool filter_lasts(const char *name)
-{
-    static const char *const ending[] = {"bloom", "counting", "rsbf", "rsbf-tables", "bsbfsd"};
-    bool ends = false;
-
-    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
-        ends |= strcmp(name, ending[i]) == 0;
-    return !ends;
-}
-
 /* Where the stream was shown once, there is one score. */
 static double cost_of(const struct choice *choice, const struct entrant *e, double fp, double fn)
 {
@@ -43,7 +33,7 @@ static bool choose_among(const struct choice *choice, const struct candidates *l
             double cost = cost_of(choice, &all->entrant[i], fp, fn);
 
             if (c->memory != memory || (name && strcmp(c->name, name) != 0) ||
-                (!name && choice->must_last && !filter_lasts(c->name)))
+                (!name && choice->must_last && !filter_is(c->name, WEIR_CAN_LAST)))
                 continue;
             least = cost < least ? cost : least;
             found = round == 1 && cost <= least * HARDLY + HARDLY_RATE;
@@ -85,15 +75,15 @@ static bool any_lasts(const struct candidates *list)
     bool any = false;
 
     for (uint32_t i = 0; i < list->count; i++)
-        any |= filter_lasts(list->candidate[i].name);
+        any |= filter_is(list->candidate[i].name, WEIR_CAN_LAST);
     return any;
 }
 
-void choose(struct choice *choice, enum outlook outlook, bool new_keys,
-            const struct candidates *list, const struct entrants *all)
+void choose(struct choice *choice, enum outlook outlook, const struct candidates *list,
+            const struct entrants *all)
 {
     *choice = (struct choice){.outlook = outlook, .best = UINT32_MAX};
-    choice->must_last = outlook == AS_IT_GOES_ON && new_keys && any_lasts(list);
+    choice->must_last = outlook == AS_IT_GOES_ON && any_lasts(list);
     for (uint32_t m = 0; m < list->memories; m++) {
         choice->at[m] = choose_at(choice, list, all, m, 1, 1);
         if (choice->at[m] == UINT32_MAX || choice->reached)

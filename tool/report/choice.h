@@ -6,7 +6,8 @@
 
 #define GOOD 0.01 /* share of wrong verdicts that will do */
 
-/* What is judged by: the records as they are, or what comes after them. */
+/* What is judged by: the records as they are, or what comes after them, new keys among
+ * it. */
 enum outlook { AS_IT_IS, AS_IT_GOES_ON };
 
 struct choice {
@@ -20,9 +21,6 @@ struct choice {
     uint32_t filters;
 };
 
-/* Neither fills up nor ages. */
-bool filter_lasts(const char *name);
-
 /* The best entrant of a memory at these costs of false positives and negatives. */
 uint32_t choose_at(const struct choice *choice, const struct candidates *list,
                    const struct entrants *all, uint32_t memory, double fp, double fn);
@@ -32,8 +30,7 @@ bool choose_setting(const struct choice *choice, const struct candidates *list,
                     const struct entrants *all, const char *name, uint32_t memory,
                     uint32_t *entrant);
 
-/* new_keys: they keep coming. */
-void choose(struct choice *choice, enum outlook outlook, bool new_keys,
-            const struct candidates *list, const struct entrants *all);
+void choose(struct choice *choice, enum outlook outlook, const struct candidates *list,
+            const struct entrants *all);
 
 #endif

@@ -77,7 +77,9 @@ static bool gather(struct report *r)
     r->distinct = r->recency.distinct;
     r->scale = (double)(UINT64_C(1) << s->kept.halvings);
     r->weighed = s->weighed;
-    r->going_on = !r->request->measures.finite;
+    if (!kept_find_variants(&s->kept))
+        return reject("memory is short");
+    r->going_on = !r->request->measures.finite && kept_is_renewed(&s->kept);
     s->kept.showings = r->going_on ? SHOWINGS : 1;
     r->uniform = !r->going_on && s->synthetic && s->stream.spec.kind == WEIR_STREAM_UNIFORM &&
                  s->stream.spec.fresh == 0;
@@ -105,9 +107,8 @@ static bool run_all(struct report *r)
     r->measured = t->entrants;
     t->entrants = (struct entrants){0};
     t->tally = (struct tally){.skipped = t->tally.skipped};
-    choose(&r->choice, r->going_on ? AS_IT_GOES_ON : AS_IT_IS, t->arrivals.kept.staying < 1 - FEW,
-           &r->candidates, &r->measured);
-    choose(&r->finite, AS_IT_IS, false, &r->candidates, &r->measured);
+    choose(&r->choice, r->going_on ? AS_IT_GOES_ON : AS_IT_IS, &r->candidates, &r->measured);
+    choose(&r->finite, AS_IT_IS, &r->candidates, &r->measured);
     return true;
 }
 

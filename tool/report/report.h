@@ -11,8 +11,7 @@
 
 #define RECORDS_MEASURED ((uint64_t)1 << 20)          /* at most; see kept.h */
 #define RECORDS_MEASURED_GOING_ON ((uint64_t)1 << 18) /* as they are shown several times: */
-#define SHOWINGS 4 /* so that filters of 32 bits per key are full before the last */
-#define FEW 0.01   /* share of keys that are replaced: no new keys to speak of */
+#define SHOWINGS 4
 #define CURVE_POINTS 24
 
 struct report {
@@ -28,7 +27,8 @@ struct report {
     struct rows best, curves, groups; /* of the evaluation's entrants */
     double scale;                     /* records of the stream per record measured */
     uint64_t distinct;                /* of those measured */
-    bool uniform, weighed, going_on;
+    bool uniform, weighed;
+    bool going_on; /* judged by what comes after the records */
 };
 
 /* weir eval --report, in full; the exit status. */

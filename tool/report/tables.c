@@ -91,6 +91,25 @@ static void put_sample(const struct report *r, FILE *page)
                 show_whole((double)s->count).text);
 }
 
+static void put_outlook(const struct report *r, FILE *page)
+{
+    double renewed = r->evaluation.arrivals.kept.renewed;
+
+    if (r->going_on)
+        fprintf(
+            page,
+            "<li><b>A stream that goes on</b> was measured: after these records came as many "
+            "new keys as fill any filter, then the records three times, and the last time "
+            "counted. Each time %s of their keys were others: none that were in the first third "
+            "of the records and in the last, of the rest as many as did not come again from the "
+            "first third to the last. What comes again later than that cannot be foreseen. "
+            "<code>--finite</code> measures the records as they are.</li>\n",
+            show_percent(renewed).text);
+    else if (!r->request->measures.finite)
+        fprintf(page, "<li>Hardly any new keys come: a stream that goes on like this errs as these "
+                      "records do.</li>\n");
+}
+
 void report_tables(const struct report *r, FILE *page)
 {
     put_best(r, page);
@@ -105,13 +124,7 @@ void report_tables(const struct report *r, FILE *page)
             r->weighed ? ", each counted as much as it matters" : "",
             r->request->measures.permutations ? ", shuffled several times" : "");
     put_sample(r, page);
-    if (r->going_on)
-        fprintf(page,
-                "<li><b>A stream that goes on</b> was measured: the records came %d times on end, "
-                "and the last time counted. Keys that were in both halves of the records, %s of "
-                "them, stayed the same; the others were replaced by new ones each time. "
-                "<code>--finite</code> measures the records as they are.</li>\n",
-                SHOWINGS, show_percent(r->evaluation.arrivals.kept.staying).text);
+    put_outlook(r, page);
     fprintf(page,
             "<li>Settings that were tried: each filter as it comes, and with ceilings of false "
             "positives from 50 %% to 0.1 %%, unless the command line said which.</li>\n"

@@ -8,6 +8,7 @@
 
 #define DEAR 10 /* how much more one kind of error may cost than the other */
 #define RISING 1.5
+#define BASELINE_DEFAULT "bloom" /* that everyone knows */
 
 static const struct entrant *best(const struct report *r)
 {
@@ -102,7 +103,7 @@ void report_name(const struct report *r, FILE *page)
 
 static void put_stream(const struct report *r, FILE *page)
 {
-    const struct score *s = &best(r)->score;
+    const struct score *s = r->going_on ? &best(r)->first : &best(r)->score;
     double n = (double)(s->n[NEW] + s->n[OLD]);
 
     fprintf(page,
@@ -149,7 +150,7 @@ static void put_trend(const struct report *r, FILE *page)
                 "<li><b>Mind:</b> it erred more and more: on %s of the last eighth. A stream "
                 "that goes on after these records needs more memory%s.</li>\n",
                 show_percent(end).text,
-                strcmp(best(r)->name, "bloom") == 0 ? ", or a filter that forgets" : "");
+                filter_is(best(r)->name, WEIR_CAN_KEEP_ALL) ? ", or a filter that forgets" : "");
 }
 
 static void put_errors(const struct report *r, FILE *page)
@@ -201,7 +202,7 @@ static void put_others(const struct report *r, FILE *page)
 
         if (strcmp(v->name, best(r)->name) == 0)
             continue;
-        if (strcmp(v->name, "bloom") == 0)
+        if (strcmp(v->name, BASELINE_DEFAULT) == 0)
             bloom = entrant;
         if (second == UINT32_MAX ||
             score_cost(&v->score, 1, 1) < score_cost(&r->measured.entrant[second].score, 1, 1))
@@ -212,7 +213,7 @@ static void put_others(const struct report *r, FILE *page)
     fprintf(page, "<li>In the same memory the next best, <code>%s</code>, errs on %s",
             r->measured.entrant[second].name, words_wrong(r, second).text);
     if (bloom != UINT32_MAX && bloom != second)
-        fprintf(page, "; a plain Bloom filter, <code>bloom</code>, on %s",
+        fprintf(page, "; a plain Bloom filter, <code>" BASELINE_DEFAULT "</code>, on %s",
                 words_wrong(r, bloom).text);
     fprintf(page, ".</li>\n");
 }
@@ -251,24 +252,16 @@ static void put_lasting(const struct report *r, FILE *page)
     for (uint32_t i = 0; i < r->choice.filters; i++) {
         uint32_t entrant = r->choice.best_of[i];
 
-        if (filter_lasts(r->measured.entrant[entrant].name) &&
+        if (filter_is(r->measured.entrant[entrant].name, WEIR_CAN_LAST) &&
             (lasting == UINT32_MAX || score_cost(&r->measured.entrant[entrant].score, 1, 1) <
                                           score_cost(&r->measured.entrant[lasting].score, 1, 1)))
             lasting = entrant;
     }
-    if (filter_lasts(best(r)->name) || lasting == UINT32_MAX)
+    if (filter_is(best(r)->name, WEIR_CAN_LAST) || lasting == UINT32_MAX)
         return;
     fprintf(page, "<li>If the stream goes on without end, take one that forgets, <code>");
     words_filter(page, r, lasting);
     fprintf(page, "</code>: here it errs on %s.</li>\n", words_wrong(r, lasting).text);
-}
-
-static const char *idea_of(const char *name)
-{
-    for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i); i++)
-        if (strcmp(weir_listed(WEIR_KIND_FILTER, i)->name, name) == 0)
-            return weir_listed(WEIR_KIND_FILTER, i)->idea;
-    return "";
 }
 
 static const char *when(const struct report *r)
@@ -295,7 +288,7 @@ void report_words(const struct report *r, FILE *page)
             8 * (double)r->candidates.memory[choice->memory] / (r->scale * (double)r->distinct));
     put_typed(page, r, choice->best, type_command);
     fprintf(page, "</pre>\n<ul>\n<li><code>%s</code>: %s.</li>\n", best(r)->name,
-            idea_of(best(r)->name));
+            weir_find(WEIR_KIND_FILTER, best(r)->name)->idea);
     put_errors(r, page);
     put_trend(r, page);
     put_memories(r, page);
