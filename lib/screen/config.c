@@ -14,7 +14,7 @@ static const struct named *const screens[] = {
 #undef SCREEN
     NULL};
 
-/* "1/9", or a rate such as 0.5 or 50%. */
+/* "1/9" or "2/1", or a number such as 0.5, 50% or 2.0. */
 static bool read_ratio(struct span text, void *value)
 {
     struct ratio *r = value;
@@ -28,9 +28,10 @@ static bool read_ratio(struct span text, void *value)
         return span_whole(above, &r->above) && span_whole(below, &r->below) && r->above >= 1 &&
                r->below >= 1 && r->above <= 1000000000 && r->below <= 1000000000;
     }
-    if (!span_rate(text, &rate) || rate < 1e-9 || rate > 1)
+    if (!span_rate(text, &rate) || rate < 1e-9 || rate > 1e9)
         return false;
-    *r = (struct ratio){(uint64_t)(rate * 1e9 + 0.5), 1000000000};
+    *r = rate <= 1 ? (struct ratio){(uint64_t)(rate * 1e9 + 0.5), 1000000000}
+                   : (struct ratio){1000000000, (uint64_t)(1e9 / rate + 0.5)};
     return true;
 }
 
@@ -53,7 +54,7 @@ static const struct knob_row rows[SCREEN_KNOBS] = {
         "members that the store has"}, .kind = A_COUNT, AT(set), .min = 1, .max = COUNT_MAX},
     [SCREEN_CAPACITY] = {{"capacity", "a count from 1 to 1T: 100k, 10M",
         "different keys expected"}, .kind = A_COUNT, AT(capacity), .min = 1, .max = COUNT_MAX},
-    [SCREEN_THETA] = {{"theta", "a ratio such as 1/9, or a rate up to 1: 0.5, 50%",
+    [SCREEN_THETA] = {{"theta", "a ratio such as 1/9 or 2/1, or a number: 0.5, 50%",
         "memory of keys asked, over that of members"}, .kind = ITS_OWN, AT(theta),
         .read = read_ratio, .write = write_ratio},
     [SCREEN_K] = {{"k", "a whole number from 1 to 32",

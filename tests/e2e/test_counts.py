@@ -50,6 +50,8 @@ def test_top_by_share_misses_none(here):
     exact = collections.Counter(keys)
     rows = table(run("top", "--share", "0.5%", "-q", input=text_of(keys)))
     assert {k for k, c in exact.items() if c >= 0.005 * len(keys)} <= {r[0] for r in rows}
+    assert table(run("top", "--share", "1/200", "-q", input=text_of(keys))) == rows
+    refused("top", "--share", "4/3", input="", saying="--share 4/3 does not fit")
     short = run("top", "--share", "0.01%", "-m", "12K", input=text_of(keys))
     assert "may be missing" in short.err
 

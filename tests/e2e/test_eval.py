@@ -150,6 +150,16 @@ def test_by_importance_adds_up_and_is_that_of_a_set(here):
     assert misses[-1] < misses[1] / 2  # the important are kept
 
 
+def test_an_importance_may_have_an_exponent_in_text_as_in_json(here):
+    numbers = ["1e3", "1.5E+2", "7e-1", "12", "4e9", "1e20"]
+    text = "".join(f"key{i % 4}\t{numbers[i % 6]}\n" for i in range(24))
+    lines = "".join(f'{{"k":"key{i % 4}","i":{numbers[i % 6]}}}\n' for i in range(24))
+    rows = table("--tsv", "-k", "1", "-i", "2", "--by-importance", "-a", "ibf-mc", "-m", "1K", input=text)
+    assert {row["importance"] for row in rows} >= {0, 12, 150, 1000}
+    assert rows == table("--jsonl", "-k", "/k", "-i", "/i", "--by-importance", "-a", "ibf-mc", "-m", "1K", input=lines)
+    refused("eval", "--tsv", "-k", "1", "-i", "2", "-m", "1K", input="a\t1e\n", saying="'1e' is not a number")
+
+
 def test_many_importances_become_tenths():
     rng = random.Random(5)
     text = "".join(f"{rng.randrange(5000)}\t{rng.randrange(10 ** 6)}\n" for _ in range(30000))

@@ -42,6 +42,10 @@ static void sentences_are_completed(void **state)
     assert_completed(
         "dabf memory=1000bit set=100 seed=1",
         "dabf memory=125 set=100 capacity=1000 theta=1/9 k=1 k-set=6 hash=xxh3 seed=1");
+    assert_completed(
+        "dabf memory=125 set=100 capacity=1000 theta=2.0 seed=1",
+        "dabf memory=125 set=100 capacity=1000 theta=1000000000/500000000 k=1 k-set=2 hash=xxh3 "
+        "seed=1");
     assert_completed("dabf memory=3003bit theta=50% k=2 k-set=3 set=9 capacity=7 window=5 seed=1",
                      "dabf memory=3003bit set=9 capacity=7 theta=500000000/1000000000 k=2 k-set=3 "
                      "window=5 hash=xxh3 seed=1");
@@ -65,11 +69,11 @@ static void sentences_are_refused(void **state)
                           "fpr= cannot be kept with this width; allow more, or leave width out: 32 "
                           "bits reach 2.4e-10");
     assert_screen_refused("dabf theta=0",
-                          "theta=0 does not fit: it takes a ratio such as 1/9, or a rate up to 1: "
+                          "theta=0 does not fit: it takes a ratio such as 1/9 or 2/1, or a number: "
                           "0.5, 50%");
     assert_screen_refused("dabf theta=1/0",
-                          "theta=1/0 does not fit: it takes a ratio such as 1/9, or a rate up to "
-                          "1: 0.5, 50%");
+                          "theta=1/0 does not fit: it takes a ratio such as 1/9 or 2/1, or a "
+                          "number: 0.5, 50%");
     assert_screen_refused("dabf memory=64bit theta=1/99",
                           "theta= leaves one of the two filters without a bit; ask for more "
                           "memory, or a ratio nearer to 1");

@@ -91,12 +91,32 @@ bool read_seconds(const char *word, double *seconds)
     return false;
 }
 
+/* 1/100 */
+static bool read_fraction(const char *word, const char *slash, double *out)
+{
+    char above[24];
+    size_t n = (size_t)(slash - word);
+    uint64_t part, whole;
+
+    if (n >= sizeof above)
+        return false;
+    memcpy(above, word, n);
+    above[n] = '\0';
+    if (!read_whole(above, &part) || !read_whole(slash + 1, &whole) || part > whole || whole == 0)
+        return false;
+    *out = (double)part / (double)whole;
+    return true;
+}
+
 bool read_rate(const char *word, double *out)
 {
+    const char *slash = strchr(word, '/');
     size_t n = strlen(word);
     char number[32];
     bool percent = n && word[n - 1] == '%';
 
+    if (slash)
+        return read_fraction(word, slash, out);
     if (n >= sizeof number)
         return false;
     memcpy(number, word, n - percent);

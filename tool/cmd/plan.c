@@ -16,6 +16,7 @@
 #define FILTERS_MOST 64
 #define FAR_MORE 4
 #define BASELINE_DEFAULT "bloom" /* that everyone knows */
+#define GOOD 0.01                /* an error at the end that will do, where no ceiling is given */
 #define FITS 0.001               /* false negatives below this are none to speak of */
 
 struct plan {
@@ -77,6 +78,22 @@ static bool name_filter(const struct plan *p, const char *name, char sentence[SE
     return used < SENTENCE_MAX || reject("the options of the filter are too long");
 }
 
+/* Not all refuse a memory that is too small for their window. */
+static bool keeps_window(const struct weir_prediction *p, struct weir_error *error)
+{
+    uint64_t window;
+
+    if (isnan(p->remembered) || !weir_sentence_number(p->config, "window", &window) ||
+        p->remembered >= (double)window)
+        return true;
+    if (error)
+        snprintf(error->text, sizeof error->text,
+                 "%.*s remembers %s keys in %s, less than the window; give it more memory",
+                 (int)strcspn(p->config, " "), p->config, show_count(p->remembered).text,
+                 show_bytes((double)p->memory).text);
+    return false;
+}
+
 /* As filters open it themselves: they know the memory that their window needs. */
 static enum weir_status ask_window(const struct plan *p, const char *sentence,
                                    struct weir_prediction *out, struct weir_error *error)
@@ -88,9 +105,10 @@ static enum weir_status ask_window(const struct plan *p, const char *sentence,
              o->wanted.fpr ? " fpr=" : "", o->wanted.fpr ? o->wanted.fpr : "",
              o->wanted.memory ? " memory=" : "", o->wanted.memory ? o->wanted.memory : "");
     enum weir_status status = weir_predict(out, opened, &p->stream, error);
-    if (status == WEIR_OK)
-        out->cost = weir_cost(out, &p->stream, &p->wish);
-    return status;
+    if (status != WEIR_OK)
+        return status;
+    out->cost = weir_cost(out, &p->stream, &p->wish);
+    return keeps_window(out, error) ? WEIR_OK : WEIR_UNSUPPORTED;
 }
 
 static enum weir_status ask(const struct plan *p, const char *sentence, struct weir_prediction *out,
@@ -217,7 +235,7 @@ static bool is_named(const struct weir_prediction *p, const char *name)
 static void say_why(const struct plan *p, char *text, size_t size)
 {
     const struct weir_prediction *best = p->p;
-    double bits = bits_per_key(p, best);
+    double bits = bits_per_key(p, best), ceiling = p->wish.fpr > 0 ? p->wish.fpr : GOOD;
     char name[32];
 
     snprintf(name, sizeof name, is_named(best, BASELINE_DEFAULT) ? "a plain Bloom filter" : "%.*s",
@@ -246,10 +264,16 @@ static void say_why(const struct plan *p, char *text, size_t size)
                  "distinct keys; filters that need more than %d times that are not listed",
                  name, show_bytes((double)best->memory).text, bits, show_count(distinct(p)).text,
                  FAR_MORE);
-    else if (best->fnr < FITS)
+    else if (best->fnr < FITS && best->error <= ceiling)
         snprintf(text, size,
                  "%s is enough: your stream fits, with %.1f bits for each of its %s distinct keys",
                  name, bits, show_count(distinct(p)).text);
+    else if (best->fnr < FITS)
+        snprintf(
+            text, size,
+            "your stream does not fit, with %.2g bits for each of its %s distinct keys: %s costs "
+            "least, but in the end it takes %.3g of the new ones for seen",
+            bits, show_count(distinct(p)).text, name, best->error);
     else
         snprintf(text, size,
                  "your stream does not fit, with %.1f bits for each of its %s distinct keys: "

@@ -1,6 +1,7 @@
 /* pick.c - see pick.h. */
 #include "pipe/pick.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "cli/units.h"
 
 #define HEADER_SHOWN 400
+#define NUMBER_MAX 64 /* characters of an importance with an exponent */
 
 /* ---- what -k and -i ask for ---- */
 
@@ -179,6 +181,28 @@ static bool join(const struct picker *p, struct arena *a, const struct weir_byte
 /* An importance is a rough thing: what stands behind a decimal point is cut off, and
  * what is too large is the most there is. A weight is counted: it is right or
  * refused. */
+static bool set_measure(double value, bool exact, uint32_t *out)
+{
+    *out = value >= UINT32_MAX ? UINT32_MAX : (uint32_t)value;
+    return !exact || (value == floor(value) && value <= UINT32_MAX);
+}
+
+/* The same written with an exponent, 1e3 or 1.5E+2, as programs print numbers. */
+static bool read_scientific(const char *at, const char *end, bool exact, uint32_t *out)
+{
+    char number[NUMBER_MAX], *stop;
+    size_t size = (size_t)(end - at);
+
+    if (size >= sizeof number)
+        return false;
+    memcpy(number, at, size);
+    number[size] = '\0';
+    if (strspn(number, "0123456789.eE+-") < size)
+        return false;
+    double value = strtod(number, &stop);
+    return *stop == '\0' && set_measure(value, exact, out);
+}
+
 static bool read_measure(struct weir_bytes text, bool exact, uint32_t *out)
 {
     const char *at = text.data, *end = at + text.size;
@@ -194,8 +218,10 @@ static bool read_measure(struct weir_bytes text, bool exact, uint32_t *out)
     if (at < end && *at == '.')
         for (at++; at < end && *at >= '0' && *at <= '9'; at++)
             fraction |= *at != '0';
-    while (at < end && (*at == ' ' || *at == '\r'))
-        at++;
+    while (end > at && (end[-1] == ' ' || end[-1] == '\r'))
+        end--;
+    if (digits && at < end && (*at == 'e' || *at == 'E'))
+        return read_scientific(start, end, exact, out);
     *out = value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
     return digits && at == end && (!exact || (!fraction && value <= UINT32_MAX));
 }
