@@ -1,15 +1,18 @@
 /* load.c - any bytes given to weir_load(), weir_sketch_load() or
  * weir_screen_load() end in a usable filter, sketch or screen, or an error.
  *
- * Each input is tried twice: as a file, which must get past the checksum, and
- * as the body of a part whose head and checksum are right. What loads is used
- * in every way, and what it then saves must load again. */
-#include <weir.h>
+ * Each input is tried as a file, which must get past the checksums, and, for every
+ * kind of part, forged: with its sentence, words and cells under lengths and checksums
+ * that are right. What loads is used in every way, and what it then saves must load
+ * again. */
+#include <weir/saved.h>
 #include <weir/screen.h>
 #include <weir/sketch.h>
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "format/part.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -181,37 +184,111 @@ static void try_screen(const uint8_t *data, size_t size)
     weir_screen_close(s);
 }
 
+struct stretch {
+    const uint8_t *at;
+    size_t left;
+};
+
+static bool take(void *context, void *data, size_t size)
+{
+    struct stretch *s = context;
+
+    if (size > s->left)
+        return false;
+    memcpy(data, s->at, size);
+    s->at += size;
+    s->left -= size;
+    return true;
+}
+
+/* A source gives what memory gives. */
+static void try_source(const uint8_t *data, size_t size, bool loads)
+{
+    struct stretch from = {data, size};
+    struct weir_error error;
+    weir *w;
+
+    require((weir_load_from(&w, take, &from, 1 << 24, &error) == WEIR_OK) == loads);
+    require((w != NULL) == loads && (loads || error.text[0]));
+    weir_close(w);
+}
+
+static void try_shards(const uint8_t *data, size_t size)
+{
+    struct weir_error error;
+    weir *shards[3];
+    uint32_t n;
+
+    if (weir_load_all(shards, 3, &n, data, size, NULL, &error) != WEIR_OK)
+        require(n == 0 && error.text[0]);
+    while (n > 0)
+        weir_close(shards[--n]);
+}
+
 static void try_file(const uint8_t *data, size_t size)
 {
     struct weir_error error;
     weir *w;
+    bool loads = weir_load(&w, data, size, NULL, &error) == WEIR_OK;
 
-    if (weir_load(&w, data, size, NULL, &error) == WEIR_OK)
+    try_source(data, size, loads);
+    try_shards(data, size);
+    require(!loads || weir_verify(data, size, NULL) == WEIR_OK || size > weir_saved_size(w));
+    if (loads)
         use(w);
     else
         require(w == NULL && error.text[0]);
     weir_close(w);
 }
 
+static void put_bytes(const void *what, struct part_writer *out)
+{
+    const struct weir_bytes *bytes = what;
+
+    part_put(out, bytes->data, bytes->size);
+}
+
+/* The input as a part of a kind: its lengths are those of its head as far as it has the
+ * bytes for them, what is left over are cells. */
+static struct bytes forge(const uint8_t *data, size_t size, uint32_t kind)
+{
+    struct part_head h = {.kind = kind, .shards = 1, .sentence = (const char *)data + PART_LINE};
+    struct bytes part = {NULL, 0};
+    size_t left = size - PART_LINE, words;
+
+    h.length = bits_load32(data + 20) % 1024;
+    h.length = h.length < left ? h.length : (uint32_t)left;
+    size_t at = (h.length + 7) / 8 * 8;
+    words = bits_load32(data + 56) % 256;
+    for (; h.words < words && at + 8 <= left; at += 8)
+        part_word(&h, bits_load64(data + PART_LINE + at));
+    at = part_head_size(&h) < size ? part_head_size(&h) : size;
+    h.cells = bits_load64(data + 24);
+    h.cells = h.cells < size - at ? h.cells : size - at;
+    part_write(&h, put_bytes, &(struct weir_bytes){data + at, (size_t)h.cells}, append, &part);
+    return part;
+}
+
+static void try_forged(const uint8_t *data, size_t size, uint32_t kind,
+                       void (*try)(const uint8_t *data, size_t size))
+{
+    struct bytes part = forge(data, size, kind);
+
+    require(weir_verify(part.data, part.size, NULL) == WEIR_OK);
+    try(part.data, part.size);
+    free(part.data);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct bytes part = {NULL, 0};
-
     try_file(data, size);
-    weir_part_write(WEIR_PART_FILTER, data, size, append, &part);
-    try_file(part.data, part.size);
-    free(part.data);
     try_sketch(data, size);
-    for (uint32_t kind = WEIR_PART_COUNTS; kind <= WEIR_PART_TOP; kind++) {
-        part = (struct bytes){NULL, 0};
-        weir_part_write(kind, data, size, append, &part);
-        try_sketch(part.data, part.size);
-        free(part.data);
-    }
     try_screen(data, size);
-    part = (struct bytes){NULL, 0};
-    weir_part_write(WEIR_PART_SCREEN, data, size, append, &part);
-    try_screen(part.data, part.size);
-    free(part.data);
+    if (size < PART_LINE)
+        return 0;
+    try_forged(data, size, WEIR_PART_FILTER, try_file);
+    try_forged(data, size, WEIR_PART_COUNTS, try_sketch);
+    try_forged(data, size, WEIR_PART_TOP, try_sketch);
+    try_forged(data, size, WEIR_PART_SCREEN, try_screen);
     return 0;
 }

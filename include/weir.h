@@ -195,7 +195,8 @@ WEIR_API size_t weir_save(const weir *w, void *buffer, size_t size);
 WEIR_API enum weir_status weir_write(const weir *w, weir_sink sink, void *context);
 
 /* Load the filter that data begins with. Any bytes give a usable filter or an
- * error. *used, if not NULL, gets the bytes it took: another part may follow. */
+ * error; so does one shard of several, which weir/saved.h loads together. *used, if not
+ * NULL, gets the bytes it took: another part may follow. */
 WEIR_API enum weir_status weir_load(weir **out, const void *data, size_t size, size_t *used,
                                     struct weir_error *error);
 
@@ -216,7 +217,8 @@ struct weir_part {
     uint32_t kind;
     const void *body;
     size_t body_size;
-    size_t size; /* of the whole part: the next begins after as many bytes */
+    size_t size;            /* of the whole part: the next begins after as many bytes */
+    uint32_t shard, shards; /* 0 of 1: the whole; see weir/saved.h */
 };
 
 /* Look at the part that data begins with: WEIR_OK, or WEIR_BAD_DATA if it is

@@ -2,7 +2,7 @@
  *
  * A filter is one allocation, of which struct weir is the head:
  *
- *   [struct weir | pad][plane 0 | pad][plane 1 | pad] ...
+ *   [struct weir | pad][plane 0 | pad][plane 1 | pad] ... [a line]
  *
  * each plane on a cache line of its own. */
 #include <weir/hash.h>
@@ -14,11 +14,17 @@
 #include "base/memory.h"
 #include "filter/filter.h"
 
+#define HEAD_BYTES memory_lines(sizeof(weir))
+
+/* A line follows the last plane: cells are read some bytes at a time. */
+uint64_t handle_bytes(const struct shape *shape)
+{
+    return HEAD_BYTES + shape_bytes(shape) + CACHE_LINE;
+}
+
 weir *handle_open(const struct config *config, const struct shape *shape)
 {
-    uint64_t stride = memory_lines(cells_bytes(shape->cells, shape->width));
-    uint64_t head = memory_lines(sizeof(weir));
-    uint64_t bytes = head + stride * shape->planes;
+    uint64_t bytes = handle_bytes(shape);
     void *allocation;
     weir *w = memory_open(bytes, &allocation);
 
@@ -29,8 +35,8 @@ weir *handle_open(const struct config *config, const struct shape *shape)
     w->shape = *shape;
     w->allocation = allocation;
     w->bytes = bytes;
-    w->cells = (uint8_t *)w + head;
-    w->stride = stride;
+    w->cells = (uint8_t *)w + HEAD_BYTES;
+    w->stride = shape_stride(shape);
     return w;
 }
 

@@ -17,6 +17,7 @@
 
 #include "base/cells.h"
 #include "base/hash.h"
+#include "base/memory.h"
 #include "base/rng.h"
 #include "filter/config.h"
 #include "sentence/error.h"
@@ -85,6 +86,20 @@ struct filter_ops {
     bool (*predict)(const struct config *c, const struct shape *s, const struct stream_model *m,
                     struct prediction *p);
 };
+
+/* Bytes from plane to plane, and of all planes: in memory as in a file. */
+static inline uint64_t shape_stride(const struct shape *s)
+{
+    return memory_lines(cells_size(s->cells, s->width));
+}
+
+static inline uint64_t shape_bytes(const struct shape *s)
+{
+    return shape_stride(s) * s->planes;
+}
+
+/* All that a handle of this shape occupies. */
+uint64_t handle_bytes(const struct shape *shape);
 
 /* An empty filter from a configuration that is complete; NULL if memory is short. */
 weir *handle_open(const struct config *config, const struct shape *shape);

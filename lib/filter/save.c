@@ -1,11 +1,11 @@
-/* save.c - filter <-> bytes. docs/format.md draws the body of the part:
+/* save.c - filter <-> bytes, in the frame of part.h:
  *
- *   filter  = config shown seen registers sample planes
+ *   words = shown seen registers [sampled sample]
+ *   cells = plane 0, plane 1 ... as they lie in memory, each padded to whole lines
  *
- * Loading is total. Nothing is believed before its checksum holds; then the
- * configuration goes through the same reader and planner as a person's, and the
- * body must have exactly the length that it implies, before memory is asked
- * for. */
+ * Loading is total. The head goes first: its checksum, the configuration by the same
+ * reader and planner as a person's, then the sizes that it implies, all before memory is
+ * asked for. The cells are believed when their sums match. */
 #include <string.h>
 
 #include "base/text.h"
@@ -14,60 +14,77 @@
 
 /* ---- writing ---- */
 
-static uint64_t plane_size(const struct shape *s)
+static bool is_sampled(const struct config *c)
 {
-    return cells_size(s->cells, s->width);
+    return c->ops->is.knobs & HAS(KNOB_IMPORTANCE) && importance_samples(&c->importance);
 }
 
-static uint64_t body_size(size_t config_length, uint32_t sampled, const struct shape *s)
+/* The room of a full sample is kept, so that the size never changes. Two values to a
+ * word. */
+static uint32_t words_of(const struct config *c, const struct shape *s)
 {
-    return 4 + config_length + 16 + UINT64_C(8) * s->registers + 4 + UINT64_C(4) * sampled +
-           s->planes * plane_size(s);
+    return 2 + s->registers + (is_sampled(c) ? 1 + SAMPLE_SIZE / 2 : 0);
 }
 
-/* The room of a full sample is kept, so that the size never changes. */
-static uint32_t sample_room(const struct config *c)
+static void put_sample(struct part_head *h, const struct sample *sample)
 {
-    bool used = c->ops->is.knobs & HAS(KNOB_IMPORTANCE) && importance_samples(&c->importance);
+    part_word(h, sample->n);
+    for (uint32_t i = 0; i < SAMPLE_SIZE; i += 2) {
+        uint64_t low = i < sample->n ? sample->value[i] : 0;
+        uint64_t high = i + 1 < sample->n ? sample->value[i + 1] : 0;
 
-    return used ? SAMPLE_SIZE : 0;
+        part_word(h, low | high << 32);
+    }
 }
 
-static void put_body(struct part_writer *out, const weir *w, const char *config, size_t length)
+static void head_of(const weir *w, const char *sentence, size_t length, struct part_head *h)
 {
-    uint32_t room = sample_room(&w->config);
-
-    part_put32(out, (uint32_t)length);
-    part_put(out, config, length);
-    part_put64(out, w->shown);
-    part_put64(out, w->seen);
+    *h = (struct part_head){.kind = WEIR_PART_FILTER,
+                            .shards = 1,
+                            .sentence = sentence,
+                            .length = (uint32_t)length,
+                            .cells = w->stride * w->shape.planes};
+    part_word(h, w->shown);
+    part_word(h, w->seen);
     for (uint32_t i = 0; i < w->shape.registers; i++)
-        part_put64(out, w->reg[i]);
-    part_put32(out, w->sample.n);
-    for (uint32_t i = 0; i < room; i++)
-        part_put32(out, i < w->sample.n ? w->sample.value[i] : 0);
-    for (uint32_t i = 0; i < w->shape.planes; i++)
-        part_put(out, plane(w, i).bytes, (size_t)plane_size(&w->shape));
+        part_word(h, w->reg[i]);
+    if (is_sampled(&w->config))
+        put_sample(h, &w->sample);
+}
+
+static void put_cells(const void *what, struct part_writer *out)
+{
+    const weir *w = what;
+
+    part_put(out, w->cells, (size_t)(w->stride * w->shape.planes));
+}
+
+enum weir_status weir_write_shard(const weir *w, uint32_t shard, uint32_t shards, weir_sink sink,
+                                  void *context)
+{
+    struct part_head h;
+    char sentence[WEIR_SENTENCE];
+
+    head_of(w, sentence, sentence_write(&filter_grammar, &w->config, sentence, sizeof sentence),
+            &h);
+    h.shard = shard;
+    h.shards = shards;
+    return part_write(&h, put_cells, w, sink, context);
 }
 
 enum weir_status weir_write(const weir *w, weir_sink sink, void *context)
 {
-    struct part_writer out;
-    char config[WEIR_SENTENCE];
-    size_t length = sentence_write(&filter_grammar, &w->config, config, sizeof config);
-
-    part_begin(&out, WEIR_PART_FILTER, body_size(length, sample_room(&w->config), &w->shape), sink,
-               context);
-    put_body(&out, w, config, length);
-    return part_end(&out);
+    return weir_write_shard(w, 0, 1, sink, context);
 }
 
 size_t weir_saved_size(const weir *w)
 {
-    char config[WEIR_SENTENCE];
-    size_t length = sentence_write(&filter_grammar, &w->config, config, sizeof config);
+    struct part_head h;
+    char sentence[WEIR_SENTENCE];
 
-    return (size_t)(PART_FRAME + body_size(length, sample_room(&w->config), &w->shape));
+    head_of(w, sentence, sentence_write(&filter_grammar, &w->config, sentence, sizeof sentence),
+            &h);
+    return (size_t)part_size(&h);
 }
 
 size_t weir_save(const weir *w, void *buffer, size_t size)
@@ -83,70 +100,180 @@ size_t weir_save(const weir *w, void *buffer, size_t size)
 
 /* ---- reading ---- */
 
-/* Everything after the configuration; its length has been checked. */
-static void get_state(struct part_reader *in, weir *w, uint32_t room)
+/* What a head says of a filter that could be: nothing has been asked for yet. */
+static enum weir_status plan_saved(const struct part_head *h, struct planned *p,
+                                   struct weir_error *error)
 {
-    w->shown = bits_load64(part_get(in, 8));
-    w->seen = bits_load64(part_get(in, 8));
-    for (uint32_t i = 0; i < w->shape.registers; i++)
-        w->reg[i] = bits_load64(part_get(in, 8));
-    w->sample.n = bits_load32(part_get(in, 4));
-    for (uint32_t i = 0; i < room; i++)
-        w->sample.value[i] = bits_load32(part_get(in, 4));
-    for (uint32_t i = 0; i < w->shape.planes; i++) {
-        uint64_t size = plane_size(&w->shape);
+    char text[WEIR_SENTENCE];
 
-        memcpy(plane(w, i).bytes, part_get(in, size), (size_t)size);
-    }
+    if (h->kind != WEIR_PART_FILTER)
+        return part_bad(error, "this part is not a filter");
+    if (!part_sentence(h, text) || !sentence_restore(&filter_grammar, text, p))
+        return part_bad(error,
+                        "the saved configuration is not one that this version of weir writes");
+    if (h->words != words_of(&p->config, &p->shape) || h->cells != shape_bytes(&p->shape))
+        return part_bad(error,
+                        "the saved filter is not of the size that its configuration asks for");
+    return WEIR_OK;
+}
+
+static void take_words(weir *w, const struct part_head *h)
+{
+    const uint64_t *word = h->word;
+
+    w->shown = *word++;
+    w->seen = *word++;
+    for (uint32_t i = 0; i < w->shape.registers; i++)
+        w->reg[i] = *word++;
+    if (!is_sampled(&w->config))
+        return;
+    w->sample.n = *word <= SAMPLE_SIZE ? (uint32_t)*word : UINT32_MAX;
+    word++;
+    for (uint32_t i = 0; i < SAMPLE_SIZE; i++)
+        w->sample.value[i] = (uint32_t)(word[i / 2] >> 32 * (i % 2));
 }
 
 /* Arrivals have numbers: from this one on, the next would have none. */
 #define SHOWN_MOST (UINT64_C(1) << 62)
 
-static bool state_valid(const weir *w)
+static bool words_possible(const weir *w)
 {
-    return w->seen <= w->shown && w->shown <= SHOWN_MOST &&
-           w->sample.n <= sample_room(&w->config) && sample_valid(&w->sample) &&
-           (!w->ops->check || w->ops->check(w));
+    return w->seen <= w->shown && w->shown <= SHOWN_MOST && w->sample.n <= SAMPLE_SIZE &&
+           sample_valid(&w->sample);
 }
 
-static enum weir_status load_body(weir **out, const struct weir_part *part,
+/* Behind the last cell of each plane there is nothing. */
+static bool gaps_empty(const weir *w)
+{
+    uint64_t size = cells_size(w->shape.cells, w->shape.width);
+
+    for (uint32_t i = 0; i < w->shape.planes; i++)
+        for (uint64_t at = size; at < w->stride; at++)
+            if (plane(w, i).bytes[at])
+                return false;
+    return true;
+}
+
+/* The cells are in their place: can it all be? */
+static enum weir_status check_state(weir *w, struct weir_error *error)
+{
+    if (words_possible(w) && gaps_empty(w) && (!w->ops->check || w->ops->check(w)))
+        return WEIR_OK;
+    return part_bad(error, "the saved filter is in a state that cannot be");
+}
+
+static enum weir_status load_planned(weir **out, const struct part_head *h, const struct planned *p,
+                                     struct part_input in, struct weir_error *error)
+{
+    weir *w = handle_open(&p->config, &p->shape);
+
+    if (!w)
+        return error_no_memory(error, p->config.memory / 8);
+    take_words(w, h);
+    enum weir_status status = part_input_cells(in, h, w->cells, error);
+    if (status == WEIR_OK)
+        status = check_state(w, error);
+    if (status == WEIR_OK)
+        *out = w;
+    else
+        weir_close(w);
+    return status;
+}
+
+/* A filter of which every byte is there, whichever shard it is. */
+static enum weir_status load_part(weir **out, const uint8_t *data, const struct part_head *h,
                                   struct weir_error *error)
 {
-    struct part_reader in = {part->body, part->body_size};
+    struct part_memory memory = {data + part_head_size(h)};
     struct planned p;
-    char text[WEIR_SENTENCE];
+    enum weir_status status = plan_saved(h, &p, error);
 
-    if (!part_get_text(&in, text, sizeof text) || !sentence_restore(&filter_grammar, text, &p))
-        return part_bad(error,
-                        "the saved configuration is not one that this version of weir writes");
-    if (part->body_size != body_size(strlen(text), sample_room(&p.config), &p.shape))
-        return part_bad(error,
-                        "the saved filter is not of the size that its configuration asks for");
-    *out = handle_open(&p.config, &p.shape);
-    if (!*out)
-        return error_no_memory(error, p.config.memory / 8);
-    get_state(&in, *out, sample_room(&p.config));
-    if (state_valid(*out))
-        return WEIR_OK;
-    weir_close(*out);
-    *out = NULL;
-    return part_bad(error, "the saved filter is in a state that cannot be");
+    if (status != WEIR_OK)
+        return status;
+    return load_planned(out, h, &p, (struct part_input){part_from_memory, &memory}, error);
 }
 
 enum weir_status weir_load(weir **out, const void *data, size_t size, size_t *used,
                            struct weir_error *error)
 {
-    struct weir_part part;
-    enum weir_status status = weir_part_read(data, size, &part, error);
+    struct part_head h;
+    enum weir_status status = part_find(data, size, &h, error);
 
     *out = NULL;
+    if (status == WEIR_OK)
+        status = part_is_whole(&h, error);
+    if (status == WEIR_OK)
+        status = load_part(out, data, &h, error);
+    if (status == WEIR_OK && used)
+        *used = (size_t)part_size(&h);
+    return status;
+}
+
+enum weir_status weir_load_from(weir **out, weir_source source, void *context, uint64_t allowed,
+                                struct weir_error *error)
+{
+    struct part_input in = {source, context};
+    uint8_t head[PART_HEAD_MOST];
+    struct part_head h;
+    struct planned p;
+    enum weir_status status = part_input_head(in, head, &h, error);
+
+    *out = NULL;
+    if (status == WEIR_OK)
+        status = part_is_whole(&h, error);
+    if (status == WEIR_OK)
+        status = plan_saved(&h, &p, error);
+    if (status == WEIR_OK && handle_bytes(&p.shape) > allowed)
+        status = error_say(error, WEIR_NO_MEMORY,
+                           "the saved filter takes more bytes than are allowed", NULL);
+    return status == WEIR_OK ? load_planned(out, &h, &p, in, error) : status;
+}
+
+/* ---- shards ---- */
+
+static enum weir_status bad_order(struct weir_error *error)
+{
+    return part_bad(error, "the shards of the filter are not all there, in their order");
+}
+
+/* Shard i, of as many and of the same configuration as the first. */
+static enum weir_status load_shard(weir **out, uint32_t i, const struct part_head *first,
+                                   const uint8_t *data, size_t size, size_t *used,
+                                   struct weir_error *error)
+{
+    struct part_head h;
+    enum weir_status status = size > 0 ? part_find(data, size, &h, error) : bad_order(error);
+
     if (status != WEIR_OK)
         return status;
-    if (part.kind != WEIR_PART_FILTER)
-        return part_bad(error, "this part is not a filter");
-    status = load_body(out, &part, error);
+    if (h.kind != WEIR_PART_FILTER || h.shard != i || h.shards != first->shards)
+        return bad_order(error);
+    if (h.length != first->length || memcmp(h.sentence, first->sentence, h.length) != 0)
+        return part_bad(error, "the shards of the filter are not of one configuration");
+    *used += (size_t)part_size(&h);
+    return load_part(out, data, &h, error);
+}
+
+enum weir_status weir_load_all(weir **out, uint32_t most, uint32_t *n, const void *data,
+                               size_t size, size_t *used, struct weir_error *error)
+{
+    const uint8_t *bytes = data;
+    struct part_head first;
+    size_t at = 0;
+    enum weir_status status = part_find(data, size, &first, error);
+
+    *n = 0;
+    if (status == WEIR_OK && first.kind != WEIR_PART_FILTER)
+        status = part_bad(error, "this part is not a filter");
+    if (status == WEIR_OK && first.shards > most)
+        status = part_bad(error, "the filter has more shards than there is room for");
+    while (status == WEIR_OK && *n < first.shards) {
+        status = load_shard(&out[*n], *n, &first, bytes + at, size - at, &at, error);
+        *n += status == WEIR_OK;
+    }
     if (status == WEIR_OK && used)
-        *used = part.size;
+        *used = at;
+    while (status != WEIR_OK && *n > 0)
+        weir_close(out[--*n]);
     return status;
 }

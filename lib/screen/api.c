@@ -1,7 +1,7 @@
 /* api.c - the public calls of weir/screen.h. What checks keys is in check_batch.c,
  * what saves in save.c. One allocation each:
  *
- *   [struct weir_screen | struct scratch | pad][area 0 | pad][area 1 | pad] ... */
+ *   [struct weir_screen | struct scratch | pad][area 0 | pad][area 1 | pad] ... [a line] */
 #include "screen/screen.h"
 
 #include "base/hand_out.h"
@@ -9,19 +9,12 @@
 
 /* ---- open and close ---- */
 
-static uint64_t area_bytes(const struct screen_shape *shape, uint32_t i)
-{
-    return memory_lines(cells_bytes(shape->area[i].cells, (uint32_t)shape->area[i].width));
-}
-
 weir_screen *screen_make(const struct screen_config *c)
 {
     const struct screen_shape *shape = &c->shape;
-    uint64_t head = memory_lines(sizeof(weir_screen) + sizeof(struct scratch)), bytes = head;
+    uint64_t head = memory_lines(sizeof(weir_screen) + sizeof(struct scratch));
+    uint64_t bytes = head + screen_shape_bytes(shape) + CACHE_LINE; /* read beyond the last cell */
     void *allocation;
-
-    for (uint32_t i = 0; i < shape->areas; i++)
-        bytes += area_bytes(shape, i);
     weir_screen *s = memory_open(bytes, &allocation);
     if (!s)
         return NULL;
@@ -31,7 +24,7 @@ weir_screen *screen_make(const struct screen_config *c)
     s->bytes = bytes;
     s->scratch = (struct scratch *)(s + 1);
     uint8_t *at = (uint8_t *)s + head;
-    for (uint32_t i = 0; i < shape->areas; at += area_bytes(shape, i++))
+    for (uint32_t i = 0; i < shape->areas; at += screen_area_bytes(shape, i++))
         s->area[i] = (struct cells){at, shape->area[i].cells, (uint32_t)shape->area[i].width};
     return s;
 }

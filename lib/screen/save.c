@@ -1,10 +1,11 @@
 /* save.c - screen <-> bytes, in the frame of part.h:
  *
- *   screen = config checked asked unanswered members learned cells*
+ *   words = checked asked unanswered members learned
+ *   cells = area 0, area 1 ... as they lie in memory, each padded to whole lines
  *
- * Loading is total, as in filter/save.c: checksum, then configuration by the same
- * reader and planner as a person's, then the length that it implies, then the
- * state, looked at before it is believed. */
+ * Loading is total, as in filter/save.c: the head with all that follows from it, then
+ * memory, then the cells and their sums, then the state, looked at before it is
+ * believed. */
 #include <string.h>
 
 #include "screen/screen.h"
@@ -12,102 +13,132 @@
 #define COUNTERS 5
 #define CHECKED_MOST (UINT64_C(1) << 62)
 
-static uint64_t cells_of(const struct screen_shape *shape, uint32_t i)
+static void head_of(const weir_screen *s, char sentence[WEIR_SENTENCE], struct part_head *h)
 {
-    return cells_size(shape->area[i].cells, (uint32_t)shape->area[i].width);
+    const uint64_t counters[COUNTERS] = {s->checked, s->asked, s->unanswered, s->members,
+                                         s->learned};
+    size_t length = sentence_write(&screen_grammar, &s->config, sentence, WEIR_SENTENCE);
+
+    *h = (struct part_head){.kind = WEIR_PART_SCREEN,
+                            .shards = 1,
+                            .sentence = sentence,
+                            .length = (uint32_t)length,
+                            .cells = screen_shape_bytes(&s->config.shape)};
+    for (int i = 0; i < COUNTERS; i++)
+        part_word(h, counters[i]);
 }
 
-static uint64_t body_size(const struct screen_shape *shape, size_t config_length)
+static void put_cells(const void *what, struct part_writer *out)
 {
-    uint64_t size = 4 + config_length + 8 * COUNTERS;
+    const weir_screen *s = what;
+    uint64_t bytes = screen_shape_bytes(&s->config.shape);
 
-    for (uint32_t i = 0; i < shape->areas; i++)
-        size += cells_of(shape, i);
-    return size;
+    if (bytes > 0)
+        part_put(out, s->area[0].bytes, (size_t)bytes);
 }
 
 size_t weir_screen_saved_size(const weir_screen *s)
 {
-    char config[WEIR_SENTENCE];
+    struct part_head h;
+    char sentence[WEIR_SENTENCE];
 
-    return (size_t)(PART_FRAME +
-                    body_size(&s->config.shape,
-                              sentence_write(&screen_grammar, &s->config, config, sizeof config)));
+    head_of(s, sentence, &h);
+    return (size_t)part_size(&h);
 }
 
 enum weir_status weir_screen_write(const weir_screen *s, weir_sink sink, void *context)
 {
-    const uint64_t counters[COUNTERS] = {s->checked, s->asked, s->unanswered, s->members,
-                                         s->learned};
-    struct part_writer out;
-    char config[WEIR_SENTENCE];
-    size_t length = sentence_write(&screen_grammar, &s->config, config, sizeof config);
+    struct part_head h;
+    char sentence[WEIR_SENTENCE];
 
-    part_begin(&out, WEIR_PART_SCREEN, body_size(&s->config.shape, length), sink, context);
-    part_put32(&out, (uint32_t)length);
-    part_put(&out, config, length);
-    for (int i = 0; i < COUNTERS; i++)
-        part_put64(&out, counters[i]);
-    for (uint32_t i = 0; i < s->config.shape.areas; i++)
-        part_put(&out, s->area[i].bytes, (size_t)cells_of(&s->config.shape, i));
-    return part_end(&out);
+    head_of(s, sentence, &h);
+    return part_write(&h, put_cells, s, sink, context);
 }
 
-/* Everything after the configuration; its length has been checked. */
-static bool get_state(weir_screen *s, struct part_reader *in)
+static void take_words(weir_screen *s, const struct part_head *h)
 {
     uint64_t *const counters[COUNTERS] = {&s->checked, &s->asked, &s->unanswered, &s->members,
                                           &s->learned};
 
     for (int i = 0; i < COUNTERS; i++)
-        *counters[i] = bits_load64(part_get(in, 8));
-    for (uint32_t i = 0; i < s->config.shape.areas; i++) {
-        uint64_t size = cells_of(&s->config.shape, i);
+        *counters[i] = h->word[i];
+}
 
-        memcpy(s->area[i].bytes, part_get(in, size), (size_t)size);
+/* Behind the last cell of each area there is nothing. */
+static bool gaps_empty(const weir_screen *s)
+{
+    for (uint32_t i = 0; i < s->config.shape.areas; i++) {
+        const struct cells *area = &s->area[i];
+
+        for (uint64_t at = cells_size(area->n, area->width);
+             at < screen_area_bytes(&s->config.shape, i); at++)
+            if (area->bytes[at])
+                return false;
     }
+    return true;
+}
+
+static bool is_possible(const weir_screen *s)
+{
     return s->checked <= CHECKED_MOST && s->unanswered <= s->checked &&
            s->asked <= screen_records(s) && s->members <= screen_records(s) &&
            s->learned <= CHECKED_MOST && (screen_holds_set(s) || s->learned == 0) &&
-           (!s->ops->check || s->ops->check(s));
+           gaps_empty(s) && (!s->ops->check || s->ops->check(s));
 }
 
-static enum weir_status load_body(weir_screen **out, const struct weir_part *part,
-                                  struct weir_error *error)
+static enum weir_status plan_saved(const struct part_head *h, struct screen_config *c,
+                                   struct weir_error *error)
 {
-    struct part_reader in = {part->body, part->body_size};
-    struct screen_config c;
     char text[WEIR_SENTENCE];
 
-    if (!part_get_text(&in, text, sizeof text) || !sentence_restore(&screen_grammar, text, &c))
+    if (h->kind != WEIR_PART_SCREEN)
+        return part_bad(error, "this part is not a screen");
+    if (!part_sentence(h, text) || !sentence_restore(&screen_grammar, text, c))
         return part_bad(error,
                         "the saved configuration is not one that this version of weir writes");
-    if (part->body_size != body_size(&c.shape, strlen(text)))
+    if (h->words != COUNTERS || h->cells != screen_shape_bytes(&c->shape))
         return part_bad(error,
                         "the saved screen is not of the size that its configuration asks for");
-    *out = screen_make(&c);
-    if (!*out)
+    return WEIR_OK;
+}
+
+static enum weir_status load_part(weir_screen **out, const struct part_head *h,
+                                  struct part_input in, struct weir_error *error)
+{
+    struct screen_config c;
+    enum weir_status status = plan_saved(h, &c, error);
+
+    if (status != WEIR_OK)
+        return status;
+    weir_screen *s = screen_make(&c);
+    if (!s)
         return error_no_memory(error, c.memory / 8);
-    if (get_state(*out, &in))
-        return WEIR_OK;
-    weir_screen_close(*out);
-    *out = NULL;
-    return part_bad(error, "the saved screen is in a state that cannot be");
+    take_words(s, h);
+    status = part_input_cells(in, h, s->area[0].bytes, error);
+    if (status == WEIR_OK && !is_possible(s))
+        status = part_bad(error, "the saved screen is in a state that cannot be");
+    if (status == WEIR_OK)
+        *out = s;
+    else
+        weir_screen_close(s);
+    return status;
 }
 
 enum weir_status weir_screen_load(weir_screen **out, const void *data, size_t size, size_t *used,
                                   struct weir_error *error)
 {
-    struct weir_part part;
-    enum weir_status status = weir_part_read(data, size, &part, error);
+    struct part_memory memory;
+    struct part_head h;
+    enum weir_status status = part_find(data, size, &h, error);
 
     *out = NULL;
-    if (status != WEIR_OK)
-        return status;
-    if (part.kind != WEIR_PART_SCREEN)
-        return part_bad(error, "this part is not a screen");
-    status = load_body(out, &part, error);
+    if (status == WEIR_OK)
+        status = part_is_whole(&h, error);
+    if (status == WEIR_OK) {
+        memory.at = (const uint8_t *)data + part_head_size(&h);
+        status = load_part(out, &h, (struct part_input){part_from_memory, &memory}, error);
+    }
     if (status == WEIR_OK && used)
-        *used = part.size;
+        *used = (size_t)part_size(&h);
     return status;
 }

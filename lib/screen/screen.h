@@ -109,6 +109,21 @@ struct scratch {
     uint16_t table[TABLE];                      /* number + 1 of the one asked for */
 };
 
+/* Bytes of an area and of all of them: in memory as in a file. */
+static inline uint64_t screen_area_bytes(const struct screen_shape *shape, uint32_t i)
+{
+    return memory_lines(cells_size(shape->area[i].cells, (uint32_t)shape->area[i].width));
+}
+
+static inline uint64_t screen_shape_bytes(const struct screen_shape *shape)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < shape->areas; i++)
+        bytes += screen_area_bytes(shape, i);
+    return bytes;
+}
+
 /* From a configuration that is complete; NULL if memory is short. */
 weir_screen *screen_make(const struct screen_config *c);
 

@@ -141,23 +141,19 @@ struct weir_estimate fade_tell_estimate(const weir_sketch *s, struct weir_estima
 
 /* ---- saving: clock origin base begun ---- */
 
-void fade_put(const weir_sketch *s, struct part_writer *out)
+void fade_put(const weir_sketch *s, struct part_head *h)
 {
-    part_put64(out, s->age.clock);
-    part_put64(out, s->age.origin);
-    part_put64(out, s->age.base);
-    part_put64(out, s->age.begun);
+    part_word(h, s->age.clock);
+    part_word(h, s->age.origin);
+    part_word(h, s->age.base);
+    part_word(h, s->age.begun);
 }
 
-bool fade_get(weir_sketch *s, struct part_reader *in)
+bool fade_get(weir_sketch *s, const uint64_t word[FADE_WORDS])
 {
-    const uint8_t *p = part_get(in, FADE_SAVED);
     struct half_life_state *f = &s->age;
 
-    if (!p)
-        return false;
-    *f = (struct half_life_state){bits_load64(p), bits_load64(p + 8), bits_load64(p + 16), 0,
-                                  bits_load64(p + 24)};
+    *f = (struct half_life_state){word[0], word[1], word[2], 0, word[3]};
     bool timed = s->config.half_life.timed;
     if (f->begun > timed || f->clock < f->origin || (!timed && f->origin) ||
         (timed && !f->begun && f->clock))

@@ -15,7 +15,7 @@
 
 #include "sketch/sketch.h"
 
-#define FADE_SAVED 32 /* bytes */
+#define FADE_WORDS 4 /* saved in the head */
 
 static inline bool fades(const weir_sketch *s)
 {
@@ -45,7 +45,7 @@ int64_t fade_between(const weir_sketch *from, const weir_sketch *into);
 uint64_t fade_tell(const weir_sketch *s, uint64_t units);
 struct weir_estimate fade_tell_estimate(const weir_sketch *s, struct weir_estimate units);
 
-void fade_put(const weir_sketch *s, struct part_writer *out);
-bool fade_get(weir_sketch *s, struct part_reader *in); /* false: it cannot be */
+void fade_put(const weir_sketch *s, struct part_head *h);
+bool fade_get(weir_sketch *s, const uint64_t word[FADE_WORDS]); /* false: it cannot be */
 
 #endif

@@ -1,11 +1,11 @@
 /* save.c - sketch <-> bytes, in the frame of part.h:
  *
- *   count-min = config total [fade] counters
- *   top       = config total [fade] floor too-long n (count error size key)* cells
- *   heavykeeper = config total arrivals, keys as top has them, buckets
- *   fade      = clock origin base begun, where counts fade
+ *   words = total [clock origin base begun], the four where counts fade
+ *   cells = count-min: counters
+ *           top: floor too-long n (count error size key)* cells
+ *           heavykeeper: arrivals, keys as top has them, buckets
  *
- * Loading is total, as in filter/save.c: checksum, then configuration by the same
+ * Loading is total, as in filter/save.c: checksums, then configuration by the same
  * reader and planner as a person's, then the state, each piece looked at before
  * it is believed. */
 #include <string.h>
@@ -13,63 +13,82 @@
 #include "sketch/half_life.h"
 #include "sketch/sketch.h"
 
-static uint64_t body_size(const weir_sketch *s, size_t config_length)
+static void head_of(const weir_sketch *s, char sentence[WEIR_SENTENCE], struct part_head *h)
 {
-    return 4 + config_length + 8 + (fades(s) ? FADE_SAVED : 0) + s->ops->state_size(s);
+    size_t length = sentence_write(&sketch_grammar, &s->config, sentence, WEIR_SENTENCE);
+
+    *h = (struct part_head){.kind = s->ops->part,
+                            .shards = 1,
+                            .sentence = sentence,
+                            .length = (uint32_t)length,
+                            .cells = s->ops->state_size(s)};
+    part_word(h, s->total);
+    if (fades(s))
+        fade_put(s, h);
+}
+
+static void put_cells(const void *what, struct part_writer *out)
+{
+    const weir_sketch *s = what;
+
+    s->ops->put(s, out);
 }
 
 size_t weir_sketch_saved_size(const weir_sketch *s)
 {
-    char config[WEIR_SENTENCE];
+    struct part_head h;
+    char sentence[WEIR_SENTENCE];
 
-    return (size_t)(PART_FRAME + body_size(s, sentence_write(&sketch_grammar, &s->config, config,
-                                                             sizeof config)));
+    head_of(s, sentence, &h);
+    return (size_t)part_size(&h);
 }
 
 enum weir_status weir_sketch_write(const weir_sketch *s, weir_sink sink, void *context)
 {
-    struct part_writer out;
-    char config[WEIR_SENTENCE];
-    size_t length = sentence_write(&sketch_grammar, &s->config, config, sizeof config);
+    struct part_head h;
+    char sentence[WEIR_SENTENCE];
 
-    part_begin(&out, s->ops->part, body_size(s, length), sink, context);
-    part_put32(&out, (uint32_t)length);
-    part_put(&out, config, length);
-    part_put64(&out, s->total);
-    if (fades(s))
-        fade_put(s, &out);
-    s->ops->put(s, &out);
-    return part_end(&out);
+    head_of(s, sentence, &h);
+    return part_write(&h, put_cells, s, sink, context);
 }
 
-static bool get_state(weir_sketch *s, struct part_reader *in)
+static bool take_state(weir_sketch *s, const struct part_head *h, struct part_reader *in)
 {
-    const uint8_t *total = part_get(in, 8);
-
-    if (!total)
-        return false;
-    s->total = bits_load64(total);
-    return (!fades(s) || fade_get(s, in)) && s->ops->get(s, in) && in->left == 0;
+    s->total = h->word[0];
+    return (!fades(s) || fade_get(s, h->word + 1)) && s->ops->get(s, in) && in->left == 0;
 }
 
-static enum weir_status load_body(weir_sketch **out, const struct weir_part *part,
-                                  struct weir_error *error)
+static enum weir_status plan_saved(const struct part_head *h, struct sketch_config *c,
+                                   struct weir_error *error)
 {
-    struct part_reader in = {part->body, part->body_size};
-    struct sketch_config c;
     char text[WEIR_SENTENCE];
 
-    if (!part_get_text(&in, text, sizeof text) || !sentence_restore(&sketch_grammar, text, &c) ||
-        c.ops->part != part->kind)
+    if (h->kind != WEIR_PART_COUNTS && h->kind != WEIR_PART_TOP)
+        return part_bad(error, "this part is not a sketch");
+    if (!part_sentence(h, text) || !sentence_restore(&sketch_grammar, text, c) ||
+        c->ops->part != h->kind)
         return part_bad(error,
                         "the saved configuration is not one that this version of weir writes");
-    if (c.ops->fixed && in.left != 8 + (c.half_life.length ? FADE_SAVED : 0) + c.bytes)
+    if (h->words != 1 + (c->half_life.length ? FADE_WORDS : 0) ||
+        (c->ops->fixed && h->cells != c->bytes))
         return part_bad(error,
                         "the saved sketch is not of the size that its configuration asks for");
+    return WEIR_OK;
+}
+
+static enum weir_status load_part(weir_sketch **out, const uint8_t *data, const struct part_head *h,
+                                  struct weir_error *error)
+{
+    struct part_reader in = {data + part_head_size(h), (size_t)h->cells};
+    struct sketch_config c;
+    enum weir_status status = plan_saved(h, &c, error);
+
+    if (status != WEIR_OK)
+        return status;
     *out = sketch_make(&c);
     if (!*out)
         return error_no_memory(error, c.bytes);
-    if (get_state(*out, &in))
+    if (take_state(*out, h, &in))
         return WEIR_OK;
     weir_sketch_close(*out);
     *out = NULL;
@@ -79,16 +98,15 @@ static enum weir_status load_body(weir_sketch **out, const struct weir_part *par
 enum weir_status weir_sketch_load(weir_sketch **out, const void *data, size_t size, size_t *used,
                                   struct weir_error *error)
 {
-    struct weir_part part;
-    enum weir_status status = weir_part_read(data, size, &part, error);
+    struct part_head h;
+    enum weir_status status = part_find_sound(data, size, &h, error);
 
     *out = NULL;
-    if (status != WEIR_OK)
-        return status;
-    if (part.kind != WEIR_PART_COUNTS && part.kind != WEIR_PART_TOP)
-        return part_bad(error, "this part is not a sketch");
-    status = load_body(out, &part, error);
+    if (status == WEIR_OK)
+        status = part_is_whole(&h, error);
+    if (status == WEIR_OK)
+        status = load_part(out, data, &h, error);
     if (status == WEIR_OK && used)
-        *used = part.size;
+        *used = (size_t)part_size(&h);
     return status;
 }

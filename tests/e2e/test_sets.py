@@ -1,6 +1,7 @@
 """Filter files: build, filter, ask, add, forget, info, merge."""
 import json
 import random
+import struct
 
 import pytest
 
@@ -42,7 +43,8 @@ def test_a_filter_file_of_one_shard_is_what_the_library_loads(keys):
     run("build", "-o", "f", "keys")
     data = (keys / "f").read_bytes()
     assert data[:4] == b"WEIR" and data[6:8] == b"\1\0"
-    assert int.from_bytes(data[8:16], "little") + 24 == len(data)
+    assert int.from_bytes(data[8:16], "little") == len(data)
+    assert data[32:40] == struct.pack("<II", 0, 1)  # shard 0 of 1
 
 
 @pytest.mark.parametrize("order", ["sorted", "shuffled"])

@@ -503,14 +503,24 @@ def test_a_rotated_log_ends_with_its_last_line(here):
 
 def part(kind, body):
     """A part of a saved file, as docs/format.md has it."""
-    data = b"WEIR" + struct.pack("<HHQ", 1, kind, len(body)) + body
-    sum64 = ctypes.CDLL("libxxhash.so.0").XXH3_64bits
-    sum64.restype = ctypes.c_uint64
-    return data + struct.pack("<Q", sum64(data, ctypes.c_size_t(len(data))))
+    xxh = ctypes.CDLL("libxxhash.so.0").XXH3_64bits_withSeed
+    xxh.restype = ctypes.c_uint64
+
+    def sum64(data):
+        return struct.pack("<Q", xxh(data, ctypes.c_size_t(len(data)), ctypes.c_uint64(0)))
+
+    def padded(data):
+        return data + bytes(-len(data) % 64)
+
+    rest = padded(body) + padded(sum64(body))
+    fields = "<4sHHQIIQIIQ8sII"
+    values = [b"WEIR", 2, kind, 64 + len(rest), 64, 0, len(body), 0, 1, 0, bytes(8), 0, 0]
+    values[10] = sum64(struct.pack(fields, *values))
+    return struct.pack(fields, *values) + rest
 
 
 def part_size(data):
-    return struct.unpack_from("<Q", data, 8)[0] + 24
+    return struct.unpack_from("<Q", data, 8)[0]
 
 
 def test_a_state_of_an_earlier_version_is_resumed(here):

@@ -1,9 +1,7 @@
 /* screen_laws.c - what holds for every screen: a batch is one by one, what was
  * not answered leaves no trace, saving in mid-stream is invisible, loading is
  * total. */
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
+#include "support/sealed.h"
 #include "support/screened.h"
 
 #include <stdio.h>
@@ -13,7 +11,6 @@
 #include "base/bits.h"
 
 #define DRAWS 6000
-#define COUNTERS 40 /* bytes between the configuration and the cells */
 
 static const char *const variants[] = {
     "weir memory=64 seed=3",
@@ -96,19 +93,15 @@ static void counts_add_up(const char *sentence, struct store *s)
 
 /* ---- what the store could not tell ---- */
 
-static size_t config_length(struct blob b)
-{
-    return bits_load32(b.data + 16);
-}
-
 /* The same but for what they counted. */
 static void assert_same_cells(const weir_screen *a, const weir_screen *b)
 {
     struct blob of_a = screen_blob(a), of_b = screen_blob(b);
-    size_t head = 20 + config_length(of_a) + COUNTERS;
+    struct part_head h = head_of_blob(of_a);
+    size_t head = part_head_size(&h);
 
     assert_int_equal(of_a.size, of_b.size);
-    assert_memory_equal(of_a.data + head, of_b.data + head, of_a.size - head - 8);
+    assert_memory_equal(of_a.data + head, of_b.data + head, of_a.size - head);
     blob_free(of_a);
     blob_free(of_b);
 }
@@ -208,11 +201,6 @@ static void a_config_opens_its_equal(const char *sentence, struct store *s)
 
 /* ---- damage ---- */
 
-static void seal(struct blob b)
-{
-    bits_store64(b.data + b.size - 8, XXH3_64bits(b.data, b.size - 8));
-}
-
 /* Loaded or refused? If loaded, it can be used, saved and loaded again. */
 static bool is_usable(struct blob b, struct store *s)
 {
@@ -251,22 +239,23 @@ static struct blob used_blob(const char *sentence, struct store *s)
     return b;
 }
 
+static void refuse_cut(struct blob cut, void *store)
+{
+    assert_false(is_usable(cut, store));
+}
+
 static void every_cut_is_refused(const char *sentence, struct store *s)
 {
     struct blob b = used_blob(sentence, s);
 
     for (size_t n = 0; n < b.size; n++) {
-        struct blob cut = {malloc(n + !n), n}, sealed = {NULL, 0};
+        struct blob cut = {malloc(n + !n), n};
 
         memcpy(cut.data, b.data, n);
         assert_false(is_usable(cut, s));
         blob_free(cut);
-        if (n >= b.size - 24)
-            continue;
-        weir_part_write(WEIR_PART_SCREEN, b.data + 16, n, blob_sink, &sealed);
-        assert_false(is_usable(sealed, s));
-        blob_free(sealed);
     }
+    with_sealed_cuts(b, refuse_cut, s);
     blob_free(b);
 }
 
@@ -285,15 +274,16 @@ static void every_flip_is_found(const char *sentence, struct store *s)
 static void every_sealed_flip_is_refused_or_usable(const char *sentence, struct store *s)
 {
     struct blob b = used_blob(sentence, s);
+    struct part_head was = head_of_blob(b);
     size_t loaded = 0;
 
-    for (size_t i = 0; i < (b.size - 8) * 8; i += sized(10) == 10 ? 3 : 17) {
+    for (size_t i = 0; i < b.size * 8; i += sized(10) == 10 ? 3 : 17) {
         b.data[i / 8] ^= (uint8_t)(1 << i % 8);
-        seal(b);
+        seal(b, &was);
         loaded += is_usable(b, s);
         b.data[i / 8] ^= (uint8_t)(1 << i % 8);
     }
-    assert_true(loaded > 0 && loaded < (b.size - 8) * 8);
+    assert_true(loaded > 0 && loaded < b.size * 8);
     blob_free(b);
 }
 

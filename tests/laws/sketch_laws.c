@@ -1,8 +1,6 @@
 /* sketch_laws.c - what holds for every sketch: a batch is one by one, saving in
  * mid-stream is invisible, loading is total. */
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
+#include "support/sealed.h"
 #include "support/sketches.h"
 
 #include <stdlib.h>
@@ -78,11 +76,6 @@ static void saving_is_invisible(const char *sentence, const struct counted *c)
 
 /* ---- damage ---- */
 
-static void seal(struct blob b)
-{
-    bits_store64(b.data + b.size - 8, XXH3_64bits(b.data, b.size - 8));
-}
-
 /* Loaded or refused? If loaded, it can be used, saved and loaded again. */
 static bool is_usable(struct blob b)
 {
@@ -148,30 +141,30 @@ static void every_flip_is_found(const char *sentence, const struct counted *c)
 static void every_sealed_flip_is_refused_or_usable(const char *sentence, const struct counted *c)
 {
     struct blob b = used_blob(sentence, c);
+    struct part_head was = head_of_blob(b);
     size_t loaded = 0;
 
-    for (size_t i = 0; i < (b.size - 8) * 8; i += sized(10) == 10 ? 1 : 5) {
+    for (size_t i = 0; i < b.size * 8; i += sized(10) == 10 ? 1 : 5) {
         b.data[i / 8] ^= (uint8_t)(1 << i % 8);
-        seal(b);
+        seal(b, &was);
         loaded += is_usable(b);
         b.data[i / 8] ^= (uint8_t)(1 << i % 8);
     }
-    assert_true(loaded > 0 && loaded < (b.size - 8) * 8);
+    assert_true(loaded > 0 && loaded < b.size * 8);
     blob_free(b);
 }
 
-/* A body cut short under a length and checksum that are right. */
+static void refuse_cut(struct blob cut, void *context)
+{
+    (void)context;
+    assert_false(is_usable(cut));
+}
+
 static void every_sealed_cut_is_refused(const char *sentence, const struct counted *c)
 {
     struct blob b = used_blob(sentence, c);
 
-    for (size_t n = 0; n < b.size - 24; n++) {
-        struct blob cut = {NULL, 0};
-
-        weir_part_write(b.data[6], b.data + 16, n, blob_sink, &cut);
-        assert_false(is_usable(cut));
-        blob_free(cut);
-    }
+    with_sealed_cuts(b, refuse_cut, NULL);
     blob_free(b);
 }
 

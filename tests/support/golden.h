@@ -7,7 +7,7 @@
  *
  * A new filter gets its file by
  *
- *     build/tests/make-golden tests/golden NAME
+ *     build/tests/support/make-golden tests/golden NAME
  *
  * and without NAME all are made anew, which is for new format versions only. */
 #ifndef WEIR_TESTS_SUPPORT_GOLDEN_H

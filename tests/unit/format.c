@@ -1,5 +1,6 @@
 /* format.c - the format of saved filters: golden files, parts, and sinks. */
 #include "support/golden.h"
+#include "support/sealed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,16 +131,23 @@ static void the_head_is_as_documented(void **state)
 {
     struct blob b = golden_read("bloom");
     static const char config[] = "bloom memory=200 k=4 hash=xxh3 seed=2012";
-    size_t body = 4 + sizeof config - 1 + 8 + 8 + 4 + 200;
+    uint8_t head[64 + 40 + 16 + 8] = "WEIR\2\0\1";
+    const uint8_t *cells = b.data + sizeof head, *sums = cells + 256;
 
     (void)state;
-    assert_memory_equal(b.data, "WEIR\1\0\1\0", 8);
-    assert_int_equal(b.data[8] | b.data[9] << 8, body);
-    assert_memory_equal(b.data + 10, "\0\0\0\0\0\0", 6);
-    assert_memory_equal(b.data + 16, "\50\0\0\0", 4);
-    assert_memory_equal(b.data + 20, config, sizeof config - 1);
-    assert_int_equal(b.data[60] | b.data[61] << 8, 300);
-    assert_memory_equal(b.data + 16 + body + 8, "WEIR\1\0\2\0", 8);
+    bits_store64(head + 8, sizeof head + 256 + 64); /* the whole part */
+    bits_store32(head + 16, sizeof head);
+    bits_store32(head + 20, 40);  /* bytes of the sentence */
+    bits_store64(head + 24, 256); /* of cells: 200 in lines of 64 */
+    bits_store32(head + 36, 1);   /* shard 0 of 1 */
+    bits_store32(head + 56, 2);   /* words: */
+    memcpy(head + 64, config, 40);
+    bits_store64(head + 104, 300); /* shown */
+    bits_store64(head + 112, bits_load64(b.data + 112));
+    bits_store64(head + 48, XXH3_64bits(head, sizeof head));
+    assert_memory_equal(b.data, head, sizeof head);
+    assert_int_equal(bits_load64(sums), XXH3_64bits_withSeed(cells, 256, 0));
+    assert_memory_equal(sums + 64, "WEIR\2\0\2\0", 8);
     blob_free(b);
 }
 
@@ -260,6 +268,190 @@ static void parts_follow_each_other(void **state)
     blob_free(file);
 }
 
+/* ---- shards ---- */
+
+static struct blob three_shards(uint32_t first, uint32_t second, uint32_t third)
+{
+    const uint32_t order[] = {first, second, third};
+    weir *w = golden_filter("bloom");
+    struct blob file = {NULL, 0};
+
+    for (size_t i = 0; i < 3; i++) {
+        weir_observe(w, numbered(w, i));
+        assert_int_equal(weir_write_shard(w, order[i], 3, blob_sink, &file), WEIR_OK);
+    }
+    weir_close(w);
+    return file;
+}
+
+static void assert_shards_refused(struct blob file, uint32_t most, const char *expected)
+{
+    struct weir_error error = {0};
+    size_t used = 4711;
+    uint32_t n = 4711;
+    weir *w[3];
+
+    assert_int_equal(weir_load_all(w, most, &n, file.data, file.size, &used, &error),
+                     WEIR_BAD_DATA);
+    assert_int_equal(n, 0);
+    assert_int_equal(used, 4711);
+    assert_string_equal(error.text, expected);
+}
+
+static void shards_are_loaded_together(void **state)
+{
+    struct blob file = three_shards(0, 1, 2);
+    size_t used = 0;
+    weir *w[3];
+    uint32_t n;
+
+    (void)state;
+    weir_part_write(WEIR_PART_NOTE, "abc", 3, blob_sink, &file);
+    assert_int_equal(weir_load_all(w, 3, &n, file.data, file.size, &used, NULL), WEIR_OK);
+    assert_int_equal(n, 3);
+    for (uint32_t i = 0; i < n; i++) {
+        assert_int_equal(weir_stats(w[i]).shown, 301 + i);
+        weir_close(w[i]);
+    }
+    ends_in(file, used, "abc");
+    blob_free(file);
+}
+
+static void a_filter_that_is_whole_is_all_of_its_shards(void **state)
+{
+    weir *w = golden_filter("bloom"), *all[1];
+    struct blob b = blob_of(w);
+    size_t used = 0;
+    uint32_t n;
+
+    (void)state;
+    assert_int_equal(weir_load_all(all, 1, &n, b.data, b.size, &used, NULL), WEIR_OK);
+    assert_int_equal(n, 1);
+    assert_int_equal(used, b.size);
+    assert_same_state(w, all[0]);
+    weir_close(w);
+    weir_close(all[0]);
+    blob_free(b);
+}
+
+static void a_shard_alone_or_out_of_order_is_refused(void **state)
+{
+    static const char order[] = "the shards of the filter are not all there, in their order";
+    struct blob file = three_shards(0, 1, 2), wrong = three_shards(0, 2, 1);
+    struct blob two = {file.data, file.size / 3 * 2},
+                late = {file.data + file.size / 3, file.size / 3};
+    weir *other = open_filter("bloom memory=200 k=4 seed=1");
+    struct blob mixed = {NULL, 0};
+
+    (void)state;
+    assert_not_loaded(file, "this is shard 1 of 3, a part of the keys only; weir_load_all() takes "
+                            "all of them together");
+    assert_shards_refused(two, 3, order);
+    assert_shards_refused(late, 3, order);
+    assert_shards_refused(wrong, 3, order);
+    assert_shards_refused(file, 2, "the filter has more shards than there is room for");
+    blob_sink(&mixed, file.data, file.size / 3);
+    weir_write_shard(other, 1, 3, blob_sink, &mixed);
+    assert_shards_refused(mixed, 3, "the shards of the filter are not of one configuration");
+    weir_close(other);
+    blob_free(mixed);
+    blob_free(file);
+    blob_free(wrong);
+}
+
+/* ---- blocks and sources ---- */
+
+/* Cells of some MiB, the last block shorter: a bit of each is found. */
+static void every_block_has_its_sum(void **state)
+{
+    weir *w = open_filter("bloom memory=3407872 k=4 seed=1"); /* 3.25 MiB */
+    struct blob b = blob_of(w);
+    struct part_head h = head_of_blob(b);
+    uint8_t *cells = b.data + part_head_size(&h);
+
+    (void)state;
+    for (uint64_t at = 77; at < h.cells; at += PART_BLOCK) {
+        cells[at] ^= 16;
+        assert_not_loaded(b, "the data is damaged: its checksum does not match");
+        assert_int_equal(weir_verify(b.data, b.size, NULL), WEIR_BAD_DATA);
+        cells[at] ^= 16;
+    }
+    memcpy(cells + PART_BLOCK, "moved", 5); /* blocks do not change places */
+    seal(b, &h);
+    uint8_t *sums = cells + part_lines(h.cells), first[8];
+    uint8_t *block = malloc(PART_BLOCK);
+    memcpy(block, cells, PART_BLOCK);
+    memcpy(cells, cells + PART_BLOCK, PART_BLOCK);
+    memcpy(cells + PART_BLOCK, block, PART_BLOCK);
+    memcpy(first, sums, 8);
+    memcpy(sums, sums + 8, 8);
+    memcpy(sums + 8, first, 8);
+    assert_int_equal(weir_verify(b.data, b.size, NULL), WEIR_BAD_DATA);
+    free(block);
+    blob_free(b);
+    weir_close(w);
+}
+
+struct giving {
+    struct blob from;
+    size_t at, most; /* bytes given, and at once */
+};
+
+static bool give(void *context, void *data, size_t size)
+{
+    struct giving *g = context;
+
+    if (size > g->from.size - g->at)
+        return false;
+    memcpy(data, g->from.data + g->at, size);
+    g->at += size;
+    g->most = size > g->most ? size : g->most;
+    return true;
+}
+
+static void a_source_gives_what_memory_gives(void **state)
+{
+    weir *w = open_filter("bloom memory=3407872 k=4 seed=1"), *again;
+    struct giving g = {.from = blob_of(w)};
+    size_t whole = g.from.size;
+
+    (void)state;
+    blob_sink(&g.from, "any bytes", 9);
+    assert_int_equal(weir_load_from(&again, give, &g, UINT64_MAX, NULL), WEIR_OK);
+    assert_int_equal(g.at, whole);
+    assert_true(g.most <= PART_BLOCK);
+    assert_same_state(w, again);
+    weir_close(again);
+    weir_close(w);
+    blob_free(g.from);
+}
+
+static void a_source_that_ends_or_exceeds_what_is_allowed_is_refused(void **state)
+{
+    weir *w = golden_filter("sbf"), *again;
+    struct blob b = blob_of(w);
+    struct weir_error error;
+    uint64_t bytes = weir_stats(w).bytes;
+
+    (void)state;
+    for (size_t n = 0; n < b.size; n++) {
+        struct giving g = {.from = {b.data, n}};
+
+        assert_int_equal(weir_load_from(&again, give, &g, UINT64_MAX, &error), WEIR_BAD_DATA);
+        assert_null(again);
+        assert_string_equal(error.text, "the data is cut off: its source gives no more");
+    }
+    struct giving g = {.from = b};
+    assert_int_equal(weir_load_from(&again, give, &g, bytes - 1, &error), WEIR_NO_MEMORY);
+    assert_null(again);
+    assert_true(g.at < b.size / 2); /* the head alone */
+    g.at = 0;
+    assert_int_equal(weir_load_from(&again, give, &g, bytes, &error), WEIR_OK);
+    weir_close(again);
+    weir_close(w);
+    blob_free(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -272,6 +464,12 @@ int main(void)
         cmocka_unit_test(a_sink_that_refuses_stops_the_writing),
         cmocka_unit_test(a_refused_note_says_so),
         cmocka_unit_test(parts_follow_each_other),
+        cmocka_unit_test(shards_are_loaded_together),
+        cmocka_unit_test(a_filter_that_is_whole_is_all_of_its_shards),
+        cmocka_unit_test(a_shard_alone_or_out_of_order_is_refused),
+        cmocka_unit_test(every_block_has_its_sum),
+        cmocka_unit_test(a_source_gives_what_memory_gives),
+        cmocka_unit_test(a_source_that_ends_or_exceeds_what_is_allowed_is_refused),
     };
 
     return cmocka_run_group_tests_name("format", tests, NULL, NULL);

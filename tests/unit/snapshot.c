@@ -1,27 +1,17 @@
 /* snapshot.c - loading is total: cut and flipped files end in a usable filter or
  * in a sentence. */
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "support/golden.h"
+#include "support/sealed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bits.h"
-
-#define HEAD 16
-#define TAIL 8
+#define FIXED 64 /* bytes of every head */
 
 static const char cut_off[] = "the data is cut off: it says that it is longer than it is";
 static const char damaged[] = "the data is damaged: its checksum does not match";
-
-/* Give a part a checksum that is right. */
-static void seal(struct blob b)
-{
-    bits_store64(b.data + b.size - TAIL, XXH3_64bits(b.data, b.size - TAIL));
-}
+static const char contradicts[] = "the data is damaged: its head contradicts itself";
 
 static void with_every_filter(void (*check)(struct blob b))
 {
@@ -44,9 +34,9 @@ static void every_prefix(struct blob b)
         struct blob cut = {malloc(n + !n), n};
 
         memcpy(cut.data, b.data, n);
-        assert_not_loaded(cut, n < 4             ? NULL
-                               : n < HEAD + TAIL ? "the data is cut off in its first bytes"
-                                                 : cut_off);
+        assert_not_loaded(cut, n < 4       ? NULL
+                               : n < FIXED ? "the data is cut off in its first bytes"
+                                           : cut_off);
         blob_free(cut);
     }
 }
@@ -55,18 +45,19 @@ static void every_flip(struct blob b)
 {
     for (size_t i = 0; i < b.size * 8; i++) {
         b.data[i / 8] ^= (uint8_t)(1 << i % 8);
-        assert_not_loaded(b, i >= 128 ? damaged : NULL);
+        assert_not_loaded(b, i >= 8 * FIXED ? damaged : NULL);
         b.data[i / 8] ^= (uint8_t)(1 << i % 8);
     }
 }
 
 static void every_sealed_flip(struct blob b)
 {
+    struct part_head was = head_of_blob(b);
     size_t step = sized(10) == 10 ? 1 : 7, loaded = 0;
 
-    for (size_t i = 0; i < (b.size - TAIL) * 8; i += step) {
+    for (size_t i = 0; i < b.size * 8; i += step) {
         b.data[i / 8] ^= (uint8_t)(1 << i % 8);
-        seal(b);
+        seal(b, &was);
         loaded += loads_usable(b);
         b.data[i / 8] ^= (uint8_t)(1 << i % 8);
     }
@@ -115,9 +106,12 @@ static void other_files_versions_and_kinds_are_told_apart(void **state)
     assert_not_loaded(empty, "this is not saved by weir: it does not begin with WEIR");
     assert_not_loaded((struct blob){(uint8_t *)"#!/bin/sh", 9},
                       "this is not saved by weir: it does not begin with WEIR");
-    b.data[4] = 2;
-    seal(b);
-    assert_not_loaded(b, "this was saved by another version of weir: only format 1 is known here");
+    struct part_head was = head_of_blob(b);
+    b.data[4] = 3;
+    seal(b, &was);
+    assert_not_loaded(b, "this was saved by another version of weir: only format 2 is known here");
+    b.data[4] = 1;
+    assert_not_loaded(b, "this has format version 1, which was never released: make it anew");
     weir_part_write(WEIR_PART_NOTE, "abc", 3, blob_sink, &note);
     assert_not_loaded(note, "this part is not a filter");
     blob_free(note);
@@ -125,16 +119,58 @@ static void other_files_versions_and_kinds_are_told_apart(void **state)
     weir_close(w);
 }
 
-static void a_length_near_the_end_of_numbers_is_cut_off(void **state)
+/* A head of no sentence and no words that says it has so many bytes of cells. */
+static struct blob empty_head(uint64_t cells)
 {
-    static const uint64_t lengths[] = {UINT64_MAX,      UINT64_MAX - 7,    UINT64_MAX - 23,
-                                       UINT64_MAX - 24, UINT64_C(1) << 63, 1000};
-    uint8_t data[64] = "WEIR\1\0\1";
+    struct part_head none = {.kind = WEIR_PART_FILTER, .shards = 1};
+    struct blob b = sealed_part(&none, NULL);
+    struct part_head many = none;
+
+    many.cells = cells;
+    bits_store64(b.data + 8, part_size(&many));
+    bits_store64(b.data + 24, cells);
+    seal(b, &none);
+    return b;
+}
+
+static void a_length_near_the_end_of_numbers_is_refused(void **state)
+{
+    static const uint64_t lengths[] = {UINT64_MAX,      UINT64_MAX - 7,    UINT64_MAX - 63,
+                                       UINT64_MAX - 64, UINT64_C(1) << 63, UINT64_C(1) << 57};
 
     (void)state;
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-        bits_store64(data + 8, lengths[i]);
-        assert_not_loaded((struct blob){data, sizeof data}, cut_off);
+        struct blob b = empty_head(lengths[i]);
+
+        assert_not_loaded(b, contradicts);
+        blob_free(b);
+    }
+    struct blob b = empty_head(UINT64_C(1) << 56);
+    assert_not_loaded(b, cut_off);
+    blob_free(b);
+}
+
+/* A whole length that the others do not add up to, lengths beyond the head, a shard
+ * that is none, flags of a later version: checksums right. */
+static void a_head_that_contradicts_itself_is_refused(void **state)
+{
+    static const struct {
+        size_t at;
+        uint32_t value;
+    } wrong[] = {{8, 64}, {16, 0},          {16, 60},         {16, 128}, {16, 8192},
+                 {20, 1}, {20, UINT32_MAX}, {32, 1},          {36, 0},   {40, 1},
+                 {44, 1}, {56, 1},          {56, UINT32_MAX}, {60, 1}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct part_head h = {.kind = WEIR_PART_FILTER, .shards = 1, .cells = 64};
+        struct blob b =
+            sealed_part(&h, "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef");
+
+        bits_store32(b.data + wrong[i].at, wrong[i].value);
+        seal(b, &h);
+        assert_not_loaded(b, wrong[i].at == 16 && wrong[i].value == 128 ? damaged : contradicts);
+        blob_free(b);
     }
 }
 
@@ -146,7 +182,8 @@ int main(void)
         cmocka_unit_test(every_flipped_bit_under_a_right_checksum_is_refused_or_usable),
         cmocka_unit_test(what_follows_a_part_does_not_matter),
         cmocka_unit_test(other_files_versions_and_kinds_are_told_apart),
-        cmocka_unit_test(a_length_near_the_end_of_numbers_is_cut_off),
+        cmocka_unit_test(a_length_near_the_end_of_numbers_is_refused),
+        cmocka_unit_test(a_head_that_contradicts_itself_is_refused),
     };
 
     return cmocka_run_group_tests_name("snapshot", tests, NULL, NULL);

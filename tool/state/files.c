@@ -61,28 +61,32 @@ static bool is_known(uint32_t kind)
     return kind >= WEIR_PART_FILTER && kind <= WEIR_PART_SCREEN;
 }
 
-/* The next part of a kind that is known here; others are stepped over. False at the
- * end, and if it is damaged: then with a sentence. */
+static void step_over(struct bytes *at, size_t size)
+{
+    *at = (struct bytes){at->data + size, at->size - size};
+}
+
+/* The next part of a kind that is known here; others are stepped over. Of its cells
+ * nothing is read yet. False at the end, and if it is damaged: then with a sentence. */
 static bool next_part(struct bytes *at, struct weir_part *part, struct weir_error *error)
 {
     while (at->size > 0) {
-        if (weir_part_read(at->data, at->size, part, error) != WEIR_OK)
+        if (weir_part_head(at->data, at->size, part, error) != WEIR_OK)
             return false;
         if (is_known(part->kind))
             return true;
-        *at = (struct bytes){at->data + part->size, at->size - part->size};
+        if (weir_part_read(at->data, at->size, part, error) != WEIR_OK)
+            return false;
+        step_over(at, part->size);
     }
     return false;
 }
 
-static void step_over(struct bytes *at, const struct weir_part *part)
+static bool take_note(struct stored *s, struct bytes at, struct weir_part *part,
+                      struct weir_error *error)
 {
-    *at = (struct bytes){at->data + part->size, at->size - part->size};
-}
-
-static bool take_note(struct stored *s, const struct weir_part *part)
-{
-    if (part->body_size >= sizeof s->note)
+    if (weir_part_read(at.data, at.size, part, error) != WEIR_OK ||
+        part->body_size >= sizeof s->note)
         return false;
     memcpy(s->note, part->body, part->body_size);
     s->note[part->body_size] = '\0';
@@ -90,44 +94,33 @@ static bool take_note(struct stored *s, const struct weir_part *part)
     return true;
 }
 
-static bool take_filter(struct stored *s, struct bytes at, struct weir_error *error)
+/* All shards; *size becomes the bytes of all. */
+static bool take_filter(struct stored *s, struct bytes at, size_t *size, struct weir_error *error)
 {
     struct shards *shards = &s->shards;
 
-    if (shards->count == SHARDS_MAX ||
-        weir_load(&shards->w[shards->count], at.data, at.size, NULL, error) != WEIR_OK)
+    if (shards->count > 0) {
+        strcpy(error->text,
+               "it holds more than one filter; 'weir merge -o F A B' makes one of two");
         return false;
-    shards->count++;
-    return true;
+    }
+    return weir_load_all(shards->w, SHARDS_MAX, &shards->count, at.data, at.size, size, error) ==
+           WEIR_OK;
 }
 
-static bool take_part(struct stored *s, struct bytes at, const struct weir_part *part,
+static bool take_part(struct stored *s, struct bytes at, struct weir_part *part,
                       struct weir_error *error)
 {
     if (part->kind == WEIR_PART_NOTE)
-        return take_note(s, part);
+        return take_note(s, at, part, error);
     if (part->kind == WEIR_PART_FILTER)
-        return take_filter(s, at, error);
+        return take_filter(s, at, &part->size, error);
     strcpy(error->text, part->kind == WEIR_PART_SCREEN
                             ? "it holds a screen, not a filter; 'weir check --state' and "
                               "'weir info' take it"
                             : "it holds counts, not a filter; 'weir count', 'weir top', "
                               "'weir merge' and 'weir info' take it");
     return false;
-}
-
-/* Shards of one filter have one configuration. */
-static bool alike(struct shards *s)
-{
-    char other[WEIR_SENTENCE];
-
-    weir_config(s->w[0], s->config, sizeof s->config);
-    for (uint32_t i = 1; i < s->count; i++) {
-        weir_config(s->w[i], other, sizeof other);
-        if (strcmp(s->config, other) != 0)
-            return false;
-    }
-    return true;
 }
 
 static void take_parts(void *loading)
@@ -139,9 +132,10 @@ static void take_parts(void *loading)
 
     while (good && next_part(&at, &part, &l->error)) {
         good = take_part(l->filters, at, &part, &l->error);
-        step_over(&at, &part);
+        if (good)
+            step_over(&at, part.size);
     }
-    l->good = good && at.size == 0 && l->filters->shards.count > 0 && alike(&l->filters->shards);
+    l->good = good && at.size == 0 && l->filters->shards.count > 0;
 }
 
 static bool begins_like_ours(const char *path)
@@ -171,6 +165,7 @@ bool file_load(struct stored *s, const char *path)
                       path, path, path);
     if (!l.good)
         return reject("%s: %s", path, l.error.text);
+    weir_config(s->shards.w[0], s->shards.config, sizeof s->shards.config);
     if (s->has_state)
         snprintf(s->shards.config, sizeof s->shards.config, "%s", s->state.config);
     return true;
@@ -183,19 +178,20 @@ bool file_load(struct stored *s, const char *path)
 static uint32_t kind_of(const char *path)
 {
     uint8_t head[16];
-    uint64_t at = 0;
+    uint64_t at = 0, size = 1;
     uint32_t kind = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-    while (fd >= 0 && pread(fd, head, sizeof head, (off_t)at) == (ssize_t)sizeof head &&
+    while (fd >= 0 && size > 0 && pread(fd, head, sizeof head, (off_t)at) == (ssize_t)sizeof head &&
            memcmp(head, "WEIR", 4) == 0) {
         kind = head[6] | (uint32_t)head[7] << 8;
         if (is_known(kind) && kind != WEIR_PART_NOTE)
             break;
         kind = 0;
+        size = 0;
         for (int i = 0; i < 8; i++)
-            at += (uint64_t)head[8 + i] << (8 * i);
-        at += sizeof head + 8; /* behind the checksum */
+            size += (uint64_t)head[8 + i] << (8 * i);
+        at += size;
     }
     if (fd >= 0)
         close(fd);
@@ -225,7 +221,7 @@ static void take_sketch(void *loading)
     if (!next_part(&at, &part, &l->error) ||
         weir_sketch_load(&l->sketch, at.data, at.size, NULL, &l->error) != WEIR_OK)
         return;
-    step_over(&at, &part);
+    step_over(&at, part.size);
     strcpy(l->error.text, "it holds more than one sketch; 'weir merge -o F A B' makes one of two");
     l->good = !next_part(&at, &part, &l->error) && at.size == 0;
 }
@@ -255,14 +251,16 @@ static void take_screen(void *loading)
     if (!next_part(&at, &part, &l->error))
         return;
     if (part.kind == WEIR_PART_NOTE) {
-        l->screen->has_state = take_note(&noted, &part) && noted.has_state;
+        if (!take_note(&noted, at, &part, &l->error))
+            return;
+        l->screen->has_state = noted.has_state;
         l->screen->state = noted.state;
-        step_over(&at, &part);
+        step_over(&at, part.size);
     }
     if (!next_part(&at, &part, &l->error) ||
         weir_screen_load(&l->screen->screen, at.data, at.size, NULL, &l->error) != WEIR_OK)
         return;
-    step_over(&at, &part);
+    step_over(&at, part.size);
     l->good = !next_part(&at, &part, &l->error) && at.size == 0;
 }
 
@@ -296,7 +294,7 @@ static enum weir_status write_contents(const void *what, weir_sink sink, void *i
         *c->note ? weir_part_write(WEIR_PART_NOTE, c->note, strlen(c->note), sink, into) : WEIR_OK;
 
     for (uint32_t i = 0; c->shards && i < c->shards->count && status == WEIR_OK; i++)
-        status = weir_write(c->shards->w[i], sink, into);
+        status = weir_write_shard(c->shards->w[i], i, c->shards->count, sink, into);
     if (c->screen && status == WEIR_OK)
         status = weir_screen_write(c->screen, sink, into);
     return status;

@@ -3,6 +3,7 @@
 #ifndef WEIR_STATE_FILES_H
 #define WEIR_STATE_FILES_H
 
+#include <weir/saved.h>
 #include <weir/screen.h>
 #include <weir/sketch.h>
 

@@ -1,0 +1,60 @@
+/* weir/saved.h - saved filters at large: in shards, from any source, asked where they
+ * lie.
+ *
+ * What weir.h has for the plain case, weir_write() and weir_load(), works on one
+ * filter in memory. docs/format.md draws the bytes.
+ *
+ * Threads: the calls keep nothing; a handle is under the rule of weir.h. */
+#ifndef WEIR_SAVED_H
+#define WEIR_SAVED_H
+
+#include <weir.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- shards ---- */
+
+#define WEIR_SHARDS 65536 /* at most */
+
+/* Save one of several filters that share out the keys of one: shard 0 to shards - 1.
+ * They are to be written in this order, one after the other. Statuses as of
+ * weir_write(). */
+WEIR_API enum weir_status weir_write_shard(const weir *w, uint32_t shard, uint32_t shards,
+                                           weir_sink sink, void *context);
+
+/* Load all shards of the filter that data begins with into out[0] and on, at most
+ * `most`; *n becomes how many they are, 1 for a filter that is whole. They must all be
+ * there, in their order, of one configuration. *used, if not NULL, gets the bytes
+ * they took. On failure there are none: *n is 0. */
+WEIR_API enum weir_status weir_load_all(weir **out, uint32_t most, uint32_t *n, const void *data,
+                                        size_t size, size_t *used, struct weir_error *error);
+
+/* ---- from a source ---- */
+
+/* Fills size bytes; returns false if it cannot. */
+typedef bool (*weir_source)(void *context, void *data, size_t size);
+
+/* Load a filter from a source, which is asked for just the bytes of one part. The head
+ * comes first and is checked; a filter whose handle would take more bytes than allowed
+ * is refused then (WEIR_NO_MEMORY). The cells go straight to where they belong, at
+ * most 1 MiB at a time. */
+WEIR_API enum weir_status weir_load_from(weir **out, weir_source source, void *context,
+                                         uint64_t allowed, struct weir_error *error);
+
+/* ---- parts ---- */
+
+/* As weir_part_read(), but of the cells only the place is looked at: they may be
+ * damaged. Reads no more than the head. */
+WEIR_API enum weir_status weir_part_head(const void *data, size_t size, struct weir_part *part,
+                                         struct weir_error *error);
+
+/* Are all parts as they were written? Reads every byte. WEIR_OK, or WEIR_BAD_DATA. */
+WEIR_API enum weir_status weir_verify(const void *data, size_t size, struct weir_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
