@@ -213,6 +213,32 @@ static void try_source(const uint8_t *data, size_t size, bool loads)
     weir_close(w);
 }
 
+/* What loads can be viewed, and tells the same; what can be viewed can be asked. */
+static void try_view(const uint8_t *data, size_t size, const weir *loaded)
+{
+    struct weir_error error;
+    struct weir_key keys[12];
+    uint8_t verdicts[12];
+    weir *v;
+
+    if (weir_view(&v, data, size, NULL, &error) != WEIR_OK) {
+        require(!loaded && v == NULL && error.text[0]);
+        return;
+    }
+    for (size_t i = 0; i < 12; i++)
+        keys[i] = weir_hash(v, &i, sizeof i);
+    weir_ask_many(v, keys, 12, verdicts);
+    for (size_t i = 0; i < 12; i++)
+        require((uint8_t)weir_ask(v, keys[i]) == verdicts[i] &&
+                (!loaded || (uint8_t)weir_ask(loaded, keys[i]) == verdicts[i]));
+    weir_observe_many(v, keys, 12, verdicts);
+    weir_stats(v);
+    weir_clear(v);
+    require(!weir_clone(v));
+    require(weir_merge(v, v, NULL) == WEIR_UNSUPPORTED);
+    weir_close(v);
+}
+
 static void try_shards(const uint8_t *data, size_t size)
 {
     struct weir_error error;
@@ -232,6 +258,7 @@ static void try_file(const uint8_t *data, size_t size)
     bool loads = weir_load(&w, data, size, NULL, &error) == WEIR_OK;
 
     try_source(data, size, loads);
+    try_view(data, size, w);
     try_shards(data, size);
     require(!loads || weir_verify(data, size, NULL) == WEIR_OK || size > weir_saved_size(w));
     if (loads)

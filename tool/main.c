@@ -62,7 +62,7 @@ static const struct command commands[] = {
      COUNTS | TAKES_QUERY, cmd_count, NULL},
     {"top", "[OPTIONS] [FILE...]", "List the keys that come most often", COUNTS | TAKES_TOP,
      cmd_top, NULL},
-    {"info", "[--json] F", "Describe a filter, sketch or state file", TAKES_JSON, cmd_info, NULL},
+    {"info", "[--json] [--verify] F", "Describe a filter, sketch or state file", TAKES_JSON, cmd_info, NULL},
     {"merge", "-o F A B...", "Join filter or sketch files of one configuration and seed",
      TAKES_FILE | TAKES_QUIET, cmd_merge, NULL},
     {"eval", "[OPTIONS] [FILE...|--synthetic SPEC]", "Measure the errors of filters on a stream",

@@ -43,6 +43,25 @@ typedef bool (*weir_source)(void *context, void *data, size_t size);
 WEIR_API enum weir_status weir_load_from(weir **out, weir_source source, void *context,
                                          uint64_t allowed, struct weir_error *error);
 
+/* ---- asked where they lie ---- */
+
+/* A handle on the filter that data begins with, which stays where it is and must
+ * outlive the handle: in a mapped file, only what is asked for is ever read. The head
+ * is checked as on load, the cells are not (weir_verify() does): cells that are damaged
+ * can answer wrongly, but not crash. If the file is cut short while it is mapped,
+ * reading it raises SIGBUS, as of any mapping.
+ *
+ * The handle is for asking. weir_observe() on it is a mistake, and answers as
+ * weir_ask(); weir_clear() and weir_advance() do nothing, weir_clone() gives NULL,
+ * weir_forget() and weir_merge() say WEIR_UNSUPPORTED. Statuses as of weir_load(); *used
+ * too. Costs some kilobytes. */
+WEIR_API enum weir_status weir_view(weir **out, const void *data, size_t size, size_t *used,
+                                    struct weir_error *error);
+
+/* The same of all shards, as weir_load_all(). */
+WEIR_API enum weir_status weir_view_all(weir **out, uint32_t most, uint32_t *n, const void *data,
+                                        size_t size, size_t *used, struct weir_error *error);
+
 /* ---- parts ---- */
 
 /* As weir_part_read(), but of the cells only the place is looked at: they may be

@@ -30,7 +30,18 @@
 #define LINE_ROOM 504 /* bits that slots may take */
 #define LINE_SLOTS_MOST 63
 
-static const uint8_t line_width[LINE_WIDTHS] = {32, 24, 20, 16, 15, 14, 13, 12, 11, 10, 9, 8};
+/* Tables by index have 256 entries: a damaged line that a view comes upon may have any.
+ * Beyond the twelve they repeat the last. */
+#define LINE_REST4(x) x, x, x, x
+#define LINE_REST16(x) LINE_REST4(x), LINE_REST4(x), LINE_REST4(x), LINE_REST4(x)
+#define LINE_REST64(x) LINE_REST16(x), LINE_REST16(x), LINE_REST16(x), LINE_REST16(x)
+#define LINE_REST(x)                                                                               \
+    LINE_REST64(x), LINE_REST64(x), LINE_REST64(x), LINE_REST16(x), LINE_REST16(x),                \
+        LINE_REST16(x), LINE_REST4(x)
+#define LINE_INDEXES (LINE_WIDTHS + 3 * 64 + 3 * 16 + 4)
+
+static const uint8_t line_width[LINE_INDEXES] = {32, 24, 20, 16, 15, 14,          13,
+                                                 12, 11, 10, 9,  8,  LINE_REST(8)};
 
 /* A fingerprint from half a hash: 32 bits, of which the first byte is never
  * zero, nor then any prefix. */

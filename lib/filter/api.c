@@ -59,7 +59,7 @@ void weir_close(weir *w)
 
 weir *weir_clone(const weir *w)
 {
-    weir *twin = handle_open(&w->config, &w->shape);
+    weir *twin = w->is_view ? NULL : handle_open(&w->config, &w->shape);
 
     if (!twin)
         return NULL;
@@ -73,6 +73,8 @@ weir *weir_clone(const weir *w)
 
 void weir_clear(weir *w)
 {
+    if (w->is_view)
+        return;
     w->shown = 0;
     w->seen = 0;
     w->sample.n = 0;
@@ -183,6 +185,10 @@ void weir_observe_many_at(weir *w, const struct weir_key *keys, const uint64_t *
 enum weir_status weir_forget(weir *w, struct weir_key key, bool *was_there,
                              struct weir_error *error)
 {
+    if (w->is_view)
+        return error_say(error, WEIR_UNSUPPORTED,
+                         "a view of a saved filter cannot be changed; load it to forget a key",
+                         NULL);
     if (!w->ops->forget)
         return error_say(error, WEIR_UNSUPPORTED, w->ops->is.about.name, " cannot forget a key; ",
                          sentence_names(&filter_grammar, WEIR_CAN_FORGET).text, " can", NULL);
@@ -212,6 +218,9 @@ enum weir_status weir_merge(weir *into, const weir *from, struct weir_error *err
     if (sentence_differ(&filter_grammar, &into->config, &from->config, a, b))
         return error_say(error, WEIR_MISMATCH, "the filters differ: ", a, " and ", b,
                          "; only filters of one configuration and seed can be merged", NULL);
+    if (from->is_view)
+        return error_say(error, WEIR_UNSUPPORTED,
+                         "a view is not merged: its cells may be damaged; load it", NULL);
     into->ops->merge(into, from);
     into->shown += from->shown;
     into->seen += from->seen;

@@ -48,6 +48,7 @@ struct weir {
     size_t bytes; /* of the allocation */
     uint8_t *cells;
     uint64_t stride; /* bytes from plane to plane */
+    bool is_view;    /* the cells are the caller's, and are not to be written to */
     uint64_t shown, seen;
     uint64_t reg[REGISTERS];
     struct sample sample;
@@ -79,7 +80,8 @@ struct filter_ops {
     void (*advance)(weir *w, uint64_t now);
     void (*merge)(weir *into, const weir *from);
     const char *(*unmergeable)(const struct config *c); /* why, or NULL if it is not */
-    bool (*check)(const weir *w);                       /* can this loaded state be? */
+    bool (*check)(const weir *w);                       /* can these loaded registers be? */
+    bool (*check_cells)(const weir *w); /* and these cells with them? Reads them all. */
 
     /* What it will do on such a stream, by its model; false where that has none.
      * The configuration is complete, p is all NAN before. */
@@ -103,6 +105,9 @@ uint64_t handle_bytes(const struct shape *shape);
 
 /* An empty filter from a configuration that is complete; NULL if memory is short. */
 weir *handle_open(const struct config *config, const struct shape *shape);
+
+/* One of the words that a head has, on cells that stay where they are. */
+weir *handle_view(const struct planned *p, const uint8_t *cells);
 
 /* Memory shared out evenly over planes of cells. */
 static inline void shape_planes(struct shape *s, const struct config *c, uint32_t planes,

@@ -138,8 +138,13 @@ static void take_words(weir *w, const struct part_head *h)
 
 static bool words_possible(const weir *w)
 {
-    return w->seen <= w->shown && w->shown <= SHOWN_MOST && w->sample.n <= SAMPLE_SIZE &&
-           sample_valid(&w->sample);
+    return (!w->ops->check || w->ops->check(w)) && w->seen <= w->shown && w->shown <= SHOWN_MOST &&
+           w->sample.n <= SAMPLE_SIZE && sample_valid(&w->sample);
+}
+
+static enum weir_status impossible(struct weir_error *error)
+{
+    return part_bad(error, "the saved filter is in a state that cannot be");
 }
 
 /* Behind the last cell of each plane there is nothing. */
@@ -157,9 +162,10 @@ static bool gaps_empty(const weir *w)
 /* The cells are in their place: can it all be? */
 static enum weir_status check_state(weir *w, struct weir_error *error)
 {
-    if (words_possible(w) && gaps_empty(w) && (!w->ops->check || w->ops->check(w)))
-        return WEIR_OK;
-    return part_bad(error, "the saved filter is in a state that cannot be");
+    bool possible =
+        words_possible(w) && gaps_empty(w) && (!w->ops->check_cells || w->ops->check_cells(w));
+
+    return possible ? WEIR_OK : impossible(error);
 }
 
 static enum weir_status load_planned(weir **out, const struct part_head *h, const struct planned *p,
@@ -193,8 +199,33 @@ static enum weir_status load_part(weir **out, const uint8_t *data, const struct 
     return load_planned(out, h, &p, (struct part_input){part_from_memory, &memory}, error);
 }
 
-enum weir_status weir_load(weir **out, const void *data, size_t size, size_t *used,
-                           struct weir_error *error)
+/* The same, its cells left where they are. */
+static enum weir_status view_part(weir **out, const uint8_t *data, const struct part_head *h,
+                                  struct weir_error *error)
+{
+    struct planned p;
+    enum weir_status status = plan_saved(h, &p, error);
+
+    if (status != WEIR_OK)
+        return status;
+    weir *w = handle_view(&p, data + part_head_size(h));
+    if (!w)
+        return error_no_memory(error, sizeof *w);
+    take_words(w, h);
+    if (words_possible(w)) {
+        *out = w;
+        return WEIR_OK;
+    }
+    weir_close(w);
+    return impossible(error);
+}
+
+/* What becomes of a part of which every byte is there. */
+typedef enum weir_status (*taker)(weir **out, const uint8_t *data, const struct part_head *h,
+                                  struct weir_error *error);
+
+static enum weir_status take_whole(weir **out, taker take, const void *data, size_t size,
+                                   size_t *used, struct weir_error *error)
 {
     struct part_head h;
     enum weir_status status = part_find(data, size, &h, error);
@@ -203,10 +234,22 @@ enum weir_status weir_load(weir **out, const void *data, size_t size, size_t *us
     if (status == WEIR_OK)
         status = part_is_whole(&h, error);
     if (status == WEIR_OK)
-        status = load_part(out, data, &h, error);
+        status = take(out, data, &h, error);
     if (status == WEIR_OK && used)
         *used = (size_t)part_size(&h);
     return status;
+}
+
+enum weir_status weir_load(weir **out, const void *data, size_t size, size_t *used,
+                           struct weir_error *error)
+{
+    return take_whole(out, load_part, data, size, used, error);
+}
+
+enum weir_status weir_view(weir **out, const void *data, size_t size, size_t *used,
+                           struct weir_error *error)
+{
+    return take_whole(out, view_part, data, size, used, error);
 }
 
 enum weir_status weir_load_from(weir **out, weir_source source, void *context, uint64_t allowed,
@@ -237,30 +280,40 @@ static enum weir_status bad_order(struct weir_error *error)
 }
 
 /* Shard i, of as many and of the same configuration as the first. */
-static enum weir_status load_shard(weir **out, uint32_t i, const struct part_head *first,
-                                   const uint8_t *data, size_t size, size_t *used,
-                                   struct weir_error *error)
+static enum weir_status check_shard(const struct part_head *h, uint32_t i,
+                                    const struct part_head *first, struct weir_error *error)
 {
-    struct part_head h;
-    enum weir_status status = size > 0 ? part_find(data, size, &h, error) : bad_order(error);
-
-    if (status != WEIR_OK)
-        return status;
-    if (h.kind != WEIR_PART_FILTER || h.shard != i || h.shards != first->shards)
+    if (h->kind != WEIR_PART_FILTER || h->shard != i || h->shards != first->shards)
         return bad_order(error);
-    if (h.length != first->length || memcmp(h.sentence, first->sentence, h.length) != 0)
+    if (h->length != first->length || memcmp(h->sentence, first->sentence, h->length) != 0)
         return part_bad(error, "the shards of the filter are not of one configuration");
-    *used += (size_t)part_size(&h);
-    return load_part(out, data, &h, error);
+    return WEIR_OK;
 }
 
-enum weir_status weir_load_all(weir **out, uint32_t most, uint32_t *n, const void *data,
-                               size_t size, size_t *used, struct weir_error *error)
+static enum weir_status take_shard(weir **out, taker take, uint32_t i,
+                                   const struct part_head *first, struct weir_bytes from,
+                                   size_t *used, struct weir_error *error)
 {
-    const uint8_t *bytes = data;
+    struct part_head h;
+    enum weir_status status =
+        from.size > 0 ? part_find(from.data, from.size, &h, error) : bad_order(error);
+
+    if (status == WEIR_OK)
+        status = check_shard(&h, i, first, error);
+    if (status == WEIR_OK)
+        status = take(out, from.data, &h, error);
+    if (status == WEIR_OK)
+        *used += (size_t)part_size(&h);
+    return status;
+}
+
+static enum weir_status take_all(weir **out, taker take, uint32_t most, uint32_t *n,
+                                 struct weir_bytes from, size_t *used, struct weir_error *error)
+{
+    const uint8_t *data = from.data;
     struct part_head first;
     size_t at = 0;
-    enum weir_status status = part_find(data, size, &first, error);
+    enum weir_status status = part_find(data, from.size, &first, error);
 
     *n = 0;
     if (status == WEIR_OK && first.kind != WEIR_PART_FILTER)
@@ -268,7 +321,9 @@ enum weir_status weir_load_all(weir **out, uint32_t most, uint32_t *n, const voi
     if (status == WEIR_OK && first.shards > most)
         status = part_bad(error, "the filter has more shards than there is room for");
     while (status == WEIR_OK && *n < first.shards) {
-        status = load_shard(&out[*n], *n, &first, bytes + at, size - at, &at, error);
+        struct weir_bytes rest = {data + at, from.size - at};
+
+        status = take_shard(&out[*n], take, *n, &first, rest, &at, error);
         *n += status == WEIR_OK;
     }
     if (status == WEIR_OK && used)
@@ -276,4 +331,16 @@ enum weir_status weir_load_all(weir **out, uint32_t most, uint32_t *n, const voi
     while (status != WEIR_OK && *n > 0)
         weir_close(out[--*n]);
     return status;
+}
+
+enum weir_status weir_load_all(weir **out, uint32_t most, uint32_t *n, const void *data,
+                               size_t size, size_t *used, struct weir_error *error)
+{
+    return take_all(out, load_part, most, n, (struct weir_bytes){data, size}, used, error);
+}
+
+enum weir_status weir_view_all(weir **out, uint32_t most, uint32_t *n, const void *data,
+                               size_t size, size_t *used, struct weir_error *error)
+{
+    return take_all(out, view_part, most, n, (struct weir_bytes){data, size}, used, error);
 }

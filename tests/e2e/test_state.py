@@ -678,6 +678,35 @@ def test_a_filter_file_that_is_cut_short_while_it_is_read_is_told(here):
     assert 2 in outcomes
 
 
+def test_ask_reads_little_of_a_large_file(here):
+    """Cold, one key brings a few pages into the page cache, not the file."""
+    run("build", "-m", "128M", "-o", "f", input="a\n")
+    with open("f", "rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    before = cached("f")
+    if before > 1 << 20:
+        pytest.skip("this file system keeps its files in memory")
+    assert run("ask", "f", input="a\n").lines == ["seen\ta"]
+    assert cached("f") < 16 << 20
+
+
+def cached(path):
+    out = subprocess.run(["fincore", "-b", "-n", "-o", "RES", path], capture_output=True, text=True, check=True)
+    return int(out.stdout)
+
+
+def test_info_verifies_what_ask_does_not_look_at(here):
+    run("build", "-m", "1M", "-o", "f", input="a\n")
+    data = bytearray((here / "f").read_bytes())
+    run("info", "--verify", "f")
+    data[len(data) // 2] ^= 1
+    (here / "f").write_bytes(data)
+    assert run("ask", "f", input="a\n").lines == ["seen\ta"]
+    refused("info", "--verify", "f", saying="damaged")
+    refused("add", "f", input="b\n", saying="damaged")
+
+
 # ---- signals and crashes ----
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

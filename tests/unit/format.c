@@ -452,6 +452,68 @@ static void a_source_that_ends_or_exceeds_what_is_allowed_is_refused(void **stat
     blob_free(b);
 }
 
+/* ---- views ---- */
+
+static void assert_tells_the_same(const weir *a, const weir *b)
+{
+    for (uint64_t i = 0; i < 1000; i++) {
+        struct weir_key key = numbered(a, UINT64_C(3) << 32 | i);
+
+        assert_int_equal(weir_ask(a, key), weir_ask(b, key));
+    }
+}
+
+static void a_view_tells_what_the_filter_tells(void **state)
+{
+    (void)state;
+    for (size_t i = 0; weir_about(i); i++) {
+        weir *w = golden_filter(weir_about(i)->name), *v;
+        struct blob b = blob_of(w), before = blob_of(w);
+        size_t used = 0;
+
+        assert_int_equal(weir_view(&v, b.data, b.size, &used, NULL), WEIR_OK);
+        assert_int_equal(used, b.size);
+        assert_tells_the_same(w, v);
+        assert_int_equal(weir_observe(v, numbered(v, 999999)), weir_ask(v, numbered(v, 999999)));
+        weir_clear(v);
+        weir_advance(v, 12345);
+        assert_int_equal(weir_forget(v, numbered(v, 1), NULL, NULL), WEIR_UNSUPPORTED);
+        assert_int_equal(weir_merge(v, w, NULL), WEIR_UNSUPPORTED);
+        assert_int_equal(weir_merge(w, v, NULL), WEIR_UNSUPPORTED);
+        assert_null(weir_clone(v));
+        assert_same_blob(b, before);
+        assert_same_state(v, w);
+        weir_close(v);
+        weir_close(w);
+        blob_free(b);
+        blob_free(before);
+    }
+}
+
+/* Cells of any bytes: it answers, and nothing but them is read. */
+static void a_view_of_damaged_cells_answers_and_verify_tells(void **state)
+{
+    (void)state;
+    for (size_t i = 0; weir_about(i); i++) {
+        weir *w = golden_filter(weir_about(i)->name), *v;
+        struct blob b = blob_of(w);
+        struct part_head h = head_of_blob(b);
+
+        for (uint64_t at = 0; at < h.cells; at++)
+            b.data[part_head_size(&h) + at] = (uint8_t)(at * 89 + i);
+        assert_int_equal(weir_view(&v, b.data, b.size, NULL, NULL), WEIR_OK);
+        for (uint64_t j = 0; j < 500; j++)
+            weir_ask(v, numbered(v, j));
+        assert_int_equal(weir_verify(b.data, b.size, NULL), WEIR_BAD_DATA);
+        b.data[100] ^= 1; /* but not of a damaged head */
+        weir_close(v);
+        assert_int_equal(weir_view(&v, b.data, b.size, NULL, NULL), WEIR_BAD_DATA);
+        assert_null(v);
+        weir_close(w);
+        blob_free(b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -467,6 +529,8 @@ int main(void)
         cmocka_unit_test(shards_are_loaded_together),
         cmocka_unit_test(a_filter_that_is_whole_is_all_of_its_shards),
         cmocka_unit_test(a_shard_alone_or_out_of_order_is_refused),
+        cmocka_unit_test(a_view_tells_what_the_filter_tells),
+        cmocka_unit_test(a_view_of_damaged_cells_answers_and_verify_tells),
         cmocka_unit_test(every_block_has_its_sum),
         cmocka_unit_test(a_source_gives_what_memory_gives),
         cmocka_unit_test(a_source_that_ends_or_exceeds_what_is_allowed_is_refused),

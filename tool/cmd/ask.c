@@ -25,10 +25,11 @@ int cmd_ask(const struct options *o)
     struct tally tally = {0};
     int status = EXIT_ERROR;
 
-    if (path && files_there(o) && file_load(&stored, path)) {
+    if (path && files_there(o) && keyset_load(o, path, &stored)) {
         struct run r = run_asked(o, 1);
 
-        r.verdict = verdict_by_filter(&(struct filtering){&stored.shards, answer_by_asking});
+        r.verdict =
+            verdict_by_filter(&(struct filtering){&stored.shards, keyset_answer(&stored.shards)});
         r.output.mute = o->verbosity.quiet;
         if (!r.output.count_only)
             r.output.emit = EMIT_ALL; /* each record with its answer */

@@ -37,12 +37,12 @@ static bool open_set(const struct options *o, struct stored *stored)
         return reject("the filter file says what the filter is like; -a, -m, -e, -S, --seed and "
                       "--shards go with --keys");
     path = keyset_file(o);
-    return path && file_load(stored, path);
+    return path && keyset_load(o, path, stored);
 }
 
 static int pass(const struct options *o, struct shards *shards)
 {
-    struct filtering filtering = {shards, answer_by_asking};
+    struct filtering filtering = {shards, keyset_answer(shards)};
     struct run r = run_asked(o, o->set.keys ? 0 : 1);
 
     r.verdict = verdict_by_filter(&filtering);

@@ -125,6 +125,8 @@ int cmd_info(const struct options *o)
 
     if (o->operands != 1)
         return fail("'weir info' needs one filter or state file");
+    if (o->verify && !file_verify(o->operand[0]))
+        return EXIT_ERROR;
     if (file_has_sketch(o->operand[0]))
         return print_sketch(o);
     if (file_has_screen(o->operand[0]))

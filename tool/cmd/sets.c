@@ -80,6 +80,18 @@ static bool can_forget(const struct shards *s)
     return reject("%s", error.text);
 }
 
+bool keyset_load(const struct options *o, const char *path, struct stored *s)
+{
+    bool told = o->verbosity.stats == STATS_TEXT || o->verbosity.stats == STATS_JSON;
+
+    return told ? file_load(s, path) : file_view(s, path);
+}
+
+answer_keys keyset_answer(const struct shards *s)
+{
+    return s->viewed ? answer_by_viewing : answer_by_asking;
+}
+
 int keyset_change(const struct options *o, answer_keys answer)
 {
     static struct stored stored;

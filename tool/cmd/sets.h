@@ -14,6 +14,14 @@ bool keyset_open(const struct options *o, struct inputs files, struct shards *s)
 /* The operand that names the filter file; NULL after a sentence. */
 const char *keyset_file(const struct options *o);
 
+/* Take that file to ask it only, in place unless statistics of all of it are asked for. False
+ * after a sentence. */
+struct stored;
+bool keyset_load(const struct options *o, const char *path, struct stored *s);
+
+/* How it is asked then. */
+answer_keys keyset_answer(const struct shards *s);
+
 /* Show the keys of files to a filter file and save it again. */
 int keyset_change(const struct options *o, answer_keys answer);
 

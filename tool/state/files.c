@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,12 +22,15 @@ struct bytes {
 /* A file is loaded from where it lies, so that its bytes are in memory once. */
 struct loading {
     struct bytes file;
+    bool view; /* leave cells where they lie */
     bool good;
     struct weir_error error;
     struct stored *filters;
     struct stored_screen *screen;
     weir_sketch *sketch;
 };
+
+static const char changed[] = "%s was changed while it was being read; try again";
 
 static bool open_mapped(struct mapped *m, const char *path)
 {
@@ -42,18 +46,25 @@ static bool open_mapped(struct mapped *m, const char *path)
 
 /* Let load() have its bytes. False after a sentence if there are none, or if they
  * were changed meanwhile; then what it had made is lost, and the run at its end. */
+static bool load_mapped(struct loading *l, const char *path, void (*load)(void *loading),
+                        struct mapped *m)
+{
+    l->good = false;
+    if (!open_mapped(m, path))
+        return false;
+    l->file = (struct bytes){(const uint8_t *)m->data, m->size};
+    if (l->view && m->size > 0) /* no more than the pages that are asked for */
+        posix_madvise(m->data, m->size, POSIX_MADV_RANDOM);
+    return (m->size > 0 && mapped_read(m, load, l)) || reject(changed, path);
+}
+
 static bool load_file(struct loading *l, const char *path, void (*load)(void *loading))
 {
-    struct mapped m;
-    bool unchanged;
+    struct mapped m = {.fd = -1};
+    bool unchanged = load_mapped(l, path, load, &m);
 
-    l->good = false;
-    if (!open_mapped(&m, path))
-        return false;
-    l->file = (struct bytes){(const uint8_t *)m.data, m.size};
-    unchanged = m.size > 0 && mapped_read(&m, load, l);
     mapped_close(&m);
-    return unchanged || reject("%s was changed while it was being read; try again", path);
+    return unchanged;
 }
 
 static bool is_known(uint32_t kind)
@@ -95,31 +106,31 @@ static bool take_note(struct stored *s, struct bytes at, struct weir_part *part,
 }
 
 /* All shards; *size becomes the bytes of all. */
-static bool take_filter(struct stored *s, struct bytes at, size_t *size, struct weir_error *error)
+static bool take_filter(struct loading *l, struct bytes at, size_t *size)
 {
-    struct shards *shards = &s->shards;
+    struct shards *shards = &l->filters->shards;
 
     if (shards->count > 0) {
-        strcpy(error->text,
+        strcpy(l->error.text,
                "it holds more than one filter; 'weir merge -o F A B' makes one of two");
         return false;
     }
-    return weir_load_all(shards->w, SHARDS_MAX, &shards->count, at.data, at.size, size, error) ==
-           WEIR_OK;
+    shards->viewed = l->view;
+    return (l->view ? weir_view_all : weir_load_all)(shards->w, SHARDS_MAX, &shards->count, at.data,
+                                                     at.size, size, &l->error) == WEIR_OK;
 }
 
-static bool take_part(struct stored *s, struct bytes at, struct weir_part *part,
-                      struct weir_error *error)
+static bool take_part(struct loading *l, struct bytes at, struct weir_part *part)
 {
     if (part->kind == WEIR_PART_NOTE)
-        return take_note(s, at, part, error);
+        return take_note(l->filters, at, part, &l->error);
     if (part->kind == WEIR_PART_FILTER)
-        return take_filter(s, at, &part->size, error);
-    strcpy(error->text, part->kind == WEIR_PART_SCREEN
-                            ? "it holds a screen, not a filter; 'weir check --state' and "
-                              "'weir info' take it"
-                            : "it holds counts, not a filter; 'weir count', 'weir top', "
-                              "'weir merge' and 'weir info' take it");
+        return take_filter(l, at, &part->size);
+    strcpy(l->error.text, part->kind == WEIR_PART_SCREEN
+                              ? "it holds a screen, not a filter; 'weir check --state' and "
+                                "'weir info' take it"
+                              : "it holds counts, not a filter; 'weir count', 'weir top', "
+                                "'weir merge' and 'weir info' take it");
     return false;
 }
 
@@ -131,7 +142,7 @@ static void take_parts(void *loading)
     bool good = true;
 
     while (good && next_part(&at, &part, &l->error)) {
-        good = take_part(l->filters, at, &part, &l->error);
+        good = take_part(l, at, &part);
         if (good)
             step_over(&at, part.size);
     }
@@ -149,26 +160,107 @@ static bool begins_like_ours(const char *path)
     return ours;
 }
 
-bool file_load(struct stored *s, const char *path)
+static struct loading filters_into(struct stored *s)
 {
-    struct loading l = {.filters = s, .error = {.text = "its parts do not belong together"}};
-
     memset(s, 0, sizeof *s);
     s->shards.w = calloc(SHARDS_MAX, sizeof *s->shards.w);
-    if (!s->shards.w)
-        return reject("memory is short");
-    if (!load_file(&l, path, take_parts))
-        return false;
-    if (!l.good && !begins_like_ours(path))
+    return (struct loading){.filters = s, .error = {.text = "its parts do not belong together"}};
+}
+
+/* What was in the file has been looked at. */
+static bool finish_load(const struct loading *l, const char *path)
+{
+    struct stored *s = l->filters;
+
+    if (!l->good && !begins_like_ours(path))
         return reject("%s is not a filter file; 'weir build -o F %s' makes one from its lines, "
                       "'weir filter --keys %s' does so on the fly",
                       path, path, path);
-    if (!l.good)
-        return reject("%s: %s", path, l.error.text);
+    if (!l->good)
+        return reject("%s: %s", path, l->error.text);
     weir_config(s->shards.w[0], s->shards.config, sizeof s->shards.config);
     if (s->has_state)
         snprintf(s->shards.config, sizeof s->shards.config, "%s", s->state.config);
     return true;
+}
+
+bool file_load(struct stored *s, const char *path)
+{
+    struct loading l = filters_into(s);
+
+    if (!s->shards.w)
+        return reject("memory is short");
+    return load_file(&l, path, take_parts) && finish_load(&l, path);
+}
+
+/* ---- asked where they lie ---- */
+
+/* The file that is asked, up to the end of the run. */
+static struct mapped viewed;
+static const char *viewed_path;
+
+static bool ages(const char *config)
+{
+    uint64_t traits = 0;
+
+    weir_traits(WEIR_KIND_FILTER, config, &traits, NULL);
+    return traits & WEIR_CAN_TIME;
+}
+
+bool file_view(struct stored *s, const char *path)
+{
+    struct loading l = filters_into(s);
+
+    if (!s->shards.w)
+        return reject("memory is short");
+    l.view = true;
+    viewed_path = path;
+    if (!load_mapped(&l, path, take_parts, &viewed) || !finish_load(&l, path))
+        return false;
+    if (!ages(s->shards.config))
+        return true;
+    shards_close(&s->shards);
+    mapped_close(&viewed);
+    return file_load(s, path);
+}
+
+struct question {
+    const weir *w;
+    const struct weir_key *keys;
+    size_t n;
+    uint8_t *verdicts;
+};
+
+static void ask_viewed(void *question)
+{
+    const struct question *q = question;
+
+    weir_ask_many(q->w, q->keys, q->n, q->verdicts);
+}
+
+/* Any thread may come upon the change, and none has an answer then: the run is over. */
+void answer_by_viewing(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+{
+    struct question q = {w, keys, n, verdicts};
+
+    if (mapped_read(&viewed, ask_viewed, &q))
+        return;
+    fail(changed, viewed_path);
+    _exit(EXIT_ERROR);
+}
+
+static void verify(void *loading)
+{
+    struct loading *l = loading;
+
+    l->good = weir_verify(l->file.data, l->file.size, &l->error) == WEIR_OK;
+}
+
+bool file_verify(const char *path)
+{
+    struct loading l = {.good = false};
+
+    return load_file(&l, path, verify) && (l.good || reject("%s: %s", path, l.error.text));
 }
 
 /* ---- what is in it? ---- */

@@ -20,6 +20,17 @@ struct stored {
 /* Load a file. False after a sentence on what was wrong. */
 bool file_load(struct stored *s, const char *path);
 
+/* The same to ask it only: of a file that is mapped, no more is read than is asked for,
+ * and the cells are not checked. A file that is cut short meanwhile ends the run with a
+ * sentence. Filters by time are loaded, as they age. */
+bool file_view(struct stored *s, const char *path);
+
+/* Ask a filter that is viewed. */
+void answer_by_viewing(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
+
+/* Check every byte of a file. False after a sentence. */
+bool file_verify(const char *path);
+
 /* Replace a file by these filters. note may be empty. */
 bool file_save(const char *path, const char *note, const struct shards *shards);
 

@@ -70,10 +70,18 @@ static bool save(void *context, const char *path, const char *note)
     return file_save(path, note, f->shards);
 }
 
+static void report_fill(const struct shards *s)
+{
+    struct weir_stats f = shards_stats(s);
+
+    fprintf(stderr,
+            "weir: filter %s%s, %.1f %% full; a new key is taken for seen with chance %.2g\n",
+            s->config, s->count > 1 ? " in shards" : "", f.fill * 100, f.error);
+}
+
 static void report(void *context, const struct tally *t)
 {
     const struct shards *s = ((const struct filtering *)context)->shards;
-    struct weir_stats f = shards_stats(s);
     double share = t->records ? 100.0 * (double)t->seen / (double)t->records : 0;
 
     fprintf(stderr, "weir: %llu records: %llu new, %llu seen (%.2f %%)",
@@ -84,9 +92,10 @@ static void report(void *context, const struct tally *t)
     fprintf(stderr, "; %s in %.2f s: %s records/s, %s/s\n", show_bytes((double)t->bytes).text,
             t->seconds, show_count((double)t->records / (t->seconds + 1e-9)).text,
             show_bytes((double)t->bytes / (t->seconds + 1e-9)).text);
-    fprintf(stderr,
-            "weir: filter %s%s, %.1f %% full; a new key is taken for seen with chance %.2g\n",
-            s->config, s->count > 1 ? " in shards" : "", f.fill * 100, f.error);
+    if (s->viewed) /* how full it is only the whole file tells */
+        fprintf(stderr, "weir: filter %s%s\n", s->config, s->count > 1 ? " in shards" : "");
+    else
+        report_fill(s);
 }
 
 static json_t *describe(void *context, const struct tally *t)
@@ -110,7 +119,7 @@ struct verdict verdict_by_filter(struct filtering *f)
                             .parts = f->shards->count,
                             .prepare = prepare,
                             .give = give,
-                            .fill = fill,
+                            .fill = f->shards->viewed ? NULL : fill,
                             .save = save,
                             .report = report,
                             .describe = describe,

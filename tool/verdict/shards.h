@@ -8,6 +8,7 @@
 
 struct shards {
     uint32_t count;
+    bool viewed; /* they lie in a file: see file_view() */
     weir **w;
     char config[WEIR_SENTENCE]; /* of the whole */
 };

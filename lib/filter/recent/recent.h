@@ -40,9 +40,9 @@ static inline bool has_window(const struct config *c)
 #define ROOMS(bits)                                                                                \
     {                                                                                              \
         (bits) / 32, (bits) / 24, (bits) / 20, (bits) / 16, (bits) / 15, (bits) / 14, (bits) / 13, \
-            (bits) / 12, (bits) / 11, (bits) / 10, (bits) / 9, (bits) / 8                          \
+            (bits) / 12, (bits) / 11, (bits) / 10, (bits) / 9, (bits) / 8, LINE_REST((bits) / 8)   \
     }
-static const uint8_t line_rooms[2][LINE_WIDTHS] = {ROOMS(LINE_ROOM), ROOMS(LINE_ROOM_WINDOW)};
+static const uint8_t line_rooms[2][LINE_INDEXES] = {ROOMS(LINE_ROOM), ROOMS(LINE_ROOM_WINDOW)};
 
 /* The slots that a line may use at one of the widths, and at its present one. */
 static inline uint32_t slots_at(const struct config *c, uint32_t index)
@@ -90,7 +90,11 @@ static inline uint32_t live_slots(const weir *w, const uint8_t *line, uint32_t s
 {
     uint64_t age = (w->reg[EPOCH] - line_quarter(line)) & (QUARTER_WRAP - 1);
 
-    return age == 0 ? slots : age <= QUARTERS ? line_upto(line, QUARTERS - (uint32_t)age) : 0;
+    uint32_t live = age == 0          ? slots
+                    : age <= QUARTERS ? line_upto(line, QUARTERS - (uint32_t)age)
+                                      : 0;
+
+    return live < slots ? live : slots;
 }
 
 /* Drop what has outlived the window, and bring the marks up to date. */

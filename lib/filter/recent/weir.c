@@ -338,11 +338,16 @@ static bool check_line(const weir *w, const uint8_t *line)
     return memcmp(again, line, LINE_BYTES) == 0;
 }
 
-static bool check(const weir *w)
+static bool check_cells(const weir *w)
 {
     for (uint64_t i = 0; i < lines(w); i++)
         if (!check_line(w, nth_line(w, i)))
             return false;
+    return true;
+}
+
+static bool check(const weir *w)
+{
     return !w->config.window || w->reg[ARRIVED] < quarter_of(w->config.window);
 }
 
@@ -401,4 +406,5 @@ const struct filter_ops filter_weir = {
     .merge = merge,
     .unmergeable = unmergeable,
     .check = check,
+    .check_cells = check_cells,
 };

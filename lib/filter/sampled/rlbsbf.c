@@ -48,7 +48,7 @@ static inline void admit(weir *w, const struct arrival *a, bool seen)
     }
 }
 
-static bool check(const weir *w)
+static bool check_cells(const weir *w)
 {
     for (uint32_t i = 0; i < w->config.k; i++) {
         struct cells bits = plane(w, i);
@@ -75,6 +75,6 @@ const struct filter_ops filter_rlbsbf = {
     .plan = plan,
     .error = error_now,
     .predict = predict,
-    .check = check,
+    .check_cells = check_cells,
     FILTER_LOOPS,
 };

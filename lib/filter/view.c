@@ -1,0 +1,63 @@
+/* view.c - a saved filter asked where it lies, say in a mapped file: the handle has
+ * the words, the cells stay in the part.
+ *
+ * Whatever the cells hold, a view reads only them: places come from hashes and shape,
+ * never from cells. What would change a cell is not there: observing answers as asking
+ * does, forgetting and merging are refused, clearing and advancing do nothing.
+ *
+ * Price: each cell that is asked for may have to be read from disk first. */
+#include "filter/filter.h"
+
+/* The filter, and its operations without those that write. */
+struct view {
+    weir filter;
+    struct filter_ops ops;
+};
+
+static bool ask_instead(weir *w, struct weir_key key)
+{
+    return w->ops->ask(w, key);
+}
+
+static void ask_many_instead(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+{
+    w->ops->ask_many(w, keys, n, verdicts);
+}
+
+static const char *refuse_merge(const struct config *c)
+{
+    (void)c;
+    return "a view of a saved filter cannot be changed; load it to merge into it";
+}
+
+static struct filter_ops without_writing(const struct filter_ops *of)
+{
+    struct filter_ops ops = *of;
+
+    ops.observe = ask_instead;
+    ops.observe_many = ask_many_instead;
+    ops.forget = NULL;
+    ops.advance = NULL;
+    ops.merge = NULL;
+    ops.unmergeable = refuse_merge;
+    return ops;
+}
+
+weir *handle_view(const struct planned *p, const uint8_t *cells)
+{
+    void *allocation;
+    struct view *v = memory_open(sizeof *v, &allocation);
+
+    if (!v)
+        return NULL;
+    v->ops = without_writing(p->config.ops);
+    v->filter = (weir){.ops = &v->ops,
+                       .config = p->config,
+                       .shape = p->shape,
+                       .allocation = allocation,
+                       .bytes = sizeof *v,
+                       .cells = (uint8_t *)(uintptr_t)cells,
+                       .stride = shape_stride(&p->shape),
+                       .is_view = true};
+    return &v->filter;
+}
