@@ -25,6 +25,32 @@ static void write_importance(struct text *t, const void *value)
     importance_write(t, value);
 }
 
+#define ENTER_MOST 0.5 /* of the line */
+
+static bool read_enter(struct span text, void *value)
+{
+    uint64_t *enter = value;
+    double share;
+
+    *enter = span_is(text, "adapt") ? ENTER_ADAPT : 0;
+    if (*enter || span_is(text, "front"))
+        return true;
+    if (!span_rate(text, &share) || share > ENTER_MOST)
+        return false;
+    *enter = (uint64_t)(share * 1e9 + 0.5);
+    return true;
+}
+
+static void write_enter(struct text *t, const void *value)
+{
+    const uint64_t *enter = value;
+
+    if (*enter == 0 || *enter == ENTER_ADAPT)
+        text_add(t, *enter ? "adapt" : "front");
+    else
+        text_add_rate(t, *enter);
+}
+
 /* clang-format off */
 static const struct knob_row rows[KNOBS] = {
 #define AT(member) offsetof(struct config, member)
@@ -67,6 +93,9 @@ static const struct knob_row rows[KNOBS] = {
     [KNOB_IMPORTANCE] = {{"importance", "a range such as 1-50, or log, percentile, capped or none",
         "how importance becomes a class"}, .kind = ITS_OWN,
         .offset = AT(importance), .read = read_importance, .write = write_importance},
+    [KNOB_ENTER] = {{"enter", "front, adapt, or a share of the line up to half: 0.25, 10%",
+        "how far behind the front a new key enters"}, .kind = ITS_OWN,
+        .offset = AT(enter), .read = read_enter, .write = write_enter},
     [KNOB_HASH] = {{"hash", "xxh3, or sip where strangers choose the keys",
         "hash function"}, .kind = A_WORD, .offset = AT(hash), .words = knob_hashes},
     [KNOB_SEED] = {{"seed", "a whole number below 2^64",
@@ -111,7 +140,7 @@ const struct grammar filter_grammar = {
     .rows = rows,
     .n = KNOBS,
     .wishes = HAS(KNOB_FPR),
-    .if_set = HAS(KNOB_CAPACITY) | HAS(KNOB_WINDOW) | HAS(KNOB_SPAN),
+    .if_set = HAS(KNOB_CAPACITY) | HAS(KNOB_WINDOW) | HAS(KNOB_SPAN) | HAS(KNOB_ENTER),
     .aside = HAS(KNOB_CAPACITY),
     .chance = HAS(KNOB_HASH) | HAS(KNOB_SEED),
     .divided = HAS(KNOB_MEMORY) | HAS(KNOB_CAPACITY) | HAS(KNOB_WINDOW),

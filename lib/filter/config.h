@@ -25,6 +25,7 @@ enum knob {
     KNOB_WIDTH,
     KNOB_SLOTS,
     KNOB_IMPORTANCE,
+    KNOB_ENTER,
     KNOB_HASH,
     KNOB_SEED,
     KNOBS
@@ -39,6 +40,8 @@ enum knob {
 #define MEMORY_MIN 512                      /* bits: 64 bytes */
 #define MEMORY_MAX (UINT64_C(1) << 47)      /* bits: 16 TiB */
 #define MEMORY_DEFAULT (UINT64_C(64) << 23) /* bits: 64 MiB */
+
+#define ENTER_ADAPT UINT64_MAX
 
 struct config {
     struct sentence is;
@@ -56,7 +59,8 @@ struct config {
     uint64_t width; /* bits per fingerprint, at least */
     uint64_t slots; /* fingerprints per line, at most */
     struct importance importance;
-    uint64_t hash; /* 0 fast, 1 keyed */
+    uint64_t enter; /* a share of the slots, in billionths, or: */
+    uint64_t hash;  /* 0 fast, 1 keyed */
     uint64_t seed;
 };
 

@@ -145,20 +145,32 @@ uint32_t importance_class(const struct importance *imp, const struct sample *s, 
     }
 }
 
+/* The values from `from` on, up to before `to`, one place up; or down, if `to` is before. */
+static void shift(struct sample *s, uint32_t from, uint32_t to)
+{
+    if (from < to)
+        memmove(s->value + from + 1, s->value + from, (to - from) * sizeof *s->value);
+    else
+        memmove(s->value + to, s->value + to + 1, (from - to) * sizeof *s->value);
+}
+
 void sample_take(struct sample *s, uint32_t value, uint64_t arrival, uint64_t seed)
 {
+    uint32_t in, out = s->n;
+
     if (s->n == SAMPLE_SIZE) {
         if (arrival % SAMPLE_EVERY)
             return;
         struct rng r = rng_at(~seed, arrival);
-        uint32_t out = (uint32_t)rng_below(&r, SAMPLE_SIZE);
-        memmove(s->value + out, s->value + out + 1, (SAMPLE_SIZE - 1 - out) * sizeof *s->value);
-        s->n--;
+        out = (uint32_t)rng_below(&r, SAMPLE_SIZE);
+    } else {
+        s->n++;
+        s->value[out] = UINT32_MAX;
     }
-    uint32_t in = rank_of(s, value);
-    memmove(s->value + in + 1, s->value + in, (s->n - in) * sizeof *s->value);
+    in = rank_of(s, value);
+    in -= in > out;
+    shift(s, in, out);
     s->value[in] = value;
-    s->n++;
 }
 
 bool sample_valid(const struct sample *s)

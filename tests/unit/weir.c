@@ -77,16 +77,16 @@ static void model_insert(struct model_line *l, uint32_t at, uint32_t print)
     l->n++;
 }
 
-static bool model_observe(struct model *m, struct weir_key key, uint32_t depth)
+static bool model_observe(struct model *m, struct weir_key key, uint32_t depth, uint32_t up)
 {
     struct model_line *l = &m->line[bits_scale(key.lo, m->lines)];
     uint32_t print = print_of(key);
     int at = model_find(l, print);
 
     if (at >= 0) {
-        if ((uint32_t)at > depth / 2) {
+        if ((uint32_t)at > up) {
             model_remove(l, (uint32_t)at);
-            model_insert(l, depth / 2, print);
+            model_insert(l, up, print);
         }
         return true;
     }
@@ -137,7 +137,7 @@ static void follows_the_model(const char *sentence, bool ranked)
                                       importance_class(&w->config.importance, &w->sample,
                                                        key.importance, (uint32_t)w->config.slots)
                                 : 0;
-        bool expected = model_observe(&m, key, depth);
+        bool expected = model_observe(&m, key, depth, depth / 2);
         assert_int_equal(weir_observe(w, key), expected);
     }
     assert_equal_lines(&m);
@@ -166,13 +166,87 @@ static void importance_is_the_depth_of_insertion(void **state)
     follows_the_model("weir memory=4K seed=1 width=24 importance=log", true);
 }
 
+/* Lines that try another depth are one in 64, the first among them. */
+static uint32_t model_depth(const struct model *m, struct weir_key key)
+{
+    const weir *w = m->w;
+    uint32_t slots = (uint32_t)w->config.slots;
+
+    if (w->config.enter != ENTER_ADAPT)
+        return (uint32_t)((double)slots * (double)w->config.enter / 1e9);
+    return bits_scale(key.lo, m->lines) % 64 == 0 ? slots / 8 : (uint32_t)w->reg[DEPTH];
+}
+
+static void new_keys_enter_at_the_depth_and_hits_move_to_the_front(void **state)
+{
+    static const char *const sentences[] = {
+        "weir memory=4K seed=1 width=12 enter=25%", "weir memory=4K seed=1 enter=50%",
+        "weir memory=8K seed=1 width=12 enter=adapt", "weir memory=4K seed=1 width=9 enter=adapt"};
+
+    (void)state;
+    for (size_t c = 0; c < sizeof sentences / sizeof *sentences; c++) {
+        weir *w = open_filter(sentences[c]);
+        struct model m = model_of(w);
+        uint64_t deepest = 0;
+
+        for (uint64_t i = 0; i < STREAM; i++) {
+            struct weir_key key = numbered(w, number_at(i, 12000));
+            bool expected = model_observe(&m, key, model_depth(&m, key), 0);
+
+            assert_int_equal(weir_observe(w, key), expected);
+            deepest = w->reg[DEPTH] > deepest ? w->reg[DEPTH] : deepest;
+        }
+        assert_equal_lines(&m);
+        if (w->config.enter == ENTER_ADAPT) /* it did adapt: more than nothing, at most a tenth */
+            assert_in_range(deepest, 2, w->config.slots / 10);
+        free(m.line);
+        weir_close(w);
+    }
+}
+
+static void endless_new_keys_keep_entering_at_the_front(void **state)
+{
+    weir *w = open_filter("weir memory=64K seed=1 width=12 enter=adapt");
+
+    (void)state;
+    for (uint64_t i = 0; i < 400000; i++) {
+        weir_observe(w, numbered(w, i));
+        assert_int_equal(w->reg[DEPTH], 0);
+    }
+    weir_close(w);
+}
+
+static void keys_that_come_twice_and_no_more_keep_entering_at_the_front(void **state)
+{
+    weir *w = open_filter("weir memory=64K seed=1 width=12 enter=adapt");
+    uint64_t deep = 0;
+
+    (void)state;
+    for (uint64_t i = 0; i < 400000; i++) {
+        struct rng r = rng_at(5, i);
+
+        weir_observe(w, numbered(w, i));
+        weir_observe(w, numbered(w, i - rng_below(&r, i < 60000 ? i + 1 : 60000)));
+        deep += i > 100000 && w->reg[DEPTH] > 1;
+    }
+    assert_int_equal(deep, 0);
+    weir_close(w);
+}
+
 static void both_paths_give_the_same_bytes(void **state)
 {
     static const char *const sentences[] = {
-        "weir memory=4K seed=1",          "weir memory=4K seed=1 width=8",
-        "weir memory=4K seed=1 width=11", "weir memory=4K seed=1 width=14 importance=1-50",
-        "weir memory=4K seed=1 width=20", "weir memory=4K seed=1 width=9 importance=percentile",
-        "weir memory=4K seed=1 fpr=1%",   "weir memory=4K seed=1 width=12 window=2000",
+        "weir memory=4K seed=1",
+        "weir memory=4K seed=1 width=8",
+        "weir memory=4K seed=1 width=11",
+        "weir memory=4K seed=1 width=14 importance=1-50",
+        "weir memory=4K seed=1 width=20",
+        "weir memory=4K seed=1 width=9 importance=percentile",
+        "weir memory=4K seed=1 fpr=1%",
+        "weir memory=4K seed=1 width=12 window=2000",
+        "weir memory=4K seed=1 enter=10%",
+        "weir memory=4K seed=1 width=12 enter=adapt",
+        "weir memory=4K seed=1 width=8 enter=adapt",
     };
 
     (void)state;
@@ -190,6 +264,7 @@ static void both_paths_give_the_same_bytes(void **state)
             assert_int_equal(weir_paths_plain.observe(a, key), weir_paths_avx2.observe(b, key));
         }
         assert_memory_equal(a->cells, b->cells, a->shape.cells);
+        assert_memory_equal(a->reg, b->reg, sizeof a->reg);
         weir_close(a);
         weir_close(b);
     }
@@ -203,6 +278,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_width_follows_the_model),
         cmocka_unit_test(importance_is_the_depth_of_insertion),
+        cmocka_unit_test(new_keys_enter_at_the_depth_and_hits_move_to_the_front),
+        cmocka_unit_test(endless_new_keys_keep_entering_at_the_front),
+        cmocka_unit_test(keys_that_come_twice_and_no_more_keep_entering_at_the_front),
         cmocka_unit_test(both_paths_give_the_same_bytes),
     };
 

@@ -1,7 +1,8 @@
 /* recent.h - what the parts of the weir filter share; weir.c says what it is.
  *
  *   weir.c          planning, measuring, merging, checking
- *   weir_foresee.c  its model
+ *   enter.c         how deep new keys enter
+ *   weir_predict.c  its model
  *   weir_paths.h    observe and ask, compiled twice: weir_plain.c, weir_avx2.c */
 #ifndef WEIR_FILTER_RECENT_RECENT_H
 #define WEIR_FILTER_RECENT_RECENT_H
@@ -103,7 +104,38 @@ void weir_age(const weir *w, uint8_t *line);
 /* Cut a full line's fingerprints to the next width; equal ones become one. */
 void weir_cut(const weir *w, uint8_t *line);
 
-/* An arrival has been shown, and a quarter of window= may be over. */
-void weir_tick(weir *w);
+/* How many of the next n arrivals may be shown before a quarter of window= is over or
+ * the depth is chosen again; and what is to be done when they have been shown. */
+size_t weir_until_turn(const weir *w, size_t n);
+void weir_turn(weir *w, size_t n);
+
+/* ---- entering (enter.c) ---- */
+
+#define DEPTH 0       /* at which new keys enter */
+#define SINCE 1       /* arrivals since it was chosen */
+#define COUNTED 2     /* the first of the counts by which it is chosen */
+#define COUNTS 7      /* of them */
+#define WEIR_TRIAL 64 /* one line in so many tries another depth; a power of two */
+
+static inline bool is_adaptive(const struct config *c)
+{
+    return c->enter == ENTER_ADAPT;
+}
+
+uint32_t weir_depth(const weir *w);
+uint32_t weir_trial_depth(const struct config *c);
+
+/* Arrivals after which the depth is chosen again. */
+uint64_t weir_depth_every(const weir *w);
+
+/* Note hits by slot, and in the last place misses, of lines at the floor: those that
+ * enter at the depth, and those that try another. */
+void weir_count_hits(weir *w, const uint32_t *hits, const uint32_t *trials);
+
+void weir_choose_depth(weir *w);
+
+/* What was counted is added; the lesser depth holds until it is chosen again. */
+void weir_merge_depths(weir *into, const weir *from);
+bool weir_check_depth(const weir *w);
 
 #endif

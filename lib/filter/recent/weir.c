@@ -7,6 +7,8 @@
  * fingerprint is there; then it moves to the front. If not it enters at the
  * front, and the last one of a full line falls out.
  *
+ * enter= lets a new key enter behind the front: enter.c says why.
+ *
  * Importance is the depth at which a key enters: the most important at the
  * front, the least at the end, to be the first to fall out. A hit moves up to
  * half that depth.
@@ -74,6 +76,9 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
     if (has_window(c) && c->importance.mode != IMPORTANCE_NONE)
         return refuse(error, "window= and importance= do not go together: the order within a line "
                              "is either by time or by importance");
+    if (c->enter && (has_window(c) || c->importance.mode != IMPORTANCE_NONE))
+        return refuse(error, "enter= does not go with window=, span= or importance=: there time or "
+                             "importance says where a key enters");
     uint64_t most = config_has(c, KNOB_SLOTS) ? c->slots : LINE_SLOTS_MOST;
     if (config_has(c, KNOB_FPR)) {
         choose_width(c);
@@ -90,7 +95,7 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
         c->memory = config_memory(slots_lines((double)c->window, (uint32_t)c->slots), LINE_BITS);
     shape_planes(s, c, 1, 8);
     s->cells = s->cells / LINE_BYTES * LINE_BYTES;
-    s->registers = c->span ? 4 : c->window ? 3 : 0;
+    s->registers = c->span ? 4 : c->window ? 3 : is_adaptive(c) ? COUNTED + COUNTS : 0;
     s->lines = 1;
     return true;
 }
@@ -244,12 +249,35 @@ static uint64_t quarter_of(uint64_t whole)
     return (whole + QUARTERS - 1) / QUARTERS;
 }
 
-void weir_tick(weir *w)
+static uint64_t turn_every(const weir *w)
 {
-    if (++w->reg[ARRIVED] < quarter_of(w->config.window))
+    return w->config.window ? quarter_of(w->config.window) : weir_depth_every(w);
+}
+
+static bool has_turns(const weir *w)
+{
+    return w->config.window || is_adaptive(&w->config);
+}
+
+size_t weir_until_turn(const weir *w, size_t n)
+{
+    uint64_t left = has_turns(w) ? turn_every(w) - w->reg[ARRIVED] : n;
+
+    return left < n ? (size_t)left : n;
+}
+
+void weir_turn(weir *w, size_t n)
+{
+    if (!has_turns(w))
+        return;
+    w->reg[ARRIVED] += n;
+    if (w->reg[ARRIVED] < turn_every(w))
         return;
     w->reg[ARRIVED] = 0;
-    turn(w);
+    if (w->config.window)
+        turn(w);
+    else
+        weir_choose_depth(w);
 }
 
 static void advance(weir *w, uint64_t now)
@@ -308,6 +336,8 @@ static void merge(weir *into, const weir *from)
 {
     for (uint64_t i = 0; i < lines(into); i++)
         merge_line(into, nth_line(into, i), nth_line(from, i));
+    if (is_adaptive(&into->config))
+        weir_merge_depths(into, from);
 }
 
 static const char *unmergeable(const struct config *c)
@@ -348,7 +378,9 @@ static bool check_cells(const weir *w)
 
 static bool check(const weir *w)
 {
-    return !w->config.window || w->reg[ARRIVED] < quarter_of(w->config.window);
+    if (is_adaptive(&w->config) && !weir_check_depth(w))
+        return false;
+    return !has_turns(w) || w->reg[ARRIVED] < turn_every(w);
 }
 
 /* ---- which way in ---- */
@@ -392,7 +424,7 @@ const struct filter_ops filter_weir = {
     .is.about = {"weir", "fingerprints in order of recency: one cache line, the longest memory",
                  WEIR_CAN_MERGE | WEIR_CAN_WINDOW | WEIR_CAN_TIME | WEIR_CAN_WEIGH | WEIR_CAN_LAST},
     .is.knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_WIDTH) | HAS(KNOB_SLOTS) | HAS(KNOB_WINDOW) |
-                HAS(KNOB_SPAN) | HAS(KNOB_IMPORTANCE),
+                HAS(KNOB_SPAN) | HAS(KNOB_IMPORTANCE) | HAS(KNOB_ENTER),
     .plan = plan,
     .error = error_now,
     .predict = weir_foresee,

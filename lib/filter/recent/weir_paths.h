@@ -1,249 +1,350 @@
 /* weir_paths.h - observe and ask of the weir filter. Included by weir_plain.c
- * and weir_avx2.c, which name the result WEIR_PATHS. */
+ * and weir_avx2.c, which name the result WEIR_PATHS.
+ *
+ * One line per key is so little work that what lies around it counts: a branch that
+ * is guessed wrong costs as much as the line. So hits and misses go the same way:
+ * find the fingerprint, work out from which slot to which it moves, move it. Two
+ * things branch: which width a line has, for each is compiled by itself; and, rarely,
+ * whether a full line is to be cut. */
 #include "filter/recent/recent.h"
 
-/* What touch() works out: which line, and the fingerprint. */
-#define LINE 0
-#define PRINT 1
+#define KEYS_AHEAD 32 /* lines in flight: enough to hide memory; a power of two */
 
-static inline uint8_t *line_of(const weir *w, const struct arrival *a)
+/* What is done to a line; each is compiled by itself. */
+enum manner {
+    ASKED,
+    ASKED_TIMED, /* with a window */
+    RECENT,      /* new keys enter at the front */
+    DEEP,        /* new keys enter at a depth */
+    RANKED,      /* at a depth by importance */
+    TIMED        /* with a window */
+};
+
+/* A key on its way: its line is being fetched. */
+struct spot {
+    uint8_t *line;
+    uint32_t print, importance;
+};
+
+/* What the keys of a batch share. */
+struct common {
+    uint32_t floor;              /* index of the narrowest width */
+    uint32_t slots[LINE_WIDTHS]; /* by width */
+    uint32_t depth;              /* at which new keys enter, */
+    uint32_t trial;              /* and in the lines that try another */
+    uint32_t hits[2][LINE_SLOTS_MOST + 1];
+    struct line_rounds rounds;
+};
+
+INLINED struct spot spot_of(uint8_t *cells, uint64_t lines, struct weir_key key)
 {
-    return w->cells + a->at[LINE];
+    struct spot s = {cells + place(key, 0, lines) * LINE_BYTES, line_print(key.hi), key.importance};
+
+    cells_fetch(s.line);
+    return s;
 }
 
-static inline uint32_t cut_to(const uint8_t *line, uint32_t print)
+INLINED uint32_t room_of(const enum manner m)
 {
-    return print >> (32 - line_width[line_index(line)]);
+    return m == TIMED || m == ASKED_TIMED ? LINE_ROOM_WINDOW : LINE_ROOM;
 }
 
-static inline void touch(const weir *w, struct arrival *a)
+static inline void share(const weir *w, struct common *b, const enum manner m)
 {
-    a->at[LINE] = place(a->key, 0, w->shape.cells / LINE_BYTES) * LINE_BYTES;
-    a->at[PRINT] = line_print(a->key.hi);
-    cells_fetch(line_of(w, a));
+    for (b->floor = 0; line_width[b->floor] > w->config.width; b->floor++)
+        b->slots[b->floor] = slots_at(&w->config, b->floor);
+    b->slots[b->floor] = slots_at(&w->config, b->floor);
+    b->rounds.round = 0;
+    if (m != DEEP)
+        return;
+    b->depth = weir_depth(w);
+    b->trial = is_adaptive(&w->config) ? weir_trial_depth(&w->config) : b->depth;
+    memset(b->hits, 0, sizeof b->hits);
 }
 
-static inline void touch_victims(const weir *w, struct arrival *a)
+/* ---- asking ---- */
+
+/* Here and below `index` is that of the line's width, and a constant. */
+INLINED bool ask_line(const weir *w, struct spot s, const uint32_t index, const enum manner m,
+                      const struct common *b)
 {
-    (void)w, (void)a; /* the same line */
+    uint32_t slots = b->slots[index];
+
+    if (m == ASKED_TIMED)
+        slots = live_slots(w, s.line, slots);
+    return line_match_in(s.line, index, slots, s.print >> (32 - line_width[index])) != 0;
 }
 
-static inline bool probe(const weir *w, const struct arrival *a)
-{
-    const uint8_t *line = line_of(w, a);
-    uint32_t slots = slots_of(w, line);
-
-    if (has_window(&w->config))
-        slots = live_slots(w, line, slots);
-    return line_match(line, slots, cut_to(line, (uint32_t)a->at[PRINT])) != 0;
-}
-
-/* How deep a key enters: the top class at the front, the lowest at the end. */
-static inline uint32_t depth_of(weir *w, struct weir_key key)
-{
-    uint32_t slots = (uint32_t)w->config.slots;
-
-    return w->config.importance.mode == IMPORTANCE_NONE ? 0 : slots - class_of(w, key, slots);
-}
-
-/* A slot moved to the front: each quarter that did not have it has one more. */
-static inline void mark_moved(weir *w, uint8_t *line, uint32_t from)
-{
-    uint32_t upto[QUARTERS];
-
-    for (uint32_t i = 0; i < QUARTERS; i++) {
-        upto[i] = line_upto(line, i);
-        upto[i] += upto[i] <= from;
-    }
-    line_mark(line, upto, w->reg[EPOCH]);
-}
+/* ---- making room ---- */
 
 static inline bool is_full(const uint8_t *line, uint32_t slots)
 {
     return line_get(line, line_width[line_index(line)], slots - 1) != 0;
 }
 
-/* Make room for a key that is not there. */
-static inline void make_room(weir *w, uint8_t *line)
+/* Cut a full line above the floor, until it is not full or there. */
+static void make_room(const weir *w, uint8_t *line, const enum manner m, struct common *b)
 {
-    while (line_width[line_index(line)] > w->config.width && is_full(line, slots_of(w, line)))
-        weir_cut(w, line);
+    while (line_index(line) != b->floor && is_full(line, b->slots[line_index(line)]))
+        if (!line_cut(line, b->slots[line_index(line)], room_of(m), m != TIMED, &b->rounds))
+            weir_cut(w, line);
 }
 
-/* Without importance or window a hit and a miss are one movement, without a
- * branch between them: a slot, the one found or the last, goes to the front. */
-static __attribute__((noinline)) bool observe_recent(weir *w, uint8_t *line, uint32_t print)
+INLINED bool is_to_be_cut(const uint8_t *line, const uint32_t index, uint64_t found,
+                          const struct common *b)
 {
-    uint64_t found = line_match(line, slots_of(w, line), cut_to(line, print));
-
-    if (!found)
-        make_room(w, line);
-    line_to_front(line, line_width[line_index(line)],
-                  (uint32_t)__builtin_ctzll(found | UINT64_C(1) << (slots_of(w, line) - 1)),
-                  cut_to(line, print));
-    return found != 0;
+    if (index == b->floor)
+        return false;
+    bool full = line_get(line, line_width[index], b->slots[index] - 1) != 0;
+    return __builtin_expect(full & !found, false);
 }
 
-static inline void insert(weir *w, uint8_t *line, uint32_t print, uint32_t depth)
+/* A slot moved to the front: each quarter that did not have it has one more. */
+INLINED uint32_t marks_moved(uint32_t marks, uint32_t from)
 {
-    make_room(w, line);
-    uint32_t slots = slots_of(w, line);
-    if (has_window(&w->config)) {
-        w->reg[OVERFLOW] += is_full(line, slots);
-        mark_moved(w, line, slots - 1);
+    uint32_t moved = marks;
+
+    for (uint32_t i = 0; i < QUARTERS; i++)
+        moved += (uint32_t)((marks >> 6 * i & 63) <= from) << 6 * i;
+    return moved;
+}
+
+/* A key that is not in its line, and the line full, or to begin anew: the rare case,
+ * for any width. */
+static __attribute__((noinline)) bool show_cut(weir *w, struct spot s, uint32_t depth,
+                                               const enum manner m, struct common *b)
+{
+    make_room(w, s.line, m, b);
+    uint32_t index = line_index(s.line), bits = line_width[index], last = b->slots[index] - 1;
+    uint32_t used = line_used(s.line, index, room_of(m)), print = s.print >> (32 - bits);
+    if (m == TIMED) {
+        uint32_t marks = marks_moved((uint32_t)(bits_load64(s.line + 56) >> 16) & 0xffffff, last);
+
+        w->reg[OVERFLOW] += used > last;
+        line_renew(s.line, bits, LINE_ROOM_WINDOW, last + 1, last, print,
+                   (uint64_t)index << 56 | (w->reg[EPOCH] & (QUARTER_WRAP - 1)) << 40 |
+                       (uint64_t)marks << 16);
+        return false;
     }
-    depth = depth < slots ? depth : slots - 1;
-    if (depth > 0 && line_get(line, line_width[line_index(line)], depth - 1) == 0)
-        depth = (uint32_t)__builtin_ctzll(line_match(line, slots, 0)); /* behind the last one */
-    line_move(line, slots - 1, depth, cut_to(line, print));
+    depth = depth < used ? depth : used;
+    line_move(s.line, bits, last, depth < last ? depth : last, print);
+    return false;
 }
 
-static __attribute__((noinline)) bool observe_ranked(weir *w, const struct arrival *a)
-{
-    uint8_t *line = line_of(w, a);
-    uint32_t print = (uint32_t)a->at[PRINT], depth = depth_of(w, a->key);
+/* ---- by recency ---- */
 
-    if (has_window(&w->config))
-        weir_age(w, line);
-    uint64_t found = line_match(line, slots_of(w, line), cut_to(line, print));
-    uint32_t at = found ? (uint32_t)__builtin_ctzll(found) : 0;
-    if (!found) {
-        insert(w, line, print, depth);
-    } else {
-        if (has_window(&w->config)) /* one that was in front already is of this quarter too now */
-            mark_moved(w, line, at);
-        if (at > depth / 2)
-            line_move(line, at, depth / 2, cut_to(line, print));
+/* The slot found, or the last one, goes to the front. */
+INLINED bool show_recent(weir *w, struct spot s, const uint32_t index, struct common *b)
+{
+    const uint32_t bits = line_width[index];
+    uint32_t last = b->slots[index] - 1;
+    uint64_t found = line_match_in(s.line, index, last + 1, s.print >> (32 - bits));
+
+    if (is_to_be_cut(s.line, index, found, b))
+        return show_cut(w, s, 0, RECENT, b);
+    line_to_front(s.line, bits, (uint32_t)__builtin_ctzll(found | UINT64_C(1) << last),
+                  s.print >> (32 - bits));
+    return found != 0;
+}
+
+/* ---- at a depth ---- */
+
+/* A hit moves to slot `up`, unless it is there or before it; a new key enters at slot
+ * `down`, or behind the last one in use. */
+INLINED uint64_t show_at(weir *w, struct spot s, const uint32_t index, uint32_t up, uint32_t down,
+                         struct common *b)
+{
+    const uint32_t bits = line_width[index];
+    uint32_t last = b->slots[index] - 1;
+    uint64_t found = line_match_in(s.line, index, last + 1, s.print >> (32 - bits));
+    uint32_t at = (uint32_t)__builtin_ctzll(found | UINT64_C(1) << 63);
+
+    if (is_to_be_cut(s.line, index, found, b))
+        return show_cut(w, s, down, DEEP, b);
+    down = down < last ? down : last;
+    up = up < at ? up : at;
+    bool gap = (down > 0) & (line_get(s.line, bits, down - (down > 0)) == 0);
+    if (__builtin_expect(gap & !found, false))
+        down = line_used(s.line, index, LINE_ROOM);
+    line_move(s.line, bits, found ? at : last, found ? up : down, s.print >> (32 - bits));
+    return found;
+}
+
+INLINED bool show_deep(weir *w, struct spot s, const uint32_t index, struct common *b)
+{
+    bool trial = (uint64_t)(s.line - w->cells) / LINE_BYTES % WEIR_TRIAL == 0;
+    bool counts = index == b->floor;
+    uint64_t found = show_at(w, s, index, 0, trial ? b->trial : b->depth, b);
+    uint32_t at = found ? (uint32_t)__builtin_ctzll(found) : LINE_SLOTS_MOST;
+
+    b->hits[trial][at] += counts;
+    return found != 0;
+}
+
+/* How deep a key enters: the top class at the front, the lowest at the end. */
+INLINED bool show_ranked(weir *w, struct spot s, const uint32_t index, struct common *b)
+{
+    uint32_t slots = b->slots[b->floor];
+    uint32_t depth = slots - class_of(w, (struct weir_key){.importance = s.importance}, slots);
+
+    return show_at(w, s, index, depth / 2, depth, b) != 0;
+}
+
+/* ---- with a window ---- */
+
+INLINED bool show_timed(weir *w, struct spot s, const uint32_t index, struct common *b)
+{
+    const uint32_t bits = line_width[index];
+    uint64_t tail = bits_load64(s.line + 56), now = w->reg[EPOCH] & (QUARTER_WRAP - 1);
+    uint32_t age = (uint32_t)(now - (tail >> 40)) & (QUARTER_WRAP - 1);
+    uint32_t slots = b->slots[index], live = live_slots(w, s.line, slots);
+    uint64_t found = line_match_in(s.line, index, live, s.print >> (32 - bits));
+    bool full = (live == slots) & !found & (line_get(s.line, bits, slots - 1) != 0);
+
+    if (__builtin_expect((live == 0) | (full & (index != b->floor)), false)) {
+        weir_age(w, s.line);
+        return show_cut(w, s, 0, TIMED, b);
     }
-    if (w->config.window)
-        weir_tick(w);
+    uint32_t at = (uint32_t)__builtin_ctzll(found | UINT64_C(1) << (slots - 1));
+    uint32_t marks = (uint32_t)(tail >> 16) << 6 * (age < QUARTERS ? age : 0) & 0xffffff;
+    w->reg[OVERFLOW] += full;
+    marks = marks_moved(age < QUARTERS ? marks : 0, at);
+    line_renew(s.line, bits, LINE_ROOM_WINDOW, live, at, s.print >> (32 - bits),
+               (uint64_t)index << 56 | now << 40 | (uint64_t)marks << 16);
     return found != 0;
 }
 
-static inline bool is_ranked(const weir *w)
+/* ---- one key, and many ---- */
+
+INLINED bool visit_at(weir *w, struct spot s, const uint32_t index, const enum manner m,
+                      struct common *b)
 {
-    return has_window(&w->config) || w->config.importance.mode != IMPORTANCE_NONE;
+    return m == RECENT   ? show_recent(w, s, index, b)
+           : m == DEEP   ? show_deep(w, s, index, b)
+           : m == RANKED ? show_ranked(w, s, index, b)
+           : m == TIMED  ? show_timed(w, s, index, b)
+                         : ask_line(w, s, index, m, b);
 }
 
-#define FUSED_SHOW
-static inline bool show(weir *w, const struct arrival *a)
+/* Each width is compiled by itself. Lines at the floor, and a stream's first ones, are
+ * all of one width, and the jump is guessed right; in between it costs less than
+ * instructions that fit all widths. */
+INLINED bool visit(weir *w, struct spot s, const enum manner m, struct common *b)
 {
-    bool seen = is_ranked(w) ? observe_ranked(w, a)
-                             : observe_recent(w, line_of(w, a), (uint32_t)a->at[PRINT]);
-
-    w->shown++;
-    w->seen += seen;
-    return seen;
+#define AT(i)                                                                                      \
+    case i:                                                                                        \
+        return visit_at(w, s, i, m, b);
+    switch (line_index(s.line)) {
+        AT(0)
+        AT(1)
+        AT(2)
+        AT(3) AT(4) AT(5) AT(6) AT(7) AT(8) AT(9) AT(10) default : return visit_at(w, s, 11, m, b);
+    }
+#undef AT
 }
 
-#include "filter/loops.h"
-
-/* ---- the common case in a batch ---- */
-
-/* One line per key is so little work that the loop around it counts. Where the
- * order is by recency alone, and a line has come down to the floor, the width is
- * a constant here; other lines take the long way. Asking changes nothing. */
-struct spot {
-    uint8_t *line;
-    uint32_t print;
-};
-
-static inline struct spot spot_of(const weir *w, struct weir_key key)
+static inline enum manner manner_of(const weir *w, bool asking)
 {
-    struct spot s = {w->cells + place(key, 0, w->shape.cells / LINE_BYTES) * LINE_BYTES,
-                     line_print(key.hi)};
+    const struct config *c = &w->config;
 
-    cells_fetch(s.line);
-    return s;
+    if (asking)
+        return has_window(c) ? ASKED_TIMED : ASKED;
+    return has_window(c)                           ? TIMED
+           : c->importance.mode != IMPORTANCE_NONE ? RANKED
+           : c->enter                              ? DEEP
+                                                   : RECENT;
 }
 
-INLINED bool visit(weir *w, struct spot s, const uint32_t index, uint32_t slots, const bool asking)
+/* Of a whole batch; w->shown counts on for the sample's sake. */
+INLINED void walk(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts,
+                  const enum manner m)
 {
-    const uint32_t width = line_width[index];
-    uint64_t found;
-
-    if (__builtin_expect(line_index(s.line) != index, false))
-        return asking ? line_match(s.line, slots_of(w, s.line), cut_to(s.line, s.print)) != 0
-                      : observe_recent(w, s.line, s.print);
-    found = line_match_in(s.line, index, slots, s.print >> (32 - width));
-    if (!asking)
-        line_to_front(s.line, width, (uint32_t)__builtin_ctzll(found | UINT64_C(1) << (slots - 1)),
-                      s.print >> (32 - width));
-    return found != 0;
-}
-
-static inline void tell(weir *w, const uint8_t *verdicts, size_t n)
-{
+    uint8_t *const cells = w->cells; /* what the loop would otherwise read again each time */
+    const uint64_t lines = w->shape.cells / LINE_BYTES;
+    struct spot ring[KEYS_AHEAD];
+    struct common b;
     uint64_t seen = 0;
 
-    for (size_t i = 0; i < n; i++)
-        seen += verdicts[i];
-    w->shown += n;
-    w->seen += seen;
-}
-
-INLINED void walk(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts,
-                  const uint32_t index, const bool asking)
-{
-    const weir fixed = *w; /* what the loop would otherwise read again for every key */
-    struct spot ring[KEYS_AHEAD];
-
+    share(w, &b, m);
     for (size_t i = 0; i < n && i < KEYS_AHEAD; i++)
-        ring[i] = spot_of(&fixed, keys[i]);
+        ring[i] = spot_of(cells, lines, keys[i]);
     for (size_t i = 0; i < n; i++) {
         struct spot *s = &ring[i % KEYS_AHEAD];
+        bool found = visit(w, *s, m, &b);
 
-        verdicts[i] = visit(w, *s, index, (uint32_t)fixed.config.slots, asking);
+        verdicts[i] = found;
+        seen += found;
+        w->shown += m == RANKED;
         if (i + KEYS_AHEAD < n)
-            *s = spot_of(&fixed, keys[i + KEYS_AHEAD]);
+            *s = spot_of(cells, lines, keys[i + KEYS_AHEAD]);
     }
-    if (!asking)
-        tell(w, verdicts, n);
+    if (m == ASKED || m == ASKED_TIMED)
+        return;
+    w->shown += m == RANKED ? 0 : n;
+    w->seen += seen;
+    if (m == DEEP && is_adaptive(&w->config))
+        weir_count_hits(w, b.hits[0], b.hits[1]);
 }
 
-/* One pair of loops for each floor. */
 typedef void (*walker)(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
 
-#define FOR_EACH_WIDTH(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
-#define WALKERS(i)                                                                                 \
-    static void observe_at_##i(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)  \
+#define WALKER(m)                                                                                  \
+    static void walk_##m(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)        \
     {                                                                                              \
-        walk(w, keys, n, verdicts, i, false);                                                      \
-    }                                                                                              \
-    static void ask_at_##i(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)      \
-    {                                                                                              \
-        walk(w, keys, n, verdicts, i, true);                                                       \
+        walk(w, keys, n, verdicts, m);                                                             \
     }
-FOR_EACH_WIDTH(WALKERS)
+WALKER(ASKED)
+WALKER(ASKED_TIMED)
+WALKER(RECENT)
+WALKER(DEEP)
+WALKER(RANKED)
+WALKER(TIMED)
 
-#define OBSERVE_AT(i) observe_at_##i,
-#define ASK_AT(i) ask_at_##i,
-static const walker observe_at[] = {FOR_EACH_WIDTH(OBSERVE_AT)};
-static const walker ask_at[] = {FOR_EACH_WIDTH(ASK_AT)};
+static const walker walkers[] = {
+    [ASKED] = walk_ASKED, [ASKED_TIMED] = walk_ASKED_TIMED, [RECENT] = walk_RECENT,
+    [DEEP] = walk_DEEP,   [RANKED] = walk_RANKED,           [TIMED] = walk_TIMED,
+};
 
-static uint32_t floor_of(const weir *w)
-{
-    uint32_t index = 0;
-
-    while (line_width[index] != w->config.width)
-        index++;
-    return index;
-}
-
+/* Up to where a quarter of a window ends or the depth is chosen again. */
 static void observe_batch(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
-    if (is_ranked(w))
-        observe_many(w, keys, n, verdicts);
-    else
-        observe_at[floor_of(w)](w, keys, n, verdicts);
+    const enum manner m = manner_of(w, false);
+
+    while (n > 0) {
+        size_t now = weir_until_turn(w, n);
+
+        walkers[m](w, keys, now, verdicts);
+        weir_turn(w, now);
+        keys += now;
+        verdicts += now;
+        n -= now;
+    }
 }
 
 static void ask_batch(const weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
-    if (has_window(&w->config))
-        ask_many(w, keys, n, verdicts);
-    else
-        ask_at[floor_of(w)]((weir *)(uintptr_t)w, keys, n, verdicts);
+    walkers[manner_of(w, true)]((weir *)(uintptr_t)w, keys, n, verdicts);
+}
+
+static bool observe(weir *w, struct weir_key key)
+{
+    uint8_t verdict;
+
+    observe_batch(w, &key, 1, &verdict);
+    return verdict;
+}
+
+static bool ask(const weir *w, struct weir_key key)
+{
+    uint8_t verdict;
+
+    ask_batch(w, &key, 1, &verdict);
+    return verdict;
+}
+
+static void touch_key(const weir *w, struct weir_key key)
+{
+    spot_of(w->cells, w->shape.cells / LINE_BYTES, key);
 }
 
 const struct weir_paths WEIR_PATHS = {observe, observe_batch, ask, ask_batch, touch_key};

@@ -1,0 +1,338 @@
+/* line_avx2.h - the operations of line.h on vector registers; line.h includes it
+ * where the file is compiled for AVX2. */
+#ifndef WEIR_BASE_LINE_AVX2_H
+#define WEIR_BASE_LINE_AVX2_H
+
+#include <immintrin.h>
+
+/* All slots are compared at once, in lanes: of two bytes where a slot never
+ * touches three, of four elsewhere. Sixteen bytes of lanes make a group, two
+ * groups a register, and registers are packed into a mask of 32 slots. Packing
+ * takes first halves first: so the halves of a register are as many groups apart
+ * as a block has registers, and the mask comes out in order. */
+#define LANE(w) ((w) == 16 || (w) == 12 || (w) <= 10 ? 2 : 4) /* bytes; registers in a block */
+#define GROUP(w) (16 / LANE(w))                               /* slots */
+#define FIRST(w, r) (2 * LANE(w) * ((r) / LANE(w)) + (r) % LANE(w))
+#define SECOND(w, r) (FIRST(w, r) + LANE(w))
+#define REGISTERS_MOST 8
+
+/* A group is gathered from sixteen bytes that never reach beyond the line: which
+ * byte of them goes where is a table, by width and register. */
+#define LAST 48 /* where the last sixteen begin */
+#define LEAST(a, b) ((a) < (b) ? (a) : (b))
+#define BASE(w, g) LEAST((g)*GROUP(w) * (w) >> 3, LAST)
+#define BYTE(w, g, i) (((g)*GROUP(w) + (i) / LANE(w)) * (w) / 8 + (i) % LANE(w) - BASE(w, g))
+#define PICK(w, g, i) (BYTE(w, g, i) < 16 ? BYTE(w, g, i) : 0x80)
+#define PICK4(w, g, i) PICK(w, g, i), PICK(w, g, i + 1), PICK(w, g, i + 2), PICK(w, g, i + 3)
+#define PICKS(w, g) PICK4(w, g, 0), PICK4(w, g, 4), PICK4(w, g, 8), PICK4(w, g, 12)
+#define TWO(w, r)                                                                                  \
+    {                                                                                              \
+        PICKS(w, FIRST(w, r)), PICKS(w, SECOND(w, r))                                              \
+    }
+
+/* How far up in its bytes a slot lies, by lane: the same in every other group.
+ * Lanes of two bytes can only be shifted by multiplying. */
+#define LOW(w, i) ((i) * (w)&7)
+#define SHIFT(w, i) (LANE(w) == 2 ? 1 << LOW(w, i) | 1 << (LOW(w, (i) + 1) + 16) : LOW(w, i))
+#define LANES(w, i)                                                                                \
+    SHIFT(w, i), SHIFT(w, (i) + 4 / LANE(w)), SHIFT(w, (i) + 8 / LANE(w)),                         \
+        SHIFT(w, (i) + 12 / LANE(w))
+#define GATHER(w)                                                                                  \
+    {                                                                                              \
+        {TWO(w, 0), TWO(w, 1), TWO(w, 2), TWO(w, 3), TWO(w, 4), TWO(w, 5), TWO(w, 6), TWO(w, 7)},  \
+            {{LANES(w, 0), LANES(w, 0)}, {LANES(w, GROUP(w)), LANES(w, GROUP(w))}},                \
+    }
+
+static const struct {
+    _Alignas(32) uint8_t bytes[REGISTERS_MOST][32];
+    _Alignas(32) uint32_t shift[2][8];
+} line_gather[LINE_WIDTHS] = {GATHER(32), GATHER(24), GATHER(20), GATHER(16),
+                              GATHER(15), GATHER(14), GATHER(13), GATHER(12),
+                              GATHER(11), GATHER(10), GATHER(9),  GATHER(8)};
+
+/* A number in every lane of a register, shifted to where the slots lie. */
+INLINED __m256i line_spread(uint32_t index, uint32_t r, uint32_t value)
+{
+    __m256i shift = _mm256_load_si256((const __m256i *)line_gather[index].shift[r % 2]);
+
+    return LANE(line_width[index]) == 2 ? _mm256_mullo_epi16(_mm256_set1_epi16((short)value), shift)
+                                        : _mm256_sllv_epi32(_mm256_set1_epi32((int)value), shift);
+}
+
+/* Register r of the line's slots: its lanes become ones where they hold value. */
+INLINED __m256i line_lanes(const uint8_t *line, uint32_t index, uint32_t r, uint32_t value)
+{
+    const uint32_t bits = line_width[index];
+    const __m128i *first = (const __m128i *)(line + BASE(bits, FIRST(bits, r)));
+    const __m128i *second = (const __m128i *)(line + BASE(bits, SECOND(bits, r)));
+    __m256i bytes = _mm256_set_m128i(_mm_loadu_si128(second), _mm_loadu_si128(first));
+    __m256i picks = _mm256_load_si256((const __m256i *)line_gather[index].bytes[r]);
+    __m256i mask = line_spread(index, r, (uint32_t)((UINT64_C(1) << bits) - 1));
+    __m256i slots = _mm256_and_si256(_mm256_shuffle_epi8(bytes, picks), mask);
+    __m256i wanted = line_spread(index, r, value);
+
+    if (FIRST(bits, r) * GROUP(bits) * bits >= LINE_ROOM)
+        return _mm256_setzero_si256();
+    return LANE(bits) == 2 ? _mm256_cmpeq_epi16(slots, wanted) : _mm256_cmpeq_epi32(slots, wanted);
+}
+
+/* The slots of a block of 32 that hold value: bit i for slot i. */
+INLINED uint32_t line_block(const uint8_t *line, uint32_t index, uint32_t block, uint32_t value)
+{
+    const uint32_t registers = LANE(line_width[index]), r = registers * block;
+    __m256i a = line_lanes(line, index, r, value), b = line_lanes(line, index, r + 1, value);
+
+    if (registers == 4) {
+        a = _mm256_packs_epi32(a, b);
+        b = _mm256_packs_epi32(line_lanes(line, index, r + 2, value),
+                               line_lanes(line, index, r + 3, value));
+    }
+    return (uint32_t)_mm256_movemask_epi8(_mm256_packs_epi16(a, b));
+}
+
+/* Slots of sixteen bits are lanes already. */
+static inline uint32_t line_block16(const uint8_t *line, uint32_t value)
+{
+    __m256i wanted = _mm256_set1_epi16((short)value);
+    __m256i low = _mm256_cmpeq_epi16(_mm256_loadu_si256((const __m256i *)line), wanted);
+    __m256i high = _mm256_cmpeq_epi16(_mm256_loadu_si256((const __m256i *)line + 1), wanted);
+    __m256i both = _mm256_permute4x64_epi64(_mm256_packs_epi16(low, high), _MM_SHUFFLE(3, 1, 2, 0));
+
+    return (uint32_t)_mm256_movemask_epi8(both);
+}
+
+/* Which of the first slots hold value: bit i for slot i. With the width known
+ * when compiled, addresses and shifts are constants and the registers are laid
+ * out one after the other. */
+INLINED uint64_t line_match_in(const uint8_t *line, uint32_t index, uint32_t slots, uint32_t value)
+{
+    uint64_t found =
+        line_width[index] == 16 ? line_block16(line, value) : line_block(line, index, 0, value);
+
+    if (LINE_ROOM / line_width[index] > 32)
+        found |= (uint64_t)line_block(line, index, 1, value) << 32;
+    return found & ((UINT64_C(1) << slots) - 1);
+}
+
+/* ---- a width that is not known when compiled ---- */
+
+/* The same tables with lanes of four bytes for every width, so that lines of any
+ * width go one way: no branch on the width, which would be guessed wrong. */
+#define WIDE_GROUP(r) (8 * ((r) / 4) + (r) % 4) /* four slots; its other half is four groups on */
+#define WIDE_BASE(w, g) LEAST((g)*4 * (w) >> 3, LAST)
+#define WIDE_BYTE(w, g, i) (((g)*4 + (i) / 4) * (w) / 8 + (i) % 4 - WIDE_BASE(w, g))
+#define WIDE_PICK(w, g, i) (WIDE_BYTE(w, g, i) < 16 ? WIDE_BYTE(w, g, i) : 0x80)
+#define WIDE_PICK4(w, g, i)                                                                        \
+    WIDE_PICK(w, g, i), WIDE_PICK(w, g, i + 1), WIDE_PICK(w, g, i + 2), WIDE_PICK(w, g, i + 3)
+#define WIDE_PICKS(w, g)                                                                           \
+    WIDE_PICK4(w, g, 0), WIDE_PICK4(w, g, 4), WIDE_PICK4(w, g, 8), WIDE_PICK4(w, g, 12)
+#define WIDE_TWO(w, r)                                                                             \
+    {                                                                                              \
+        WIDE_PICKS(w, WIDE_GROUP(r)), WIDE_PICKS(w, WIDE_GROUP(r) + 4)                             \
+    }
+#define WIDE_BASES(w, g)                                                                           \
+    WIDE_BASE(w, g), WIDE_BASE(w, g + 1), WIDE_BASE(w, g + 2), WIDE_BASE(w, g + 3)
+#define WIDE_LOW(w, i) ((i) * (w)&7)
+#define WIDE_LOW4(w, i)                                                                            \
+    WIDE_LOW(w, i), WIDE_LOW(w, (i) + 1), WIDE_LOW(w, (i) + 2), WIDE_LOW(w, (i) + 3)
+#define WIDE_MASK(w, i) ((UINT32_C(0xffffffff) >> (32 - (w))) << WIDE_LOW(w, i))
+#define WIDE_MASK4(w, i)                                                                           \
+    WIDE_MASK(w, i), WIDE_MASK(w, (i) + 1), WIDE_MASK(w, (i) + 2), WIDE_MASK(w, (i) + 3)
+#define WIDE(w)                                                                                    \
+    {                                                                                              \
+        {WIDE_TWO(w, 0), WIDE_TWO(w, 1), WIDE_TWO(w, 2), WIDE_TWO(w, 3),                           \
+         WIDE_TWO(w, 4), WIDE_TWO(w, 5), WIDE_TWO(w, 6), WIDE_TWO(w, 7)},                          \
+            {{WIDE_LOW4(w, 0), WIDE_LOW4(w, 0)}, {WIDE_LOW4(w, 4), WIDE_LOW4(w, 4)}},              \
+            {{WIDE_MASK4(w, 0), WIDE_MASK4(w, 0)}, {WIDE_MASK4(w, 4), WIDE_MASK4(w, 4)}},          \
+            {WIDE_BASES(w, 0), WIDE_BASES(w, 4), WIDE_BASES(w, 8), WIDE_BASES(w, 12)},             \
+    }
+
+static const struct line_wide {
+    _Alignas(32) uint8_t bytes[REGISTERS_MOST][32];
+    _Alignas(32) uint32_t shift[2][8];
+    _Alignas(32) uint32_t mask[2][8];
+    uint8_t base[2 * REGISTERS_MOST];
+} line_wide[LINE_WIDTHS] = {WIDE(32), WIDE(24), WIDE(20), WIDE(16), WIDE(15), WIDE(14),
+                            WIDE(13), WIDE(12), WIDE(11), WIDE(10), WIDE(9),  WIDE(8)};
+
+/* Register r of the line's slots, each where it lies in its lane. */
+INLINED __m256i line_wide_lanes(const uint8_t *line, const struct line_wide *t, const uint32_t r)
+{
+    const __m128i *first = (const __m128i *)(line + t->base[WIDE_GROUP(r)]);
+    const __m128i *second = (const __m128i *)(line + t->base[WIDE_GROUP(r) + 4]);
+    __m256i bytes = _mm256_set_m128i(_mm_loadu_si128(second), _mm_loadu_si128(first));
+    __m256i picks = _mm256_load_si256((const __m256i *)t->bytes[r]);
+    __m256i mask = _mm256_load_si256((const __m256i *)t->mask[r % 2]);
+
+    return _mm256_and_si256(_mm256_shuffle_epi8(bytes, picks), mask);
+}
+
+static inline uint64_t line_match(const uint8_t *line, uint32_t slots, uint32_t value)
+{
+    switch (line_index(line)) {
+#define CASE(i)                                                                                    \
+    case i:                                                                                        \
+        return line_match_in(line, i, slots, value);
+        CASE(0)
+        CASE(1)
+        CASE(2)
+        CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10)
+#undef CASE
+            default : return line_match_in(line, 11, slots, value);
+    }
+}
+
+/* How many slots are in use, of those that end before bit `room`: the highest bit that
+ * is set lies in the last of them. */
+static inline uint32_t line_used(const uint8_t *line, uint32_t index, uint32_t room)
+{
+    __m256i low = _mm256_loadu_si256((const __m256i *)line), zero = _mm256_setzero_si256();
+    __m256i limit = _mm256_set_epi64x((int64_t)((UINT64_C(1) << (room - 448)) - 1), -1, -1, -1);
+    __m256i high = _mm256_and_si256(_mm256_loadu_si256((const __m256i *)line + 1), limit);
+    uint32_t empty =
+        (uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(low, zero))) |
+        (uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(high, zero))) << 4;
+    uint32_t last = 31 - (uint32_t)__builtin_clz((~empty & 255) | 1);
+    uint64_t word =
+        bits_load64(line + 8 * last) & (last == 7 ? (UINT64_C(1) << (room - 448)) - 1 : UINT64_MAX);
+    uint32_t bit = 64 * last + 63 - (uint32_t)__builtin_clzll(word | 1);
+    uint32_t used = bit / line_width[index] + 1;
+
+    return word ? used : 0;
+}
+
+/* All slots as numbers of 32 bits, without their low bits. */
+static inline void line_read(const uint8_t *line, uint32_t used, uint32_t dropped,
+                             uint32_t values[LINE_SLOTS_MOST + 1])
+{
+    const struct line_wide *t = &line_wide[line_index(line)];
+
+    for (uint32_t r = 0; r < (used > 32 ? 8 : 4); r++) {
+        __m256i shift = _mm256_load_si256((const __m256i *)t->shift[r % 2]);
+        __m256i numbers = _mm256_srlv_epi32(line_wide_lanes(line, t, r), shift);
+
+        numbers = _mm256_srl_epi32(numbers, _mm_cvtsi32_si128((int)dropped));
+        _mm_storeu_si128((__m128i *)(values + 4 * WIDE_GROUP(r)), _mm256_castsi256_si128(numbers));
+        _mm_storeu_si128((__m128i *)(values + 4 * WIDE_GROUP(r) + 16),
+                         _mm256_extracti128_si256(numbers, 1));
+    }
+}
+
+/* ---- moving ---- */
+
+/* For four words of the line from bit `at` on: the bits below n. */
+static inline __m256i line_below(uint32_t n, __m256i at)
+{
+    __m256i count = _mm256_subs_epu16(_mm256_set1_epi64x(n), at);
+    __m256i one = _mm256_set1_epi64x(1);
+
+    return _mm256_sub_epi64(_mm256_sllv_epi64(one, count), one);
+}
+
+/* One half of line_move(): words of the line from bit `at` on. */
+static inline __m256i line_shift(__m256i old, __m256i before, __m256i at, uint32_t bits,
+                                 uint32_t begin, uint32_t end, uint32_t value)
+{
+    __m256i number = _mm256_set1_epi64x(value), where = _mm256_set1_epi64x(begin);
+    __m256i up = _mm256_sll_epi64(old, _mm_cvtsi32_si128((int)bits));
+    __m256i carried = _mm256_srl_epi64(before, _mm_cvtsi32_si128((int)(64 - bits)));
+    __m256i own = _mm256_or_si256(_mm256_sllv_epi64(number, _mm256_sub_epi64(where, at)),
+                                  _mm256_srlv_epi64(number, _mm256_sub_epi64(at, where)));
+    __m256i upto_end = line_below(end, at);
+    __m256i changed = _mm256_andnot_si256(line_below(begin, at), upto_end);
+    __m256i shifted = _mm256_andnot_si256(line_below(begin + bits, at), upto_end);
+
+    return _mm256_or_si256(
+        _mm256_or_si256(_mm256_and_si256(_mm256_or_si256(up, carried), shifted), own),
+        _mm256_andnot_si256(changed, old));
+}
+
+/* Of the lower or upper half of a line of slots of so many bits: ones in slots 0 to
+ * `last` of the line. Slots that are lanes can be compared by number. */
+INLINED __m256i line_ones(uint32_t last, uint32_t bits, uint32_t half)
+{
+    const long long at = 256 * (long long)half;
+    __m256i number = _mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+
+    if (__builtin_constant_p(bits) && bits == 16)
+        return _mm256_cmpgt_epi16(_mm256_set1_epi16((short)(last + 1)),
+                                  _mm256_add_epi16(number, _mm256_set1_epi16((short)(16 * half))));
+    return line_below((last + 1) * bits, _mm256_set_epi64x(at + 192, at + 128, at + 64, at));
+}
+
+/* line_move() to slot 0, which is what most are; of slots of this many bits. */
+INLINED void line_to_front(uint8_t *line, uint32_t bits, uint32_t from, uint32_t value)
+{
+    const int up = (int)bits, down = 64 - (int)bits;
+    __m256i low = _mm256_loadu_si256((const __m256i *)line);
+    __m256i high = _mm256_loadu_si256((const __m256i *)line + 1);
+    /* The word before the first is value, where it carries into slot 0. */
+    __m256i own = _mm256_zextsi128_si256(_mm_cvtsi64_si128((long long)((uint64_t)value << down)));
+    __m256i before_low =
+        _mm256_blend_epi32(_mm256_permute4x64_epi64(low, _MM_SHUFFLE(2, 1, 0, 0)), own, 3);
+    __m256i before_high = _mm256_loadu_si256((const __m256i *)(line + 24));
+    __m256i new_low =
+        _mm256_or_si256(_mm256_slli_epi64(low, up), _mm256_srli_epi64(before_low, down));
+    __m256i new_high =
+        _mm256_or_si256(_mm256_slli_epi64(high, up), _mm256_srli_epi64(before_high, down));
+    __m256i change_low = _mm256_and_si256(_mm256_xor_si256(low, new_low), line_ones(from, bits, 0));
+    __m256i change_high =
+        _mm256_and_si256(_mm256_xor_si256(high, new_high), line_ones(from, bits, 1));
+
+    _mm256_storeu_si256((__m256i *)line, _mm256_xor_si256(low, change_low));
+    _mm256_storeu_si256((__m256i *)line + 1, _mm256_xor_si256(high, change_high));
+}
+
+/* line_to_front() of a line whose slots from `live` on are empty from now on, and whose
+ * last bytes, from bit `room` on, become those of `tail`, a word. */
+INLINED void line_renew(uint8_t *line, uint32_t bits, uint32_t room, uint32_t live, uint32_t from,
+                        uint32_t value, uint64_t tail)
+{
+    const int up = (int)bits, down = 64 - (int)bits;
+    const __m256i at = _mm256_set_epi64x(192, 128, 64, 0);
+    const __m256i at_high = _mm256_set_epi64x(448, 384, 320, 256);
+    __m256i limit = _mm256_set_epi64x((int64_t)((UINT64_C(1) << (room - 448)) - 1), -1, -1, -1);
+    __m256i low =
+        _mm256_and_si256(_mm256_loadu_si256((const __m256i *)line), line_below(live * bits, at));
+    __m256i high = _mm256_and_si256(_mm256_loadu_si256((const __m256i *)line + 1),
+                                    _mm256_and_si256(line_below(live * bits, at_high), limit));
+    __m256i own = _mm256_zextsi128_si256(_mm_cvtsi64_si128((long long)((uint64_t)value << down)));
+    __m256i before_low =
+        _mm256_blend_epi32(_mm256_permute4x64_epi64(low, _MM_SHUFFLE(2, 1, 0, 0)), own, 3);
+    __m256i before_high =
+        _mm256_blend_epi32(_mm256_permute4x64_epi64(high, _MM_SHUFFLE(2, 1, 0, 0)),
+                           _mm256_permute4x64_epi64(low, 3), 3);
+    __m256i new_low =
+        _mm256_or_si256(_mm256_slli_epi64(low, up), _mm256_srli_epi64(before_low, down));
+    __m256i new_high =
+        _mm256_or_si256(_mm256_slli_epi64(high, up), _mm256_srli_epi64(before_high, down));
+    uint32_t end = (from + 1) * bits;
+
+    low = _mm256_xor_si256(low,
+                           _mm256_and_si256(_mm256_xor_si256(low, new_low), line_below(end, at)));
+    high = _mm256_xor_si256(
+        high, _mm256_and_si256(_mm256_xor_si256(high, new_high), line_below(end, at_high)));
+    high =
+        _mm256_or_si256(_mm256_and_si256(high, limit), _mm256_set_epi64x((int64_t)tail, 0, 0, 0));
+    _mm256_storeu_si256((__m256i *)line, low);
+    _mm256_storeu_si256((__m256i *)line + 1, high);
+}
+
+/* Shift the slots to..from-1 one place down and put value in slot `to`. */
+INLINED void line_move(uint8_t *line, uint32_t bits, uint32_t from, uint32_t to, uint32_t value)
+{
+    uint32_t begin = to * bits, end = (from + 1) * bits;
+    __m256i low = _mm256_loadu_si256((const __m256i *)line);
+    __m256i high = _mm256_loadu_si256((const __m256i *)line + 1);
+    /* The word before the first is not looked at: slot 0 is kept or replaced. */
+    __m256i before_low = _mm256_permute4x64_epi64(low, _MM_SHUFFLE(2, 1, 0, 0));
+    __m256i before_high = _mm256_loadu_si256((const __m256i *)(line + 24));
+    __m256i at = _mm256_set_epi64x(192, 128, 64, 0);
+    __m256i at_high = _mm256_add_epi64(at, _mm256_set1_epi64x(256));
+
+    _mm256_storeu_si256((__m256i *)line, line_shift(low, before_low, at, bits, begin, end, value));
+    _mm256_storeu_si256((__m256i *)line + 1,
+                        line_shift(high, before_high, at_high, bits, begin, end, value));
+}
+
+#endif
