@@ -12,29 +12,39 @@
 
 #include "filter/filter.h"
 
-#define SMALL "16K"
+#define SMALL (16 << 10) /* bytes */
 #define KEYS_PER_CELL 40 /* settles every filter; rsbf comes to rest at 34 */
 
-static weir *open_filter(const char *name, const char *knobs, const char *memory)
+#define KEYS_OF_WINDOW 16 /* bytes of memory per key of a window: half of what it holds */
+
+static weir *open_filter(const char *name, const char *knobs, double bytes)
 {
-    char sentence[128];
+    char sentence[160], window[32] = "";
     struct weir_error error;
     weir *w;
 
-    snprintf(sentence, sizeof sentence, "%s memory=%s seed=%d %s", name, memory, SEED, knobs);
+    if (!strcmp(knobs, "window="))
+        snprintf(window, sizeof window, "%.0f", bytes / KEYS_OF_WINDOW);
+    snprintf(sentence, sizeof sentence, "%s memory=%.0f seed=%d %s%s", name, bytes, SEED, knobs,
+             window);
     if (weir_open(&w, sentence, &error) != WEIR_OK)
         die("%s", error.text);
     return w;
 }
 
 /* What never forgets is filled by half, the load that its k is best for. */
-static void settle(weir *w)
+static double keys_to_settle(const weir *w, double load)
 {
-    double keys = (double)w->shape.cells * KEYS_PER_CELL;
+    if (load < FULL)
+        return load * (double)(w->shape.cells / 64 * w->config.slots);
+    if (w->config.is.of->knobs & HAS(KNOB_CAPACITY))
+        return (double)w->shape.cells * log(2) / (double)w->config.k;
+    return (double)w->shape.cells * KEYS_PER_CELL;
+}
 
-    if (w->ops->is.knobs & HAS(KNOB_CAPACITY))
-        keys = (double)w->shape.cells * log(2) / (double)w->config.k;
-    for (uint64_t i = 0; i < (uint64_t)keys; i++) {
+static void settle(weir *w, double load)
+{
+    for (uint64_t i = 0; i < (uint64_t)keys_to_settle(w, load); i++) {
         struct record record = {{~i, i * RNG_STEP}};
         struct weir_key key = weir_hash(w, &record, sizeof record);
 
@@ -65,6 +75,8 @@ static void tile(weir *to, const weir *from)
     for (uint32_t i = 0; i < from->shape.registers; i++)
         to->reg[i] =
             from->reg[i] < SLICES_MAX ? from->reg[i] : (uint64_t)((double)from->reg[i] * factor);
+    if (from->config.window && from->config.slots) /* lines know the number of their quarter */
+        memcpy(to->reg, (uint64_t[]){from->reg[0], 0, 0}, 3 * sizeof *to->reg);
     to->shown = (uint64_t)((double)from->shown * factor);
     to->seen = (uint64_t)((double)from->seen * factor);
     to->sample = from->sample;
@@ -132,19 +144,20 @@ static void describe(const weir *w, struct row *row)
     }
 }
 
-void filter_run(struct table *t, const char *name, const char *knobs, double memory_mib,
-                const struct stream *s)
+void filter_run(struct table *t, const char *name, const char *knobs, double load,
+                double memory_mib, const struct stream *s)
 {
     struct row row = {.memory_mib = memory_mib, .algorithm = name};
-    char memory[32];
     uint64_t seen = 0;
 
-    snprintf(memory, sizeof memory, "%.0f", memory_mib * 1048576);
-    weir *w = open_filter(name, knobs, memory), *small = open_filter(name, knobs, SMALL);
+    weir *w = open_filter(name, knobs, memory_mib * 1048576);
+    weir *small = open_filter(name, knobs, SMALL);
     if (w->config.k != small->config.k || w->config.decay != small->config.decay)
-        die("%s: its settings at %s differ from those at %s", name, SMALL, memory);
-    settle(small);
+        die("%s: its settings at %d bytes differ from those at %.0f MiB", name, SMALL, memory_mib);
+    settle(small, load);
     describe(w, &row);
+    if (load < FULL)
+        snprintf(row.settings + strlen(row.settings), 16, " load=%.0f%%", 100 * load);
     row.lines = w->shape.lines;
     for (int mode = 0; mode < 4; mode++) {
         row.batch = mode & 1;

@@ -95,8 +95,37 @@ static struct options read_options(int argc, char **argv)
     return o;
 }
 
-/* Every filter as it opens by default, and ours at two narrower widths. */
-static const char *const widths[] = {"", "width=14", "width=12"};
+/* Every filter as it opens by default, full; and ours in all its modes, widths and
+ * loads: keys per slot before the run. */
+static const struct way {
+    const char *knobs;
+    double load;
+} ways[] = {
+    {"", FULL},
+    {"width=14", FULL},
+    {"width=12", FULL},
+    {"width=10", FULL},
+    {"width=8", FULL},
+    {"", 0.25},
+    {"", 0.5},
+    {"", 0.8},
+    {"width=12", 0.25},
+    {"width=12", 0.5},
+    {"width=12", 0.8},
+    {"width=8", 0.5},
+    {"enter=10%", FULL},
+    {"enter=adapt", FULL},
+    {"importance=log", FULL},
+    {"importance=1-50", FULL},
+    {"importance=capped", FULL},
+    {"importance=percentile", FULL},
+    {"importance=log", 0.5},
+    {"window=", FULL},
+    {"window=", 0.5},
+    {"span=10s", 0.5},
+};
+#define WAYS (sizeof ways / sizeof *ways)
+#define LOADS_KEPT 16 /* MiB from which on a run hardly adds to the load */
 
 static bool wanted(const struct options *o, const char *name)
 {
@@ -110,10 +139,13 @@ static void repetition(struct table *t, const struct options *o, double memory_m
     for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i); i++) {
         if (!wanted(o, weir_listed(WEIR_KIND_FILTER, i)->name))
             continue;
-        for (size_t j = 0; j < (strcmp(weir_listed(WEIR_KIND_FILTER, i)->name, "weir") ? 1 : 3);
-             j++) {
+        const char *name = weir_listed(WEIR_KIND_FILTER, i)->name;
+
+        for (size_t j = 0; j < (strcmp(name, "weir") ? 1 : WAYS); j++) {
+            if (memory_mib < LOADS_KEPT && ways[j].load < FULL)
+                continue;
             limit_run(t, memory_mib, 2 * (uint32_t)s->n);
-            filter_run(t, weir_listed(WEIR_KIND_FILTER, i)->name, widths[j], memory_mib, s);
+            filter_run(t, name, ways[j].knobs, ways[j].load, memory_mib, s);
         }
     }
     if (wanted(o, "libbloom") || wanted(o, "bloom"))

@@ -223,11 +223,12 @@ static void keys_that_come_twice_and_no_more_keep_entering_at_the_front(void **s
 
     (void)state;
     for (uint64_t i = 0; i < 400000; i++) {
-        struct rng r = rng_at(5, i);
+        uint64_t gap = 16 * (100 + 200 * (i % 16)); /* one for each of 16 rows of keys */
 
         weir_observe(w, numbered(w, i));
-        weir_observe(w, numbered(w, i - rng_below(&r, i < 60000 ? i + 1 : 60000)));
-        deep += i > 100000 && w->reg[DEPTH] > 1;
+        if (i >= gap)
+            weir_observe(w, numbered(w, i - gap));
+        deep += w->reg[DEPTH];
     }
     assert_int_equal(deep, 0);
     weir_close(w);
@@ -251,7 +252,7 @@ static void both_paths_give_the_same_bytes(void **state)
 
     (void)state;
 #ifdef __x86_64__
-    if (!__builtin_cpu_supports("avx2"))
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2"))
         return; /* one path, nothing to compare; skip() would say "not ok" in TAP */
     for (size_t c = 0; c < sizeof sentences / sizeof *sentences; c++) {
         weir *a = open_filter(sentences[c]), *b = open_filter(sentences[c]);

@@ -11,7 +11,7 @@
  *     become fewer faster and faster, the repeats end soon.
  *   - Do keys that came twice come again? One line in 64 always lets new keys enter at
  *     an eighth. In its first eighth are only keys that came again: hits there must be
- *     twice as dense as in the rest of the line. On streams where keys come exactly
+ *     a fifth denser than in the rest of the line. On streams where keys come exactly
  *     twice there are none.
  *   - Are there hits at all, beyond twice those that the error makes? On an endless
  *     stream of new keys there are not.
@@ -36,10 +36,10 @@ enum count { HITS, MISSES, THIRD_QUARTER, SEVENTH_EIGHTH, LAST_EIGHTH, KEPT, PAS
 
 /* Percent of the third quarter's density, in the last eighth: below the first the depth
  * is nothing, up to the second it is one slot, from the third on the deepest. */
-#define FLAT_LEAST 35
+#define FLAT_LEAST 20
 #define FLAT_MIDDLE 45
 #define FLAT_MOST 80
-#define AGAIN_LEAST 200 /* percent of the rest's density, in the slots kept */
+#define AGAIN_LEAST 120 /* percent of the rest's density, in the slots kept */
 
 static uint32_t eighth(const struct config *c)
 {
@@ -72,32 +72,32 @@ uint64_t weir_depth_every(const weir *w)
 
 /* ---- counting ---- */
 
-static uint64_t sum(const uint32_t *hits, uint32_t from, uint32_t to)
-{
-    uint64_t n = 0;
-
-    while (from < to)
-        n += hits[from++];
-    return n;
-}
-
-static uint64_t sum_both(const uint32_t *hits, const uint32_t *trials, uint32_t from, uint32_t to)
-{
-    return sum(hits, from, to) + sum(trials, from, to);
-}
-
-void weir_count_hits(weir *w, const uint32_t *hits, const uint32_t *trials)
+void weir_count_hit(weir *w, bool tried, uint32_t slot, uint64_t times)
 {
     uint64_t *n = &w->reg[COUNTED];
     uint32_t s = (uint32_t)w->config.slots, q = s / 4, e = eighth(&w->config);
 
-    n[HITS] += sum_both(hits, trials, 0, s);
-    n[MISSES] += (uint64_t)hits[LINE_SLOTS_MOST] + trials[LINE_SLOTS_MOST];
-    n[THIRD_QUARTER] += sum_both(hits, trials, s / 2, s / 2 + q);
-    n[SEVENTH_EIGHTH] += sum_both(hits, trials, s - q, s - e);
-    n[LAST_EIGHTH] += sum_both(hits, trials, s - e, s);
-    n[KEPT] += sum(trials, 0, e);
-    n[PASSING] += sum(trials, e, s);
+    if (slot == LINE_SLOTS_MOST) {
+        n[MISSES] += times;
+        return;
+    }
+    n[HITS] += times;
+    if (slot >= s - e)
+        n[LAST_EIGHTH] += times;
+    else if (slot >= s - q)
+        n[SEVENTH_EIGHTH] += times;
+    else if (slot >= s / 2 && slot < s / 2 + q)
+        n[THIRD_QUARTER] += times;
+    if (tried)
+        n[slot < e ? KEPT : PASSING] += times;
+}
+
+void weir_count_hits(weir *w, uint32_t hits[2][LINE_SLOTS_MOST + 1])
+{
+    for (uint32_t slot = 0; slot <= LINE_SLOTS_MOST; slot++) {
+        weir_count_hit(w, false, slot, hits[false][slot]);
+        weir_count_hit(w, true, slot, hits[true][slot]);
+    }
 }
 
 /* ---- choosing ---- */

@@ -128,9 +128,10 @@ uint32_t weir_trial_depth(const struct config *c);
 /* Arrivals after which the depth is chosen again. */
 uint64_t weir_depth_every(const weir *w);
 
-/* Note hits by slot, and in the last place misses, of lines at the floor: those that
- * enter at the depth, and those that try another. */
-void weir_count_hits(weir *w, const uint32_t *hits, const uint32_t *trials);
+/* Note so many hits in a slot, or in the last place misses, of lines at the floor: those
+ * that enter at the depth, and those that try another. The same of all slots. */
+void weir_count_hit(weir *w, bool tried, uint32_t slot, uint64_t times);
+void weir_count_hits(weir *w, uint32_t hits[2][LINE_SLOTS_MOST + 1]);
 
 void weir_choose_depth(weir *w);
 

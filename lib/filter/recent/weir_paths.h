@@ -8,7 +8,7 @@
  * whether a full line is to be cut. */
 #include "filter/recent/recent.h"
 
-#define KEYS_AHEAD 32 /* lines in flight: enough to hide memory; a power of two */
+#define KEYS_AHEAD 64 /* lines in flight: enough to hide memory; a power of two */
 
 /* What is done to a line; each is compiled by itself. */
 enum manner {
@@ -32,7 +32,8 @@ struct common {
     uint32_t slots[LINE_WIDTHS]; /* by width */
     uint32_t depth;              /* at which new keys enter, */
     uint32_t trial;              /* and in the lines that try another */
-    uint32_t hits[2][LINE_SLOTS_MOST + 1];
+    bool tried, counts;          /* the last key's line: one that tries; at the floor */
+    uint32_t at;                 /* the slot it was found in, or LINE_SLOTS_MOST */
     struct line_rounds rounds;
 };
 
@@ -59,7 +60,6 @@ static inline void share(const weir *w, struct common *b, const enum manner m)
         return;
     b->depth = weir_depth(w);
     b->trial = is_adaptive(&w->config) ? weir_trial_depth(&w->config) : b->depth;
-    memset(b->hits, 0, sizeof b->hits);
 }
 
 /* ---- asking ---- */
@@ -134,7 +134,7 @@ static __attribute__((noinline)) bool show_cut(weir *w, struct spot s, uint32_t 
 /* ---- by recency ---- */
 
 /* The slot found, or the last one, goes to the front. */
-INLINED bool show_recent(weir *w, struct spot s, const uint32_t index, struct common *b)
+INLINED uint64_t show_front(weir *w, struct spot s, const uint32_t index, struct common *b)
 {
     const uint32_t bits = line_width[index];
     uint32_t last = b->slots[index] - 1;
@@ -144,7 +144,7 @@ INLINED bool show_recent(weir *w, struct spot s, const uint32_t index, struct co
         return show_cut(w, s, 0, RECENT, b);
     line_to_front(s.line, bits, (uint32_t)__builtin_ctzll(found | UINT64_C(1) << last),
                   s.print >> (32 - bits));
-    return found != 0;
+    return found;
 }
 
 /* ---- at a depth ---- */
@@ -172,12 +172,11 @@ INLINED uint64_t show_at(weir *w, struct spot s, const uint32_t index, uint32_t 
 
 INLINED bool show_deep(weir *w, struct spot s, const uint32_t index, struct common *b)
 {
-    bool trial = (uint64_t)(s.line - w->cells) / LINE_BYTES % WEIR_TRIAL == 0;
-    bool counts = index == b->floor;
-    uint64_t found = show_at(w, s, index, 0, trial ? b->trial : b->depth, b);
-    uint32_t at = found ? (uint32_t)__builtin_ctzll(found) : LINE_SLOTS_MOST;
-
-    b->hits[trial][at] += counts;
+    b->tried = (uint64_t)(s.line - w->cells) / LINE_BYTES % WEIR_TRIAL == 0;
+    b->counts = index == b->floor;
+    uint32_t depth = b->tried ? b->trial : b->depth;
+    uint64_t found = depth ? show_at(w, s, index, 0, depth, b) : show_front(w, s, index, b);
+    b->at = found ? (uint32_t)__builtin_ctzll(found) : LINE_SLOTS_MOST;
     return found != 0;
 }
 
@@ -219,7 +218,7 @@ INLINED bool show_timed(weir *w, struct spot s, const uint32_t index, struct com
 INLINED bool visit_at(weir *w, struct spot s, const uint32_t index, const enum manner m,
                       struct common *b)
 {
-    return m == RECENT   ? show_recent(w, s, index, b)
+    return m == RECENT   ? show_front(w, s, index, b) != 0
            : m == DEEP   ? show_deep(w, s, index, b)
            : m == RANKED ? show_ranked(w, s, index, b)
            : m == TIMED  ? show_timed(w, s, index, b)
@@ -261,6 +260,7 @@ INLINED void walk(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdi
 {
     uint8_t *const cells = w->cells; /* what the loop would otherwise read again each time */
     const uint64_t lines = w->shape.cells / LINE_BYTES;
+    uint32_t hits[2][LINE_SLOTS_MOST + 1] = {{0}};
     struct spot ring[KEYS_AHEAD];
     struct common b;
     uint64_t seen = 0;
@@ -275,6 +275,8 @@ INLINED void walk(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdi
         verdicts[i] = found;
         seen += found;
         w->shown += m == RANKED;
+        if (m == DEEP)
+            hits[b.tried][b.at] += b.counts;
         if (i + KEYS_AHEAD < n)
             *s = spot_of(cells, lines, keys[i + KEYS_AHEAD]);
     }
@@ -283,15 +285,32 @@ INLINED void walk(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdi
     w->shown += m == RANKED ? 0 : n;
     w->seen += seen;
     if (m == DEEP && is_adaptive(&w->config))
-        weir_count_hits(w, b.hits[0], b.hits[1]);
+        weir_count_hits(w, hits);
 }
 
-typedef void (*walker)(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
+INLINED bool walk_one(weir *w, struct weir_key key, const enum manner m)
+{
+    struct common b;
+
+    share(w, &b, m);
+    bool found = visit(w, spot_of(w->cells, w->shape.cells / LINE_BYTES, key), m, &b);
+    if (m == ASKED || m == ASKED_TIMED)
+        return found;
+    w->shown++;
+    w->seen += found;
+    if (m == DEEP && b.counts && is_adaptive(&w->config))
+        weir_count_hit(w, b.tried, b.at, 1);
+    return found;
+}
 
 #define WALKER(m)                                                                                  \
     static void walk_##m(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)        \
     {                                                                                              \
         walk(w, keys, n, verdicts, m);                                                             \
+    }                                                                                              \
+    static bool one_##m(weir *w, struct weir_key key)                                              \
+    {                                                                                              \
+        return walk_one(w, key, m);                                                                \
     }
 WALKER(ASKED)
 WALKER(ASKED_TIMED)
@@ -300,9 +319,13 @@ WALKER(DEEP)
 WALKER(RANKED)
 WALKER(TIMED)
 
-static const walker walkers[] = {
-    [ASKED] = walk_ASKED, [ASKED_TIMED] = walk_ASKED_TIMED, [RECENT] = walk_RECENT,
-    [DEEP] = walk_DEEP,   [RANKED] = walk_RANKED,           [TIMED] = walk_TIMED,
+static const struct {
+    void (*many)(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
+    bool (*one)(weir *w, struct weir_key key);
+} walkers[] = {
+    [ASKED] = {walk_ASKED, one_ASKED},    [ASKED_TIMED] = {walk_ASKED_TIMED, one_ASKED_TIMED},
+    [RECENT] = {walk_RECENT, one_RECENT}, [DEEP] = {walk_DEEP, one_DEEP},
+    [RANKED] = {walk_RANKED, one_RANKED}, [TIMED] = {walk_TIMED, one_TIMED},
 };
 
 /* Up to where a quarter of a window ends or the depth is chosen again. */
@@ -313,7 +336,7 @@ static void observe_batch(weir *w, const struct weir_key *keys, size_t n, uint8_
     while (n > 0) {
         size_t now = weir_until_turn(w, n);
 
-        walkers[m](w, keys, now, verdicts);
+        walkers[m].many(w, keys, now, verdicts);
         weir_turn(w, now);
         keys += now;
         verdicts += now;
@@ -323,23 +346,20 @@ static void observe_batch(weir *w, const struct weir_key *keys, size_t n, uint8_
 
 static void ask_batch(const weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
-    walkers[manner_of(w, true)]((weir *)(uintptr_t)w, keys, n, verdicts);
+    walkers[manner_of(w, true)].many((weir *)(uintptr_t)w, keys, n, verdicts);
 }
 
 static bool observe(weir *w, struct weir_key key)
 {
-    uint8_t verdict;
+    bool found = walkers[manner_of(w, false)].one(w, key);
 
-    observe_batch(w, &key, 1, &verdict);
-    return verdict;
+    weir_turn(w, 1);
+    return found;
 }
 
 static bool ask(const weir *w, struct weir_key key)
 {
-    uint8_t verdict;
-
-    ask_batch(w, &key, 1, &verdict);
-    return verdict;
+    return walkers[manner_of(w, true)].one((weir *)(uintptr_t)w, key);
 }
 
 static void touch_key(const weir *w, struct weir_key key)

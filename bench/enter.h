@@ -1,0 +1,16 @@
+/* enter.h - the streams of bench/enter. */
+#ifndef WEIR_BENCH_ENTER_H
+#define WEIR_BENCH_ENTER_H
+
+#include "speed.h"
+
+struct keys {
+    char name[48];
+    uint64_t *key;
+    size_t n;
+};
+
+/* A stream of one of twelve kinds, in turn; its settings are drawn. */
+struct keys keys_made(uint64_t seed, uint64_t number);
+
+#endif
