@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import EXACT, WEIR, run, unique
+from conftest import EXACT, WEIR, refused, run, unique
 
 
 def dedup(text, *options):
@@ -168,6 +168,33 @@ def test_json_pointers_reach_into_arrays_and_escapes():
 def test_json_members_by_bare_name_and_objects_by_content():
     text = '{"o":{"a":1,"b":2}}\n{"o":{"b":2, "a":1}}\n{"o":"\\u00e9"}\n{"o":"é"}\n'
     assert dedup(text, "--jsonl", "-k", "o").count("\n") == 2
+
+
+def test_json_numbers_are_keys_as_they_are_written():
+    keys = ["1", '"1"', "1.0", "1e0", "0.1", '"0.1"', "0.10", "18446744073709551616", "1e400"]
+    text = "".join(f'{{"k":{k}}}\n' for k in keys)
+    expected = [f'{{"k":{k}}}' for k in keys if k not in ('"1"', '"0.1"')]
+    assert dedup(text, "--jsonl", "-k", "/k").splitlines() == expected
+
+
+def test_a_state_says_how_json_numbers_became_keys(here):
+    run("dedup", "--jsonl", "-k", "/k", "--state", "s", input='{"k":1}\n')
+    assert b"records=--jsonl (numbers as written) -k /k\n" in (here / "s").read_bytes()
+
+
+def test_json_numbers_of_any_size_pass_elsewhere_in_the_record():
+    text = '{"id":1,"h":18446744073709551615}\n{"h":1e400,"id":2}\n{"h":-1e-400,"id":1}\n'
+    assert dedup(text, "--jsonl", "-k", "/id") == "".join(text.splitlines(True)[:2])
+
+
+def test_json_blank_lines_and_a_byte_order_mark_pass():
+    text = '\ufeff{"k":1}\n\n{"k":2}\n  \r\n{"k":1}\n'
+    assert dedup(text, "--jsonl", "-k", "/k") == '\ufeff{"k":1}\n\n{"k":2}\n'
+
+
+@pytest.mark.parametrize("more", [[], ["--jsonl"]])
+def test_a_path_with_dots_is_answered_with_the_pointer(more):
+    refused("dedup", *more, "-k", ".user.id", input='{"user":{"id":1}}\n', saying=["/user/id", "--jsonl"])
 
 
 # ---- output ----

@@ -180,7 +180,8 @@ BAD = [
     ("--max-record 4", "aaaa\nb\nccccc\nd\n", 3, "longer than 4 bytes"),
     ("-a ibf-mc -S importance=1-9 --tsv -k 1 -i 2", "a\t1\nb\t2\nc\tx\nd\t1\n", 3, "not a number"),
     ("-a ibf-mc -S importance=1-9 --tsv -k 1 -i 2", "a\t1\nb\t2\nc\t-3\nd\t1\n", 3, "0 or more"),
-    ("--jsonl -k /k", '{"k":1}\n{"k":2}\n{"k":18446744073709551616}\n{"k":4}\n', 3, "beyond"),
+    ("--jsonl -k /k", '{"k":1}\n{"k":2}\n{"k":3,"x":"\\ud800"}\n{"k":4}\n', 3, "half of a surrogate pair, at byte 13"),
+    ("--jsonl -k /k", '{"k":1}\n{"k":2}\n' + '{"k":' * 2049 + '\n{"k":4}\n', 3, "nested too deeply"),
 ]
 
 

@@ -13,8 +13,4 @@ uint32_t fields_of(const struct picker *p, struct arena *a, const char *record, 
 uint32_t fields_find(const struct picker *p, struct arena *a, const char *record, size_t size,
                      const char *text);
 
-/* The same for a JSON record. Gives NULL, or what was wrong. */
-const char *json_fields_of(const struct picker *p, struct arena *a, const char *record, size_t size,
-                           struct weir_bytes *wanted);
-
 #endif

@@ -1,108 +1,130 @@
-/* json.c - fields of a JSON record, by pointer (RFC 6901).
- *
- * jansson reads the whole record, which also says whether it is JSON at all.
- * A string gives its text, anything else its shortest JSON, so that the number
- * 7 and the string "7" are one key. */
-#include "pipe/fields.h"
+/* json.c - see json.h. */
+#include "pipe/json.h"
 
-#include <jansson.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* One step of a pointer, ~1 and ~0 undone; *at moves behind it. */
-static bool next_step(const char **at, char *step, size_t size)
+#include "pipe/csv.h"
+
+/* ---- pointers ---- */
+
+/* The step that begins at the slash; its name goes to *to, which moves on. */
+static const char *read_step(const char *slash, struct json_step *step, char **to)
 {
-    const char *p = *at + 1; /* past the slash */
-    size_t n = 0;
+    const char *p = slash + 1;
+    char *name = *to, *end = name;
 
     for (; *p && *p != '/'; p++) {
-        if (n + 1 == size)
-            return false;
-        char c = *p;
-        if (c == '~' && (p[1] == '0' || p[1] == '1'))
-            c = *++p == '0' ? '~' : '/';
-        step[n++] = c;
+        bool escape = *p == '~' && (p[1] == '0' || p[1] == '1');
+
+        p += escape;
+        *end++ = !escape ? *p : *p == '0' ? '~' : '/';
     }
-    step[n] = '\0';
-    *at = p;
-    return true;
+    *end = '\0';
+    *to = end + 1;
+    *step = (struct json_step){name, (size_t)(end - name), UINT64_MAX};
+    if (step->size > 0 && step->size < 19 && strspn(name, "0123456789") == step->size)
+        step->index = strtoull(name, NULL, 10);
+    return p;
 }
 
-static const json_t *follow(const json_t *value, const char *pointer)
+/* One piece of memory: the steps, and behind them their names. */
+bool json_add(struct json_paths *p, const char *pointer)
 {
-    char step[256];
+    struct json_path *path = &p->path[p->n];
+    size_t steps = 0, size = strlen(pointer) + 1;
 
-    while (value && *pointer) {
-        if (!next_step(&pointer, step, sizeof step))
-            return NULL;
-        if (json_is_array(value)) {
-            char *end;
-            unsigned long i = strtoul(step, &end, 10);
-
-            value = *step >= '0' && *step <= '9' && !*end ? json_array_get(value, i) : NULL;
-        } else {
-            value = json_object_get(value, step);
-        }
-    }
-    return value;
-}
-
-static bool text_of(const json_t *value, struct arena *a, struct weir_bytes *out)
-{
-    const size_t flags = JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS;
-    size_t size =
-        json_is_string(value) ? json_string_length(value) : json_dumpb(value, NULL, 0, flags);
-    char *bytes = arena_take(a, size);
-
-    if (!bytes)
+    for (const char *c = pointer; *c; c++)
+        steps += *c == '/';
+    if (p->n == JSON_PATHS_MAX)
         return false;
-    if (json_is_string(value))
-        memcpy(bytes, json_string_value(value), size);
-    else
-        json_dumpb(value, bytes, size, flags);
-    *out = (struct weir_bytes){bytes, size};
+    path->step = malloc(steps * sizeof *path->step + size);
+    if (!path->step)
+        return false;
+    char *names = (char *)(path->step + steps);
+    path->steps = (uint32_t)steps;
+    for (size_t i = 0; i < steps; i++)
+        pointer = read_step(pointer, &path->step[i], &names);
+    p->n++;
     return true;
 }
 
-/* What jansson cannot hold may be JSON all the same. */
-static const char *reproach(const json_error_t *error)
+void json_close(struct json_paths *p)
 {
-    enum json_error_code code = json_error_code(error);
-
-    return code == json_error_numeric_overflow || code == json_error_stack_overflow
-               ? "JSON beyond what can be read: "
-               : "not JSON: ";
+    for (uint32_t i = 0; i < p->n; i++)
+        free(p->path[i].step);
+    p->n = 0;
 }
 
-static const char *said(struct arena *a, const char *before, const char *text)
-{
-    size_t size = strlen(before) + strlen(text) + 1;
-    char *s = arena_take(a, size);
+/* ---- values ---- */
 
-    if (!s)
-        return "memory is short";
-    snprintf(s, size, "%s%s", before, text);
-    return s;
+static bool unescape(const struct json_value *v, struct arena *a, struct weir_bytes *out)
+{
+    const char *at = v->at + 1, *end = v->at + v->size - 1;
+    char *to = arena_take(a, v->size);
+    size_t n = 0;
+
+    if (!to)
+        return false;
+    while (at < end)
+        n += json_character(&at, to + n);
+    *out = (struct weir_bytes){to, n};
+    return true;
 }
 
-const char *json_fields_of(const struct picker *p, struct arena *a, const char *record, size_t size,
-                           struct weir_bytes *wanted)
+static bool compact(const struct json_value *v, struct arena *a, struct weir_bytes *out)
 {
-    json_error_t error;
-    json_t *root = json_loadb(record, size, JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
-    const char *fault = NULL;
+    char *to = arena_take(a, v->size);
 
-    if (!root)
-        return said(a, reproach(&error), error.text);
-    for (uint32_t i = 0; i < p->columns && !fault; i++) {
-        const json_t *value = follow(root, p->column[i].name);
+    if (to)
+        *out = (struct weir_bytes){to, json_compact(v->at, to)};
+    return to && out->size > 0;
+}
 
-        if (!value)
-            fault = said(a, "the record has no ", p->column[i].name);
-        else if (!text_of(value, a, &wanted[i]))
-            fault = "memory is short";
+/* Most keys are a stretch of the record: nothing is copied. */
+static bool text_of(const struct json_value *v, struct arena *a, struct weir_bytes *out)
+{
+    if (!v->at) {
+        *out = (struct weir_bytes){NULL, 0};
+        return true;
     }
-    json_decref(root);
-    return fault;
+    if (*v->at == '{' || *v->at == '[')
+        return compact(v, a, out);
+    if (v->escaped)
+        return unescape(v, a, out);
+    size_t quote = *v->at == '"';
+    *out = (struct weir_bytes){v->at + quote, v->size - 2 * quote};
+    return true;
+}
+
+/* ---- records ---- */
+
+static bool is_blank_text(const char *text, size_t size)
+{
+    while (size > 0 && (*text == ' ' || *text == '\t' || *text == '\r' || *text == '\n')) {
+        text++;
+        size--;
+    }
+    return size == 0;
+}
+
+enum json_result json_fields(const struct json_paths *p, struct arena *a, const char *record,
+                             size_t size, struct weir_bytes *field, struct json_fault *fault)
+{
+    struct json_value value[JSON_PATHS_MAX];
+    size_t mark = csv_mark(record, size);
+
+    if (is_blank_text(record + mark, size - mark)) {
+        for (uint32_t i = 0; i < p->n; i++)
+            field[i] = (struct weir_bytes){"", 0};
+        return JSON_FINE;
+    }
+    if (!json_scan(p, record + mark, size - mark, value, fault)) {
+        fault->at += mark;
+        return JSON_REFUSED;
+    }
+    for (uint32_t i = 0; i < p->n; i++)
+        if (!text_of(&value[i], a, &field[i]))
+            return JSON_NO_MEMORY;
+    return JSON_FINE;
 }

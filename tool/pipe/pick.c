@@ -2,11 +2,13 @@
 #include "pipe/pick.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "pipe/fields.h"
 #include "pipe/fold_case.h"
+#include "pipe/json.h"
 #include "cli/messages.h"
 #include "cli/units.h"
 
@@ -14,6 +16,18 @@
 #define NUMBER_MAX 64 /* characters of an importance with an exponent */
 
 /* ---- what -k and -i ask for ---- */
+
+/* A path as jq writes it; a pointer has slashes instead. */
+static bool refuse_dots(const char *word, size_t size, const char *option)
+{
+    char pointer[64];
+
+    snprintf(pointer, sizeof pointer, "%.*s", (int)size, word);
+    for (char *c = pointer; *c; c++)
+        *c = *c == '.' ? '/' : *c;
+    return reject("%s %.*s is no field; in JSON records that is %s, with --jsonl", option,
+                  (int)size, word, pointer);
+}
 
 static bool add_column(struct picker *p, const char *word, size_t size, const char *option)
 {
@@ -25,6 +39,8 @@ static bool add_column(struct picker *p, const char *word, size_t size, const ch
         return reject("%s has an empty field in it; it takes 2, 1,3, a column's name or a JSON "
                       "pointer such as /user/id",
                       option);
+    if (*word == '.' && (p->way == PICK_JSON || p->way == PICK_BLANKS))
+        return refuse_dots(word, size, option);
     if (p->columns == COLUMNS_MAX)
         return reject("%s names more than %d fields", option, COLUMNS_MAX);
     text = malloc(size + 2);
@@ -78,6 +94,14 @@ static void find_widest(struct picker *p)
             p->widest = p->column[i].number;
 }
 
+static bool add_pointers(struct picker *p)
+{
+    for (uint32_t i = 0; i < p->columns; i++)
+        if (!json_add(&p->json, p->column[i].name))
+            return reject("memory is short");
+    return true;
+}
+
 bool pick_open(struct picker *p, const struct records *r)
 {
     *p = (struct picker){.way = way_of(r), .skip = r->skip, .delimiter = r->delimiter};
@@ -96,13 +120,14 @@ bool pick_open(struct picker *p, const struct records *r)
     p->measure = option + 2;
     p->exact = r->weight != NULL;
     find_widest(p);
-    return true;
+    return p->way != PICK_JSON || add_pointers(p);
 }
 
 void pick_close(struct picker *p)
 {
     for (uint32_t i = 0; i < p->columns; i++)
         free(p->column[i].name);
+    json_close(&p->json);
 }
 
 static bool pick_header(struct picker *p, const char *header, size_t size)
@@ -226,16 +251,34 @@ static bool read_measure(struct weir_bytes text, bool exact, uint32_t *out)
     return digits && at == end && (!exact || (!fraction && value <= UINT32_MAX));
 }
 
+static bool split_json(const struct picker *p, struct batch *b, uint32_t i, const char *record,
+                       size_t size, struct weir_bytes *field)
+{
+    struct json_fault fault;
+
+    switch (json_fields(&p->json, &b->arena, record, size, field, &fault)) {
+    case JSON_REFUSED:
+        batch_fault(b, i, p->skip, "%s, at byte %zu", fault.text, fault.at + 1);
+        return false;
+    case JSON_NO_MEMORY:
+        batch_fault(b, i, false, "memory is short");
+        return false;
+    default:
+        break;
+    }
+    for (uint32_t c = 0; c < p->columns; c++)
+        if (!field[c].data) {
+            batch_fault(b, i, p->skip, "the record has no %s", p->column[c].name);
+            return false;
+        }
+    return true;
+}
+
 static bool split_record(const struct picker *p, struct batch *b, uint32_t i, const char *record,
                          size_t size, struct weir_bytes *field)
 {
-    if (p->way == PICK_JSON) {
-        const char *fault = json_fields_of(p, &b->arena, record, size, field);
-
-        if (fault)
-            batch_fault(b, i, p->skip, "%s", fault);
-        return !fault;
-    }
+    if (p->way == PICK_JSON)
+        return split_json(p, b, i, record, size, field);
     uint32_t found = fields_of(p, &b->arena, record, size, field);
     if (found < p->widest)
         batch_fault(b, i, p->skip, "the record has %u field%s, field %u is asked for", found,

@@ -3,6 +3,7 @@
 #define WEIR_PIPE_PICK_H
 
 #include "pipe/batch.h"
+#include "pipe/json_scan.h"
 #include "cli/records.h"
 
 #define COLUMNS_MAX 16
@@ -22,8 +23,9 @@ struct picker {
     struct column column[COLUMNS_MAX + 1]; /* those of the key, then importance */
     uint32_t keys;                         /* columns of the key; 0: whole record */
     uint32_t columns;
-    uint32_t widest; /* highest field number */
-    bool important;  /* the last column is the importance, or weight: */
+    struct json_paths json; /* the columns, where they are pointers */
+    uint32_t widest;        /* highest field number */
+    bool important;         /* the last column is the importance, or weight: */
     const char *measure;
     bool exact;  /* it must be a whole number that fits */
     bool learnt; /* what the header says */

@@ -1,0 +1,478 @@
+/* json_scan.c - see json_scan.h.
+ *
+ * A plain walk from token to token. What is long, the text of strings and the
+ * digits of numbers, is passed over 16 or 32 bytes at a time (SSE2, AVX2) or 8
+ * (arithmetic on a word); a token costs a few branches, and records of a stream
+ * are mostly of one shape, so that those are predicted well. The byte behind the
+ * text is a line break or NUL, which ends every run: no length is checked on
+ * the way. An index of all structural bytes first, as simdjson makes it
+ * (Langdale and Lemire 2019), pays for large documents, not for lines of a few
+ * hundred bytes (docs/design.md). */
+#include "pipe/json_scan.h"
+
+#include <string.h>
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* ---- runs of bytes ---- */
+
+#if defined(__x86_64__) && !defined(SCAN_PLAIN)
+#include <immintrin.h>
+
+/* The first byte that is not plain text of a string: a quote, a backslash, a
+ * control character (below 32) or one that is not ASCII (below 0, signed). */
+INLINE const char *text_end(const char *at)
+{
+    for (;; at += 16) {
+        __m128i x = _mm_loadu_si128((const __m128i *)(const void *)at);
+        __m128i stop = _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('"')),
+                                    _mm_cmpeq_epi8(x, _mm_set1_epi8('\\')));
+        stop = _mm_or_si128(stop, _mm_cmplt_epi8(x, _mm_set1_epi8(' ')));
+        int mask = _mm_movemask_epi8(stop);
+
+        if (mask)
+            return at + __builtin_ctz((unsigned)mask);
+    }
+}
+
+INLINE const char *digits_end(const char *at)
+{
+    for (;; at += 16) {
+        __m128i x = _mm_loadu_si128((const __m128i *)(const void *)at);
+        __m128i digit = _mm_sub_epi8(x, _mm_set1_epi8('0'));
+        __m128i is = _mm_cmpeq_epi8(_mm_min_epu8(digit, _mm_set1_epi8(9)), digit);
+        int mask = _mm_movemask_epi8(is) ^ 0xffff;
+
+        if (mask)
+            return at + __builtin_ctz((unsigned)mask);
+    }
+}
+#else
+#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+INLINE uint64_t load8(const char *at)
+{
+    uint64_t word = 0;
+
+    for (int i = 0; i < 8; i++)
+        word |= (uint64_t)(uint8_t)at[i] << (8 * i);
+    return word;
+}
+
+INLINE const char *text_end(const char *at)
+{
+    for (;; at += 8) {
+        uint64_t x = load8(at), quote = x ^ EACH('"'), backslash = x ^ EACH('\\');
+        uint64_t stop = (quote - EACH(1)) | (backslash - EACH(1)) | (x - EACH(' ')) | x;
+
+        stop &= EACH(0x80); /* the lowest is exact: nothing is borrowed from below it */
+        if (stop)
+            return at + __builtin_ctzll(stop) / 8;
+    }
+}
+
+INLINE const char *digits_end(const char *at)
+{
+    while (*at >= '0' && *at <= '9')
+        at++;
+    return at;
+}
+#endif
+
+/* ---- the walk ---- */
+
+/* A container that is open. */
+struct level {
+    const char *begin;
+    uint64_t index;      /* of the element at hand, in an array */
+    uint32_t ends, live; /* paths that end with it, that lead through it */
+    char close;
+};
+
+struct walk {
+    const char *end;
+    const struct json_paths *paths;
+    struct json_value *found;
+    uint32_t here; /* paths that lead to or through the value to come */
+    uint32_t depth;
+    bool escaped, zero; /* the string at hand has a backslash, a \u0000 in it */
+    const char *fault, *fault_at;
+    struct level level[JSON_DEPTH_MAX + 1];
+};
+
+/* All that follow take the place of the next byte and give the one behind what
+ * they passed over, or NULL. */
+static const char *refuse(struct walk *w, const char *at, const char *fault)
+{
+    w->fault = at >= w->end ? "not JSON: the text ends too early" : fault;
+    w->fault_at = at;
+    return NULL;
+}
+
+INLINE bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* The byte behind the end may be a line break, which must not be passed. */
+INLINE const char *skip_blanks(const struct walk *w, const char *at)
+{
+    if ((unsigned char)*at <= ' ')
+        while (at < w->end && is_blank(*at))
+            at++;
+    return at;
+}
+
+/* ---- strings ---- */
+
+static uint32_t continued(const char *at, int n)
+{
+    uint32_t bits = 0;
+
+    for (int i = 1; i <= n; i++) {
+        if ((at[i] & 0xc0) != 0x80)
+            return UINT32_MAX;
+        bits = bits << 6 | (at[i] & 0x3f);
+    }
+    return bits;
+}
+
+/* One character of two to four bytes; not overlong, no surrogate, none past the
+ * last there is. */
+static const char *skip_character(struct walk *w, const char *at)
+{
+    uint8_t first = (uint8_t)*at;
+    int more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : 1;
+    uint32_t code = continued(at, more), least = more == 3 ? 0x10000 : more == 2 ? 0x800 : 0x80;
+
+    if (first < 0xc2 || first > 0xf4 || code == UINT32_MAX)
+        return refuse(w, at, "not JSON: bytes that are not UTF-8");
+    code |= (first & (0x3fu >> more)) << (6 * more);
+    if (code < least || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+        return refuse(w, at, "not JSON: bytes that are not UTF-8");
+    return at + more + 1;
+}
+
+static int hex(char c)
+{
+    char small = (char)(c | 32);
+
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return small >= 'a' && small <= 'f' ? small - 'a' + 10 : -1;
+}
+
+/* The number of \uXXXX, or -1 if there is none. */
+static int32_t code_unit(const char *at)
+{
+    int32_t code = 0;
+
+    if (at[0] != '\\' || at[1] != 'u')
+        return -1;
+    for (int i = 2; i < 6; i++) {
+        int digit = hex(at[i]);
+
+        if (digit < 0)
+            return -1;
+        code = code << 4 | digit;
+    }
+    return code;
+}
+
+static const char *skip_code(struct walk *w, const char *at)
+{
+    int32_t code = code_unit(at);
+    bool high = code >= 0xd800 && code < 0xdc00, low = code >= 0xdc00 && code < 0xe000;
+    int32_t next = high ? code_unit(at + 6) : 0;
+
+    if (code < 0)
+        return refuse(w, at, "not JSON: \\u without four hexadecimal digits");
+    if (low || (high && (next < 0xdc00 || next >= 0xe000)))
+        return refuse(w, at, "not JSON: half of a surrogate pair");
+    w->zero |= code == 0;
+    return at + (high ? 12 : 6);
+}
+
+/* What stops a run of plain text, other than the closing quote. */
+static const char *skip_odd(struct walk *w, const char *at)
+{
+    if (*at & 0x80)
+        return skip_character(w, at);
+    if (*at != '\\')
+        return refuse(w, at, "not JSON: a control character in a string");
+    w->escaped = true;
+    if (at[1] == 'u')
+        return skip_code(w, at);
+    if (at[1] == '\0' || !strchr("\"\\/bfnrt", at[1]))
+        return refuse(w, at, "not JSON: a backslash before a character that cannot be escaped");
+    return at + 2;
+}
+
+INLINE const char *skip_string(struct walk *w, const char *at)
+{
+    w->escaped = w->zero = false;
+    at = text_end(at + 1);
+    while (*at != '"') {
+        at = skip_odd(w, at);
+        if (!at)
+            return NULL;
+        at = text_end(at);
+    }
+    return at + 1;
+}
+
+/* ---- numbers and words ---- */
+
+INLINE bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+INLINE const char *skip_digits(struct walk *w, const char *at)
+{
+    if (!is_digit(*at))
+        return refuse(w, at, "not JSON: a number lacks the digits that belong here");
+    return digits_end(at + 1);
+}
+
+INLINE const char *skip_number(struct walk *w, const char *at)
+{
+    at += *at == '-';
+    at = *at == '0' ? at + 1 : skip_digits(w, at);
+    if (at && *at == '.')
+        at = skip_digits(w, at + 1);
+    if (at && (*at | 32) == 'e')
+        at = skip_digits(w, at + 1 + (at[1] == '+' || at[1] == '-'));
+    return at;
+}
+
+INLINE const char *skip_word(struct walk *w, const char *at)
+{
+    if (memcmp(at, "true", 4) == 0 || memcmp(at, "null", 4) == 0)
+        return at + 4;
+    if (memcmp(at, "false", 5) == 0)
+        return at + 5;
+    return refuse(w, at, "not JSON: a value is expected");
+}
+
+/* ---- what is wanted ---- */
+
+static void note(struct walk *w, uint32_t which, const char *begin, const char *end)
+{
+    for (; which; which &= which - 1)
+        w->found[__builtin_ctz(which)] =
+            (struct json_value){begin, (size_t)(end - begin), w->escaped};
+}
+
+/* Of the paths that lead to the value at hand, those that end there. What an
+ * earlier member of the same name gave is forgotten. */
+static uint32_t arrive(struct walk *w)
+{
+    uint32_t ends = 0;
+
+    for (uint32_t left = w->here; left; left &= left - 1) {
+        uint32_t i = (uint32_t)__builtin_ctz(left);
+
+        w->found[i].at = NULL;
+        ends |= (uint32_t)(w->paths->path[i].steps == w->depth) << i;
+    }
+    return ends;
+}
+
+/* Does a name, escaped or not, stand for that of the step? */
+static bool stands_for(const char *at, const char *end, const struct json_step *step)
+{
+    size_t n = 0;
+
+    while (at < end) {
+        char bytes[4];
+        size_t more = json_character(&at, bytes);
+
+        if (n + more > step->size || memcmp(step->name + n, bytes, more) != 0)
+            return false;
+        n += more;
+    }
+    return n == step->size;
+}
+
+INLINE uint32_t match_name(const struct walk *w, uint32_t live, const char *name, size_t size)
+{
+    uint32_t here = 0;
+
+    for (; live; live &= live - 1) {
+        uint32_t i = (uint32_t)__builtin_ctz(live);
+        const struct json_step *step = &w->paths->path[i].step[w->depth - 1];
+        bool same = w->escaped ? stands_for(name, name + size, step)
+                               : size == step->size && memcmp(name, step->name, size) == 0;
+
+        here |= (uint32_t)same << i;
+    }
+    return here;
+}
+
+static uint32_t match_index(const struct walk *w, uint32_t live, uint64_t index)
+{
+    uint32_t here = 0;
+
+    for (; live; live &= live - 1) {
+        uint32_t i = (uint32_t)__builtin_ctz(live);
+
+        here |= (uint32_t)(w->paths->path[i].step[w->depth - 1].index == index) << i;
+    }
+    return here;
+}
+
+/* ---- structure ---- */
+
+/* Up to the value of the next member or element. */
+INLINE const char *next_item(struct walk *w, struct level *l, const char *at)
+{
+    at = skip_blanks(w, at);
+    if (l->close == ']') {
+        w->here = l->live ? match_index(w, l->live, l->index++) : 0;
+        return at;
+    }
+    const char *name = at + 1;
+    if (*at != '"')
+        return refuse(w, at, "not JSON: a member's name in quotes is expected");
+    at = skip_string(w, at);
+    if (!at)
+        return NULL;
+    if (w->zero)
+        return refuse(w, name, "not JSON: \\u0000 in a member's name");
+    w->here = l->live ? match_name(w, l->live, name, (size_t)(at - 1 - name)) : 0;
+    at = skip_blanks(w, at);
+    if (*at != ':')
+        return refuse(w, at, "not JSON: a colon is expected");
+    return skip_blanks(w, at + 1);
+}
+
+INLINE const char *take_scalar(struct walk *w, const char *begin)
+{
+    uint32_t ends = w->here ? arrive(w) : 0;
+    const char *at;
+
+    if (*begin == '"') {
+        at = skip_string(w, begin);
+    } else {
+        w->escaped = false;
+        at = is_digit(*begin) || *begin == '-' ? skip_number(w, begin) : skip_word(w, begin);
+    }
+    if (ends && at)
+        note(w, ends, begin, at);
+    return at;
+}
+
+/* Up to the first value in it, or to the bracket that closes it. */
+INLINE const char *open_level(struct walk *w, const char *at, bool *empty)
+{
+    uint32_t ends = w->here ? arrive(w) : 0;
+    struct level *l = &w->level[++w->depth];
+
+    l->begin = at;
+    l->index = 0;
+    l->ends = ends;
+    l->live = w->here & ~ends;
+    l->close = *at == '{' ? '}' : ']';
+    at = skip_blanks(w, at + 1);
+    *empty = *at == l->close;
+    if (*empty)
+        return at;
+    if (w->depth == JSON_DEPTH_MAX)
+        return refuse(w, at, "JSON nested too deeply: values in 2048 others or more are not read");
+    return next_item(w, l, at);
+}
+
+INLINE const char *close_level(struct walk *w, const char *at)
+{
+    struct level *l = &w->level[w->depth--];
+
+    w->escaped = false;
+    if (l->ends)
+        note(w, l->ends, l->begin, at + 1);
+    return at + 1;
+}
+
+/* A value has ended: close what ends with it, go on to the next one. At depth 0
+ * there is none. */
+INLINE const char *end_value(struct walk *w, const char *at)
+{
+    for (;;) {
+        struct level *l = &w->level[w->depth];
+
+        at = skip_blanks(w, at);
+        if (w->depth == 0)
+            return at == w->end ? at : refuse(w, at, "not JSON: there is more behind the value");
+        if (*at == ',')
+            return next_item(w, l, at + 1);
+        if (*at != l->close)
+            return refuse(w, at, "not JSON: a comma or a closing bracket is expected");
+        at = close_level(w, at);
+    }
+}
+
+static bool walk(struct walk *w, const char *at)
+{
+    at = skip_blanks(w, at);
+    do {
+        if (*at == '{' || *at == '[') {
+            bool empty;
+
+            at = open_level(w, at, &empty);
+            if (at && !empty)
+                continue;
+        } else {
+            at = take_scalar(w, at);
+        }
+        if (at)
+            at = end_value(w, at);
+    } while (at && w->depth > 0);
+    return at;
+}
+
+bool json_scan(const struct json_paths *paths, const char *text, size_t size,
+               struct json_value *found, struct json_fault *fault)
+{
+    struct walk w;
+
+    w.end = text + size;
+    w.paths = paths;
+    w.found = found;
+    w.here = (uint32_t)((UINT64_C(1) << paths->n) - 1);
+    w.depth = 0;
+    for (uint32_t i = 0; i < paths->n; i++)
+        found[i].at = NULL;
+    if (walk(&w, text))
+        return true;
+    *fault = (struct json_fault){w.fault, (size_t)(w.fault_at - text)};
+    return false;
+}
+
+size_t json_character(const char **at, char to[4])
+{
+    static const char names[] = "\"\\/bfnrt", stand_for[] = "\"\\/\b\f\n\r\t";
+    const char *p = *at;
+
+    if (*p != '\\') {
+        *to = *(*at)++;
+        return 1;
+    }
+    if (p[1] != 'u') {
+        *to = stand_for[strchr(names, p[1]) - names];
+        *at += 2;
+        return 1;
+    }
+    uint32_t code = (uint32_t)code_unit(p);
+    *at += 6;
+    if (code >= 0xd800 && code < 0xdc00) {
+        code = 0x10000 + ((code - 0xd800) << 10) + ((uint32_t)code_unit(p + 6) - 0xdc00);
+        *at += 6;
+    }
+    if (code < 0x80)
+        return to[0] = (char)code, 1;
+    int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+    to[0] = (char)(0xff00u >> (more + 1) | code >> (6 * more));
+    for (int i = 1; i <= more; i++)
+        to[i] = (char)(0x80 | (code >> (6 * (more - i)) & 0x3f));
+    return (size_t)more + 1;
+}
