@@ -1,16 +1,15 @@
 /* csv.c - see csv.h.
  *
- * Only three bytes matter: delimiter, quote, line break. A vector scan finds
- * them, and a small machine walks from one to the next; what lies between is
- * never looked at. The machine can stop anywhere and go on when there is more
- * data. */
+ * Only three bytes matter: delimiter, quote, line break. Where all is in order
+ * csv_blocks.c finds the ends; for the rest, and to say what is wrong, a small
+ * machine walks from one of the three to the next. Both can stop anywhere and go on
+ * when there is more data. */
 #include "pipe/csv.h"
 
 #include <string.h>
 
 #include "pipe/scan.h"
 
-#define MARKS 1024
 #define TEXT_AFTER_QUOTE "not CSV: text after a closing quote"
 
 size_t csv_mark(const char *data, size_t size)
@@ -76,12 +75,13 @@ static void too_long(struct csv_scan *s)
                              : "the record is longer than --max-record bytes");
 }
 
-/* From one mark to the next, as many as there is room for. */
+/* From one mark to the next, as far as a block goes that has a fault in it. */
 static void walk(struct csv_scan *s, struct batch *b, size_t to, const struct csv_rules *rules)
 {
-    uint32_t marks[MARKS + 64];
+    uint32_t marks[64 + 64];
     const char wanted[3] = {rules->delimiter, '"', '\n'};
-    size_t n = scan_three(b->data, s->at, to, wanted, marks, MARKS);
+    size_t stop = to - s->at < 64 ? to : s->at + 64;
+    size_t n = scan_three(b->data, s->at, stop, wanted, marks, 64);
 
     for (size_t i = 0; i < n; i++) {
         if (marks[i] - s->start > rules->longest && !s->given_up) {
@@ -92,14 +92,15 @@ static void walk(struct csv_scan *s, struct batch *b, size_t to, const struct cs
         if (b->n == RECORDS_MAX || b->failed)
             return;
     }
-    if (n < MARKS)
-        s->at = to;
+    s->at = stop;
 }
 
 void csv_split(struct csv_scan *s, struct batch *b, size_t to, const struct csv_rules *rules)
 {
     while (s->at < to && b->n < RECORDS_MAX && !b->failed) {
-        walk(s, b, to, rules);
+        csv_blocks(s, b, to, rules);
+        if (s->at < to)
+            walk(s, b, to, rules);
         if (s->at == to && to - s->start > rules->longest && !s->given_up)
             too_long(s); /* no mark behind the limit */
     }
@@ -116,22 +117,6 @@ void csv_move(struct csv_scan *s, size_t bytes)
     s->start -= bytes;
     s->field -= bytes;
     s->close -= bytes;
-}
-
-struct weir_bytes csv_field(const char **at, const char *end, char delimiter)
-{
-    const char *start = *at, *p = start;
-
-    while (p < end && *p == '"') /* once per stretch of a quoted field */
-        if (!(p = memchr(p + 1, '"', (size_t)(end - p - 1))))
-            p = end;
-        else
-            p++;
-    const char *stop = p < end ? memchr(p, delimiter, (size_t)(end - p)) : NULL;
-    *at = stop ? stop + 1 : NULL;
-    if (!stop)
-        stop = end > start && end[-1] == '\r' ? end - 1 : end;
-    return (struct weir_bytes){start, (size_t)(stop - start)};
 }
 
 bool csv_unquote(struct arena *a, struct weir_bytes *field)

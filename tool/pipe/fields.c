@@ -1,73 +1,134 @@
 /* fields.c - fields between blanks (as awk has it), between delimiters, or of
- * CSV. */
+ * CSV.
+ *
+ * A record is looked at in blocks of 64 bytes. For each, a mask says where a field
+ * ends (between blanks: where one begins or ends), and fields are found by going
+ * from bit to bit. What lies behind the last one wanted is not looked at. */
 #include "pipe/fields.h"
 
 #include <string.h>
 
 #include "pipe/csv.h"
+#include "pipe/match.h"
 
-static bool blank(char c)
+struct cutter {
+    match_function match; /* this and the way are known when compiled: a loop for each */
+    enum pick_way way;
+    char delimiter;
+    const char *block, *end;
+    uint64_t mask;     /* places in the block that are still to come */
+    uint64_t carry;    /* of the block before; blanks: 1 inside a field; CSV: all ones in quotes */
+    const char *start; /* of the next field; NULL if there is none, or not known yet */
+};
+
+/* ---- places ---- */
+
+/* Where blanks turn into a field, or a field into blanks. */
+MATCH_INLINE uint64_t mark_turns(struct cutter *c)
 {
-    return c == ' ' || c == '\t' || c == '\r';
+    uint64_t blank = c->match(c->block, ' ') | c->match(c->block, '\t') | c->match(c->block, '\r');
+    uint64_t turns = ~blank ^ (~blank << 1 | c->carry);
+
+    c->carry = ~blank >> 63;
+    return turns;
 }
 
-/* Blanks before the first field do not count, nor do those after the last. */
-static struct weir_bytes next_between_blanks(const char **at, const char *end)
+/* Delimiters outside of quotes. The record has passed csv_split(), so that quotes
+ * come in pairs; a doubled one ends a stretch and begins the next. */
+MATCH_INLINE uint64_t mark_delimiters(struct cutter *c)
 {
-    const char *p = *at;
+    uint64_t delimiters = c->match(c->block, c->delimiter);
+    uint64_t quotes = c->way == PICK_CSV ? c->match(c->block, '"') : 0;
 
-    while (p < end && blank(*p))
-        p++;
-    const char *start = p;
-    while (p < end && !blank(*p))
-        p++;
-    const char *stop = p;
-    while (p < end && blank(*p))
-        p++;
-    *at = p < end ? p : NULL;
-    return (struct weir_bytes){start, (size_t)(stop - start)};
-}
+    if (quotes | c->carry) {
+        uint64_t quoted = match_between(quotes) ^ c->carry;
 
-static struct weir_bytes next_between(const char **at, const char *end, char delimiter)
-{
-    const char *start = *at;
-    const char *stop = memchr(start, delimiter, (size_t)(end - start));
-
-    *at = stop ? stop + 1 : NULL;
-    return (struct weir_bytes){start, (size_t)((stop ? stop : end) - start)};
-}
-
-static struct weir_bytes next_field(const struct picker *p, const char **at, const char *end)
-{
-    switch (p->way) {
-    case PICK_BLANKS:
-        return next_between_blanks(at, end);
-    case PICK_CSV:
-        return csv_field(at, end, p->delimiter);
-    default:
-        return next_between(at, end, p->delimiter);
+        c->carry = -(quoted >> 63);
+        delimiters &= ~quoted;
     }
+    return delimiters;
+}
+
+MATCH_INLINE void mark(struct cutter *c)
+{
+    c->mask = c->way == PICK_BLANKS ? mark_turns(c) : mark_delimiters(c);
+}
+
+/* The next place, or the end of the record. */
+MATCH_INLINE const char *next_place(struct cutter *c)
+{
+    while (c->mask == 0) {
+        c->block += 64;
+        if (c->block >= c->end)
+            return c->end;
+        mark(c);
+    }
+    const char *at = c->block + __builtin_ctzll(c->mask);
+    c->mask &= c->mask - 1;
+    return at < c->end ? at : c->end;
+}
+
+/* ---- fields ---- */
+
+/* Blanks before the first field do not count, nor do those after the last. A
+ * record of nothing else has one field, which is empty. */
+MATCH_INLINE bool next_between_blanks(struct cutter *c, struct weir_bytes *field)
+{
+    const char *start = next_place(c);
+    bool first = c->start;
+
+    c->start = NULL;
+    *field = (struct weir_bytes){start, (size_t)(next_place(c) - start)};
+    return start < c->end || first;
+}
+
+MATCH_INLINE bool next_delimited(struct cutter *c, struct weir_bytes *field)
+{
+    const char *start = c->start, *stop;
+
+    if (!start)
+        return false;
+    stop = next_place(c);
+    c->start = stop < c->end ? stop + 1 : NULL;
+    if (c->way == PICK_CSV && stop == c->end && stop > start && stop[-1] == '\r')
+        stop--;
+    *field = (struct weir_bytes){start, (size_t)(stop - start)};
+    return true;
+}
+
+MATCH_INLINE bool next_field(struct cutter *c, struct weir_bytes *field)
+{
+    return c->way == PICK_BLANKS ? next_between_blanks(c, field) : next_delimited(c, field);
+}
+
+/* ---- records ---- */
+
+MATCH_INLINE struct cutter cut(match_function match, enum pick_way way, char delimiter,
+                               const char *record, size_t size)
+{
+    const char *from = record + (way == PICK_CSV ? csv_mark(record, size) : 0);
+    struct cutter c = {match, way, delimiter, from, record + size, 0, 0, from};
+
+    mark(&c);
+    return c;
 }
 
 uint32_t fields_of(const struct picker *p, struct arena *a, const char *record, size_t size,
                    struct weir_bytes *wanted)
 {
-    const char *at = record, *end = record + size;
+    struct cutter c = cut(match64, p->way, p->delimiter, record, size);
+    struct weir_bytes field = {0};
     uint32_t number = 0;
 
-    if (p->way == PICK_CSV)
-        at += csv_mark(record, size);
-    while (at && number < p->widest) {
-        struct weir_bytes field = next_field(p, &at, end);
+    for (uint32_t i = 0; i < p->columns; i++) {
+        uint32_t column = p->order[i];
 
-        number++;
-        for (uint32_t i = 0; i < p->columns; i++) {
-            if (p->column[i].number != number)
-                continue;
-            if (p->way == PICK_CSV && !csv_unquote(a, &field))
-                return 0;
-            wanted[i] = field;
-        }
+        for (; number < p->column[column].number; number++)
+            if (!next_field(&c, &field))
+                return number;
+        wanted[column] = field;
+        if (p->way == PICK_CSV && !csv_unquote(a, &wanted[column]))
+            return 0;
     }
     return number;
 }
@@ -75,15 +136,63 @@ uint32_t fields_of(const struct picker *p, struct arena *a, const char *record, 
 uint32_t fields_find(const struct picker *p, struct arena *a, const char *record, size_t size,
                      const char *text)
 {
-    const char *at = record + csv_mark(record, size), *end = record + size;
+    size_t skip = csv_mark(record, size);
+    char *copy = arena_take(a, size - skip + MARGIN);
+    struct weir_bytes field;
 
-    for (uint32_t number = 1; at; number++) {
-        struct weir_bytes field = next_field(p, &at, end);
-
+    if (!copy)
+        return 0;
+    memcpy(copy, record + skip, size - skip);
+    memset(copy + size - skip, 0, MARGIN);
+    struct cutter c = cut(match64, p->way, p->delimiter, copy, size - skip);
+    for (uint32_t number = 1; next_field(&c, &field); number++) {
         if (p->way == PICK_CSV && !csv_unquote(a, &field))
             return 0;
         if (field.size == strlen(text) && memcmp(field.data, text, field.size) == 0)
             return number;
     }
     return 0;
+}
+
+/* ---- one field of many records ---- */
+
+MATCH_INLINE uint32_t pick_one(match_function match, enum pick_way way, const struct picker *p,
+                               struct batch *b, uint32_t i)
+{
+    const uint32_t wanted = p->column[0].number;
+
+    for (; i < b->n; i++) {
+        size_t begin = record_begin(b, i);
+        struct cutter c = cut(match, way, p->delimiter, b->data + begin, record_end(b, i) - begin);
+        bool found = true;
+
+        for (uint32_t number = 0; number < wanted && found; number++)
+            found = next_field(&c, &b->key[i]);
+        if (!found || (way == PICK_CSV && !csv_unquote(&b->arena, &b->key[i])))
+            break;
+    }
+    return i;
+}
+
+MATCH_INLINE uint32_t pick_way(match_function match, const struct picker *p, struct batch *b,
+                               uint32_t i)
+{
+    switch (p->way) {
+    case PICK_BLANKS:
+        return pick_one(match, PICK_BLANKS, p, b, i);
+    case PICK_CSV:
+        return pick_one(match, PICK_CSV, p, b, i);
+    default:
+        return pick_one(match, PICK_CHAR, p, b, i);
+    }
+}
+
+static MATCH_AVX2 uint32_t pick_avx2(const struct picker *p, struct batch *b, uint32_t i)
+{
+    return pick_way(match64_avx2, p, b, i);
+}
+
+uint32_t fields_batch(const struct picker *p, struct batch *b, uint32_t i)
+{
+    return match_has_avx2() ? pick_avx2(p, b, i) : pick_way(match64, p, b, i);
 }

@@ -86,12 +86,17 @@ static enum pick_way way_of(const struct records *r)
     return r->format == FORMAT_CSV ? PICK_CSV : r->format == FORMAT_LINES ? PICK_BLANKS : PICK_CHAR;
 }
 
-static void find_widest(struct picker *p)
+/* By insertion: there are few. */
+static void order_columns(struct picker *p)
 {
-    p->widest = 0;
-    for (uint32_t i = 0; i < p->columns; i++)
-        if (p->column[i].number > p->widest)
-            p->widest = p->column[i].number;
+    for (uint32_t i = 0; i < p->columns; i++) {
+        uint32_t at = i;
+
+        for (; at > 0 && p->column[p->order[at - 1]].number > p->column[i].number; at--)
+            p->order[at] = p->order[at - 1];
+        p->order[at] = i;
+    }
+    p->widest = p->columns ? p->column[p->order[p->columns - 1]].number : 0;
 }
 
 static bool add_pointers(struct picker *p)
@@ -119,7 +124,7 @@ bool pick_open(struct picker *p, const struct records *r)
         return reject("%s takes one field", option);
     p->measure = option + 2;
     p->exact = r->weight != NULL;
-    find_widest(p);
+    order_columns(p);
     return p->way != PICK_JSON || add_pointers(p);
 }
 
@@ -151,7 +156,7 @@ static bool pick_header(struct picker *p, const char *header, size_t size)
                  size > HEADER_SHOWN ? "..." : "");
     }
     arena_close(&scratch);
-    find_widest(p);
+    order_columns(p);
     return found;
 }
 
@@ -316,16 +321,27 @@ static void fold_key(struct batch *b, uint32_t i)
         batch_fault(b, i, false, "memory is short");
 }
 
+/* Mostly one field is wanted and all records have it; others are picked, or told
+ * of, one by one. */
+static void pick_records(const struct picker *p, struct batch *b)
+{
+    bool simple = p->way != PICK_JSON && p->keys == 1 && !p->important;
+
+    for (uint32_t i = 0; i < b->n; i++) {
+        if (simple && !b->bads)
+            i = fields_batch(p, b, i);
+        if (i < b->n && (!b->bads || !b->bad[i]))
+            pick_fields(p, b, i);
+    }
+}
+
 void pick_batch(const struct picker *p, struct batch *b)
 {
     b->important = p->important;
-    if (p->way == PICK_WHOLE) {
+    if (p->way == PICK_WHOLE)
         pick_whole(b);
-    } else {
-        for (uint32_t i = 0; i < b->n; i++)
-            if (!b->bads || !b->bad[i])
-                pick_fields(p, b, i);
-    }
+    else
+        pick_records(p, b);
     for (uint32_t i = 0; p->fold && i < b->n; i++)
         if (!b->bads || !b->bad[i])
             fold_key(b, i);

@@ -23,9 +23,10 @@ struct picker {
     struct column column[COLUMNS_MAX + 1]; /* those of the key, then importance */
     uint32_t keys;                         /* columns of the key; 0: whole record */
     uint32_t columns;
-    struct json_paths json; /* the columns, where they are pointers */
-    uint32_t widest;        /* highest field number */
-    bool important;         /* the last column is the importance, or weight: */
+    struct json_paths json;          /* the columns, where they are pointers */
+    uint32_t order[COLUMNS_MAX + 1]; /* the columns from left to right */
+    uint32_t widest;                 /* highest field number */
+    bool important;                  /* the last column is the importance, or weight: */
     const char *measure;
     bool exact;  /* it must be a whole number that fits */
     bool learnt; /* what the header says */

@@ -60,11 +60,7 @@ static bool open_file(struct reader *r, struct batch *b)
 
 static uint64_t count_lines(const struct reader *r, const struct batch *b, size_t from, size_t to)
 {
-    uint64_t lines = 0;
-
-    for (size_t i = from; i < to; i++)
-        lines += b->data[i] == r->delimiter;
-    return lines;
+    return scan_count(b->data, from, to, r->delimiter);
 }
 
 /* The header is kept from the first file, and must be the same in all. */

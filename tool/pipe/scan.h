@@ -15,4 +15,7 @@ size_t scan_one(const char *data, size_t from, size_t to, char c, uint32_t *out,
 size_t scan_three(const char *data, size_t from, size_t to, const char c[3], uint32_t *out,
                   size_t max);
 
+/* How often c is in data[from .. to). */
+size_t scan_count(const char *data, size_t from, size_t to, char c);
+
 #endif

@@ -1,0 +1,103 @@
+/* match.h - which of 64 bytes are a certain one, as a mask: bit i is byte i.
+ *
+ * By AVX2 in code that was compiled for it, by SSE2, which every x86-64 has, and
+ * elsewhere by arithmetic on eight bytes at once (Mycroft's zero-byte test, in the
+ * form without false matches). A loop over blocks takes the function as an
+ * argument and is compiled for each; which is run is asked of the processor.
+ * SCAN_PLAIN leaves out all but arithmetic, for tests. */
+#ifndef WEIR_PIPE_MATCH_H
+#define WEIR_PIPE_MATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MATCH_INLINE static inline __attribute__((always_inline))
+
+typedef uint64_t (*match_function)(const char *at, char c);
+
+#if defined(__x86_64__) && !defined(SCAN_PLAIN)
+#include <immintrin.h>
+
+#define MATCH_AVX2 __attribute__((target("avx2,bmi,popcnt")))
+
+static inline bool match_has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+           __builtin_cpu_supports("popcnt");
+}
+
+MATCH_INLINE MATCH_AVX2 uint64_t match64_avx2(const char *at, char c)
+{
+    const __m256i want = _mm256_set1_epi8(c);
+    __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)at);
+    __m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(at + 32));
+
+    return (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, want)) |
+           (uint64_t)(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(high, want)) << 32;
+}
+
+MATCH_INLINE uint64_t match64(const char *at, char c)
+{
+    const __m128i want = _mm_set1_epi8(c);
+    uint64_t mask = 0;
+
+    for (int i = 0; i < 4; i++) {
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(at + 16 * i));
+
+        mask |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, want)) << (16 * i);
+    }
+    return mask;
+}
+#else
+#define MATCH_AVX2
+#define match64_avx2 match64
+
+static inline bool match_has_avx2(void)
+{
+    return false;
+}
+
+MATCH_INLINE uint64_t match64(const char *at, char c)
+{
+    const uint64_t low7 = UINT64_C(0x7f7f7f7f7f7f7f7f);
+    uint64_t mask = 0;
+
+    for (int i = 0; i < 8; i++) {
+        uint64_t word = 0;
+
+        for (int j = 0; j < 8; j++)
+            word |= (uint64_t)(uint8_t)at[8 * i + j] << (8 * j);
+        word ^= UINT64_C(0x0101010101010101) * (uint8_t)c;
+        uint64_t zero = ~(((word & low7) + low7) | word | low7); /* bit 7 of each zero byte */
+        mask |= ((zero >> 7) * UINT64_C(0x0102040810204080) >> 56) << (8 * i);
+    }
+    return mask;
+}
+#endif
+
+/* The bytes from each first bit up to before the second of a pair, the third up
+ * to before the fourth, and so on: what lies in quotes. */
+MATCH_INLINE uint64_t match_between(uint64_t mask)
+{
+    for (int shift = 1; shift < 64; shift *= 2)
+        mask ^= mask << shift;
+    return mask;
+}
+
+/* Write the position of each set bit, four at a time, without asking whether there
+ * are as many: the surplus is overwritten by the next block, and no branch
+ * depends on it. Returns how many there were. */
+MATCH_INLINE uint32_t match_positions(uint64_t mask, uint32_t base, uint32_t *out)
+{
+    uint32_t found = (uint32_t)__builtin_popcountll(mask);
+
+    for (uint32_t i = 0; i < found; i += 4) {
+        for (uint32_t j = i; j < i + 4; j++) {
+            out[j] = base + (uint32_t)__builtin_ctzll(mask | UINT64_C(1) << 63);
+            mask &= mask - 1;
+        }
+    }
+    return found;
+}
+
+#endif
