@@ -1,5 +1,5 @@
 /* scan.c - the vector scan of the tool against a plain loop, on random bytes. Built
- * twice: for this processor, and with SCAN_PLAIN for those without its vectors. */
+ * for this processor, and for those without its vectors. */
 #include "pipe/scan.h"
 
 #include <stdio.h>

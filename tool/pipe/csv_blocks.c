@@ -96,11 +96,18 @@ static MATCH_AVX2 void take_blocks_avx2(struct csv_scan *s, struct batch *b, siz
     take_blocks(match64_avx2, s, b, to, rules);
 }
 
+/* Is there a fault already, or text behind a closing quote that will be one? */
+static bool is_odd(const struct csv_scan *s, const struct batch *b)
+{
+    size_t behind = s->at - s->close; /* 1: nothing; 2: a byte */
+
+    return s->fault || (s->closed && behind > 1 && (behind > 2 || b->data[s->at - 1] != '\r'));
+}
+
 void csv_blocks(struct csv_scan *s, struct batch *b, size_t to, const struct csv_rules *rules)
 {
-    bool odd = s->fault || rules->delimiter == '"' || (s->closed && s->at > s->close + 2);
-
-    if (odd || to - s->at < 64 || b->n + 64 > RECORDS_MAX || rules->longest < 64)
+    if (is_odd(s, b) || rules->delimiter == '"' || to - s->at < 64 || b->n + 64 > RECORDS_MAX ||
+        rules->longest < 64)
         return;
     if (match_has_avx2())
         take_blocks_avx2(s, b, to, rules);
