@@ -60,15 +60,19 @@ static struct carry carry_in(const struct csv_scan *s)
     };
 }
 
+/* Where the field began matters only if a quote may still open it, at its first
+ * byte or behind a mark of three: it is not searched for further back. */
 static void carry_out(struct csv_scan *s, const struct batch *b, const struct carry *c,
                       char delimiter)
 {
+    size_t least = s->at - s->start > 4 ? s->at - 4 : s->start;
+
     s->quoted = c->quoted;
     s->closed = c->closed || c->returns;
     s->close = s->at - (c->returns ? 2 : 1);
     s->field = s->at;
     if (!s->quoted && !s->closed)
-        while (s->field > s->start && b->data[s->field - 1] != delimiter)
+        while (s->field > least && b->data[s->field - 1] != delimiter)
             s->field--;
 }
 
