@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "pipe/csv.h"
+#include "pipe/json_string.h"
 
 /* ---- pointers ---- */
 

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pipe/json_string.h"
+
 struct member {
     const char *name; /* in the text read, behind its quote */
     size_t begin, size;

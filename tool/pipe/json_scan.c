@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+#include "pipe/json_string.h"
+
 #define INLINE static inline __attribute__((always_inline))
 
 /* ---- runs of bytes ---- */
@@ -95,7 +97,7 @@ struct walk {
     struct json_value *found;
     uint32_t here; /* paths that lead to or through the value to come */
     uint32_t depth;
-    bool escaped, zero; /* the string at hand has a backslash, a \u0000 in it */
+    struct json_string string; /* the one at hand */
     const char *fault, *fault_at;
     struct level level[JSON_DEPTH_MAX + 1];
 };
@@ -125,98 +127,16 @@ INLINE const char *skip_blanks(const struct walk *w, const char *at)
 
 /* ---- strings ---- */
 
-static uint32_t continued(const char *at, int n)
-{
-    uint32_t bits = 0;
-
-    for (int i = 1; i <= n; i++) {
-        if ((at[i] & 0xc0) != 0x80)
-            return UINT32_MAX;
-        bits = bits << 6 | (at[i] & 0x3f);
-    }
-    return bits;
-}
-
-/* One character of two to four bytes; not overlong, no surrogate, none past the
- * last there is. */
-static const char *skip_character(struct walk *w, const char *at)
-{
-    uint8_t first = (uint8_t)*at;
-    int more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : 1;
-    uint32_t code = continued(at, more), least = more == 3 ? 0x10000 : more == 2 ? 0x800 : 0x80;
-
-    if (first < 0xc2 || first > 0xf4 || code == UINT32_MAX)
-        return refuse(w, at, "not JSON: bytes that are not UTF-8");
-    code |= (first & (0x3fu >> more)) << (6 * more);
-    if (code < least || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-        return refuse(w, at, "not JSON: bytes that are not UTF-8");
-    return at + more + 1;
-}
-
-static int hex(char c)
-{
-    char small = (char)(c | 32);
-
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return small >= 'a' && small <= 'f' ? small - 'a' + 10 : -1;
-}
-
-/* The number of \uXXXX, or -1 if there is none. */
-static int32_t code_unit(const char *at)
-{
-    int32_t code = 0;
-
-    if (at[0] != '\\' || at[1] != 'u')
-        return -1;
-    for (int i = 2; i < 6; i++) {
-        int digit = hex(at[i]);
-
-        if (digit < 0)
-            return -1;
-        code = code << 4 | digit;
-    }
-    return code;
-}
-
-static const char *skip_code(struct walk *w, const char *at)
-{
-    int32_t code = code_unit(at);
-    bool high = code >= 0xd800 && code < 0xdc00, low = code >= 0xdc00 && code < 0xe000;
-    int32_t next = high ? code_unit(at + 6) : 0;
-
-    if (code < 0)
-        return refuse(w, at, "not JSON: \\u without four hexadecimal digits");
-    if (low || (high && (next < 0xdc00 || next >= 0xe000)))
-        return refuse(w, at, "not JSON: half of a surrogate pair");
-    w->zero |= code == 0;
-    return at + (high ? 12 : 6);
-}
-
-/* What stops a run of plain text, other than the closing quote. */
-static const char *skip_odd(struct walk *w, const char *at)
-{
-    if (*at & 0x80)
-        return skip_character(w, at);
-    if (*at != '\\')
-        return refuse(w, at, "not JSON: a control character in a string");
-    w->escaped = true;
-    if (at[1] == 'u')
-        return skip_code(w, at);
-    if (at[1] == '\0' || !strchr("\"\\/bfnrt", at[1]))
-        return refuse(w, at, "not JSON: a backslash before a character that cannot be escaped");
-    return at + 2;
-}
-
 INLINE const char *skip_string(struct walk *w, const char *at)
 {
-    w->escaped = w->zero = false;
+    w->string.escaped = w->string.zero = false;
     at = text_end(at + 1);
     while (*at != '"') {
-        at = skip_odd(w, at);
-        if (!at)
-            return NULL;
-        at = text_end(at);
+        const char *behind = json_skip_odd(&w->string, at);
+
+        if (!behind)
+            return refuse(w, w->string.fault_at, w->string.fault);
+        at = text_end(behind);
     }
     return at + 1;
 }
@@ -261,7 +181,7 @@ static void note(struct walk *w, uint32_t which, const char *begin, const char *
 {
     for (; which; which &= which - 1)
         w->found[__builtin_ctz(which)] =
-            (struct json_value){begin, (size_t)(end - begin), w->escaped};
+            (struct json_value){begin, (size_t)(end - begin), w->string.escaped};
 }
 
 /* Of the paths that lead to the value at hand, those that end there. What an
@@ -279,22 +199,6 @@ static uint32_t arrive(struct walk *w)
     return ends;
 }
 
-/* Does a name, escaped or not, stand for that of the step? */
-static bool stands_for(const char *at, const char *end, const struct json_step *step)
-{
-    size_t n = 0;
-
-    while (at < end) {
-        char bytes[4];
-        size_t more = json_character(&at, bytes);
-
-        if (n + more > step->size || memcmp(step->name + n, bytes, more) != 0)
-            return false;
-        n += more;
-    }
-    return n == step->size;
-}
-
 INLINE uint32_t match_name(const struct walk *w, uint32_t live, const char *name, size_t size)
 {
     uint32_t here = 0;
@@ -302,8 +206,8 @@ INLINE uint32_t match_name(const struct walk *w, uint32_t live, const char *name
     for (; live; live &= live - 1) {
         uint32_t i = (uint32_t)__builtin_ctz(live);
         const struct json_step *step = &w->paths->path[i].step[w->depth - 1];
-        bool same = w->escaped ? stands_for(name, name + size, step)
-                               : size == step->size && memcmp(name, step->name, size) == 0;
+        bool same = w->string.escaped ? json_stands_for(name, name + size, step->name, step->size)
+                                      : size == step->size && memcmp(name, step->name, size) == 0;
 
         here |= (uint32_t)same << i;
     }
@@ -338,7 +242,7 @@ INLINE const char *next_item(struct walk *w, struct level *l, const char *at)
     at = skip_string(w, at);
     if (!at)
         return NULL;
-    if (w->zero)
+    if (w->string.zero)
         return refuse(w, name, "not JSON: \\u0000 in a member's name");
     w->here = l->live ? match_name(w, l->live, name, (size_t)(at - 1 - name)) : 0;
     at = skip_blanks(w, at);
@@ -355,7 +259,7 @@ INLINE const char *take_scalar(struct walk *w, const char *begin)
     if (*begin == '"') {
         at = skip_string(w, begin);
     } else {
-        w->escaped = false;
+        w->string.escaped = false;
         at = is_digit(*begin) || *begin == '-' ? skip_number(w, begin) : skip_word(w, begin);
     }
     if (ends && at)
@@ -387,7 +291,7 @@ INLINE const char *close_level(struct walk *w, const char *at)
 {
     struct level *l = &w->level[w->depth--];
 
-    w->escaped = false;
+    w->string.escaped = false;
     if (l->ends)
         note(w, l->ends, l->begin, at + 1);
     return at + 1;
@@ -446,33 +350,4 @@ bool json_scan(const struct json_paths *paths, const char *text, size_t size,
         return true;
     *fault = (struct json_fault){w.fault, (size_t)(w.fault_at - text)};
     return false;
-}
-
-size_t json_character(const char **at, char to[4])
-{
-    static const char names[] = "\"\\/bfnrt", stand_for[] = "\"\\/\b\f\n\r\t";
-    const char *p = *at;
-
-    if (*p != '\\') {
-        *to = *(*at)++;
-        return 1;
-    }
-    if (p[1] != 'u') {
-        *to = stand_for[strchr(names, p[1]) - names];
-        *at += 2;
-        return 1;
-    }
-    uint32_t code = (uint32_t)code_unit(p);
-    *at += 6;
-    if (code >= 0xd800 && code < 0xdc00) {
-        code = 0x10000 + ((code - 0xd800) << 10) + ((uint32_t)code_unit(p + 6) - 0xdc00);
-        *at += 6;
-    }
-    if (code < 0x80)
-        return to[0] = (char)code, 1;
-    int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-    to[0] = (char)(0xff00u >> (more + 1) | code >> (6 * more));
-    for (int i = 1; i <= more; i++)
-        to[i] = (char)(0x80 | (code >> (6 * (more - i)) & 0x3f));
-    return (size_t)more + 1;
 }

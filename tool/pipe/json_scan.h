@@ -50,8 +50,4 @@ struct json_fault {
 bool json_scan(const struct json_paths *paths, const char *text, size_t size,
                struct json_value *found, struct json_fault *fault);
 
-/* The bytes that one character of a string stands for, escaped or not, of a
- * text that has passed json_scan(). Returns how many, at most 4; *at moves on. */
-size_t json_character(const char **at, char to[4]);
-
 #endif
