@@ -26,6 +26,8 @@ bool signals_watch(void)
 {
     struct sigaction action = {.sa_handler = take, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
 
+    if (wake[0] >= 0)
+        return true;
     sigemptyset(&action.sa_mask);
     return pipe2(wake, O_CLOEXEC | O_NONBLOCK) == 0 && sigaction(SIGINT, &action, NULL) == 0 &&
            sigaction(SIGTERM, &action, NULL) == 0;

@@ -74,20 +74,33 @@ static bool wants_checkpoint(void *context)
            ((s->records && r->unsaved >= s->records) || (s->seconds > 0 && now() >= r->next_save));
 }
 
+/* Can the output be cut to its length now? Only a file can. */
+static bool find_cut(struct running *r, struct state *s)
+{
+    struct stat st;
+
+    s->output = r->writer.bytes;
+    if (!r->run->output.path)
+        return true;
+    if (fstat(r->writer.fd, &st) != 0)
+        return reject("cannot save %s: %s cannot be looked at: %s", r->run->save, r->writer.name,
+                      strerror(errno));
+    s->cut = S_ISREG(st.st_mode);
+    return true;
+}
+
 /* What a state file says of this moment, when no batch is under way. */
-static void describe(struct running *r, struct state *s)
+static bool describe(struct running *r, struct state *s)
 {
     const struct verdict *v = &r->run->verdict;
     struct position position = r->pipe.failed ? r->position : read_position(&r->source.reader);
     const char *file = r->source.reader.files[position.file];
-    struct stat st;
 
     memset(s, 0, sizeof *s);
     snprintf(s->config, sizeof s->config, "%s", v->config);
     snprintf(s->records, sizeof s->records, "%s", r->run->keys);
     state_set_input(s, v->hasher, file, &position);
-    s->cut = r->run->output.path && fstat(r->writer.fd, &st) == 0 && S_ISREG(st.st_mode);
-    s->output = r->writer.bytes;
+    return find_cut(r, s);
 }
 
 static bool save(struct running *r)
@@ -95,17 +108,15 @@ static bool save(struct running *r)
     static struct state state; /* large, and only one is saved at a time */
     static char note[NOTE_MAX];
     const struct verdict *v = &r->run->verdict;
-    bool saved;
+    bool saved = true;
 
     if (!write_sync(&r->writer))
         return false;
-    if (r->run->state.path) {
-        describe(r, &state);
-        state_write(&state, note);
-    } else {
+    if (!r->run->state.path)
         snprintf(note, sizeof note, "%s", r->run->note ? r->run->note : "");
-    }
-    saved = v->save(v->context, r->run->save, note);
+    else if ((saved = describe(r, &state)))
+        state_write(&state, note);
+    saved = saved && v->save(v->context, r->run->save, note);
     r->pipe.failed |= !saved;
     return saved;
 }

@@ -1,15 +1,17 @@
 /* sets.c - see sets.h. */
 #include "cmd/sets.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "state/lock.h"
 #include "cli/messages.h"
+#include "cli/signals.h"
 #include "state/files.h"
+#include "state/lock.h"
 
 #define FOR_SETS "bloom"
 #define FPR_FOR_SETS "0.001"
@@ -19,22 +21,58 @@ static bool sized(const struct wanted *w)
     return w->memory || wanted_sets(w, "memory") || wanted_sets(w, "capacity");
 }
 
+/* Delimiters from here to the end. False after a sentence, or a signal. */
+static bool count_delimiters(int fd, const char *path, char delimiter, uint64_t *sum)
+{
+    static char block[1 << 16];
+
+    while (!signals_caught()) {
+        ssize_t n = read(fd, block, sizeof block);
+
+        if (n < 0 && errno != EINTR)
+            return reject("cannot read %s: %s", path, strerror(errno));
+        if (n == 0)
+            return true;
+        for (ssize_t i = 0; i < n; i++)
+            *sum += block[i] == delimiter;
+    }
+    return false;
+}
+
 /* Records of a file, or a few more: line breaks inside CSV count too. */
 static bool count_records(const char *path, char delimiter, uint64_t *sum)
 {
-    static char block[1 << 16];
-    struct stat st;
-    int fd = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    ssize_t n;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    bool counted;
 
     if (fd < 0)
-        return false;
-    while ((n = read(fd, block, sizeof block)) > 0)
-        for (ssize_t i = 0; i < n; i++)
-            *sum += block[i] == delimiter;
+        return reject("cannot open %s: %s", path, strerror(errno));
+    counted = count_delimiters(fd, path, delimiter, sum);
     ++*sum; /* the last may have no line break */
     close(fd);
-    return n == 0;
+    return counted;
+}
+
+/* Can they all be read twice? */
+static bool are_files(const struct inputs *files)
+{
+    struct stat st;
+
+    for (uint32_t i = 0; i < files->count; i++)
+        if (strcmp(files->file[i], "-") == 0 ||
+            (stat(files->file[i], &st) == 0 && !S_ISREG(st.st_mode)))
+            return false;
+    return files->count > 0;
+}
+
+static bool count_all(const struct inputs *files, char delimiter, uint64_t *sum)
+{
+    if (!signals_watch())
+        return reject("the system is short of memory or files");
+    for (uint32_t i = 0; i < files->count; i++)
+        if (!count_records(files->file[i], delimiter, sum))
+            return false;
+    return true;
 }
 
 bool keyset_open(const struct options *o, struct inputs files, struct shards *s)
@@ -44,10 +82,11 @@ bool keyset_open(const struct options *o, struct inputs files, struct shards *s)
     char sentence[WEIR_SENTENCE], number[24], knob[KNOB_MAX];
     struct weir_error error;
     uint64_t keys = 0;
-    bool fits = files.count > 0 && !sized(&w) && weir_find_knob(WEIR_KIND_FILTER, name, "capacity");
+    bool fits =
+        are_files(&files) && !sized(&w) && weir_find_knob(WEIR_KIND_FILTER, name, "capacity");
 
-    for (uint32_t i = 0; i < files.count && fits; i++)
-        fits = count_records(files.file[i], o->records.nul ? '\0' : '\n', &keys);
+    if (fits && !count_all(&files, o->records.nul ? '\0' : '\n', &keys))
+        return false;
     snprintf(number, sizeof number, "%llu", (unsigned long long)keys);
     if (fits) {
         wanted_add(&w, knob, "capacity", number);

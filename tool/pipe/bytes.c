@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/read_at.h"
 #include "cli/signals.h"
 
 #define EXCHANGED (BLOCK / 2) /* from here on buffers are exchanged and not copied */
@@ -98,18 +99,19 @@ ssize_t bytes_begin(struct byte_reader *r, struct batch *b, size_t first)
 /* Whoever empties a log in place, and fills it anew, leaves us in the middle of
  * something else. Looked at after reading: then what was read before it changed is
  * refused at worst, and nothing is taken for what it is not. */
-static bool is_unchanged(struct byte_reader *r, const char *data, ssize_t n)
+static ssize_t refuse_changed(struct byte_reader *r, const char *data, ssize_t n)
 {
     char now[TRACE_BYTES];
     size_t size = r->trace.tail_size;
-    off_t at = size ? lseek(r->fd, 0, SEEK_CUR) - (n > 0 ? n : 0) : 0;
+    off_t at = size ? lseek(r->fd, 0, SEEK_CUR) - n : 0;
+    ssize_t got = at > 0 ? read_at(r->fd, now, size, (uint64_t)at - size) : 0;
 
-    if (at > 0 && (pread(r->fd, now, size, at - (off_t)size) != (ssize_t)size ||
-                   memcmp(now, r->trace.tail, size) != 0))
-        return false;
-    if (n > 0)
-        trace_add(&r->trace, data, (size_t)n);
-    return true;
+    if (got < 0)
+        return BYTES_FAILED;
+    if (at > 0 && (got != (ssize_t)size || memcmp(now, r->trace.tail, size) != 0))
+        return BYTES_CHANGED;
+    trace_add(&r->trace, data, (size_t)n);
+    return n;
 }
 
 ssize_t bytes_more(struct byte_reader *r, struct batch *b, size_t filled)
@@ -123,11 +125,13 @@ ssize_t bytes_more(struct byte_reader *r, struct batch *b, size_t filled)
         if (!r->regular && signals_wait(r->fd, r->patience) != WAIT_READY)
             return BYTES_NONE;
         ssize_t n = read(r->fd, b->data + filled, most);
-        if (n >= 0 && r->regular && !is_unchanged(r, b->data + filled, n))
-            return BYTES_CHANGED;
-        if (n > 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
+        if (n < 0 && (errno == EINTR || errno == EAGAIN))
+            continue;
+        if (n >= 0 && r->regular)
+            n = refuse_changed(r, b->data + filled, n);
+        if (n != 0)
             return n;
-        r->ended = n == 0;
+        r->ended = true;
     }
     return BYTES_END;
 }

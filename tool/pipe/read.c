@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/read_at.h"
 #include "cli/signals.h"
 #include "pipe/gather.h"
 #include "pipe/inputs.h"
@@ -30,7 +31,7 @@ void read_close(struct reader *r)
 }
 
 /* At the start of a file, or wherever reading begins in it. */
-static void begin_file(struct reader *r, uint64_t offset, uint64_t line)
+static bool begin_file(struct reader *r, struct batch *b, uint64_t offset, uint64_t line)
 {
     r->offset = offset;
     r->line = line;
@@ -38,7 +39,8 @@ static void begin_file(struct reader *r, uint64_t offset, uint64_t line)
     r->unfinished = 0;
     r->padded = r->dropping = false;
     r->csv = (struct csv_scan){0};
-    trace_start(&r->trace, r->bytes.fd, r->bytes.regular ? offset : 0);
+    return trace_start(&r->trace, r->bytes.fd, r->bytes.regular ? offset : 0) ||
+           gather_fail(b, "read", gather_name(r), errno);
 }
 
 /* The next one, or before it the one that had its name. */
@@ -51,7 +53,8 @@ static bool open_file(struct reader *r, struct batch *b)
     if (!bytes_open(&r->bytes, r->name))
         return gather_fail(b, "open", r->name, errno);
     at = r->bytes.regular ? lseek(r->bytes.fd, 0, SEEK_CUR) : 0;
-    begin_file(r, at > 0 ? (uint64_t)at : 0, 1);
+    if (!begin_file(r, b, at > 0 ? (uint64_t)at : 0, 1))
+        return false;
     r->heads = r->records->header;
     r->next += !r->older;
     r->older = NULL;
@@ -188,26 +191,29 @@ static bool skip_header(struct reader *r, struct batch *b)
 }
 
 /* The last record had no delimiter then. Has it got one, or has it been continued? */
-static struct position look_again(struct reader *r, struct position p)
+static bool look_again(struct reader *r, struct position *p, struct batch *b)
 {
     char next;
+    ssize_t n = p->unfinished ? read_at(r->bytes.fd, &next, 1, p->offset) : 0;
 
-    if (p.unfinished == 0 || pread(r->bytes.fd, &next, 1, (off_t)p.offset) != 1)
-        return p;
+    if (n < 0)
+        return gather_fail(b, "read", gather_name(r), errno);
+    if (n == 0)
+        return true;
     if (next == r->delimiter) {
-        p.offset++;
+        p->offset++;
     } else {
-        p.offset -= p.unfinished;
-        p.line--;
+        p->offset -= p->unfinished;
+        p->line--;
         r->again = true;
     }
-    p.unfinished = 0;
-    return p;
+    p->unfinished = 0;
+    return true;
 }
 
 bool read_seek(struct reader *r, const struct position *place, const char *older, struct batch *b)
 {
-    struct position p;
+    struct position p = *place;
 
     if (place->file >= r->count)
         return true;
@@ -221,7 +227,8 @@ bool read_seek(struct reader *r, const struct position *place, const char *older
                  "%.300s is not a regular file: it cannot be resumed", gather_name(r));
         return false;
     }
-    p = look_again(r, *place);
+    if (!look_again(r, &p, b))
+        return false;
     if (p.offset == 0) /* not even the header was read */
         return true;
     if (!skip_header(r, b))
@@ -230,7 +237,8 @@ bool read_seek(struct reader *r, const struct position *place, const char *older
         return gather_fail(b, "seek in", gather_name(r), errno);
     bytes_forget(&r->bytes);
     r->bytes.ended = r->heads = false;
-    begin_file(r, p.offset, p.line);
+    if (!begin_file(r, b, p.offset, p.line))
+        return false;
     r->unfinished = p.unfinished;
     return true;
 }

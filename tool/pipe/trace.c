@@ -3,25 +3,30 @@
 
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-static uint8_t read_at(int fd, uint64_t offset, char *bytes, size_t size)
+#include "cli/read_at.h"
+
+/* Bytes that are not there any more are none. */
+static bool read_again(int fd, uint64_t offset, char *bytes, size_t size, uint8_t *got)
 {
-    return pread(fd, bytes, size, (off_t)offset) == (ssize_t)size ? (uint8_t)size : 0;
+    ssize_t n = read_at(fd, bytes, size, offset);
+
+    *got = n == (ssize_t)size ? (uint8_t)size : 0;
+    return n >= 0;
 }
 
-void trace_start(struct trace *t, int fd, uint64_t offset)
+bool trace_start(struct trace *t, int fd, uint64_t offset)
 {
     size_t some = offset < TRACE_BYTES ? (size_t)offset : TRACE_BYTES;
     struct stat st;
 
     *t = (struct trace){.begins = offset < TRACE_BYTES};
-    if (fstat(fd, &st) == 0) {
-        t->device = st.st_dev;
-        t->inode = st.st_ino;
-    }
-    t->head_size = read_at(fd, 0, t->head, some);
-    t->tail_size = read_at(fd, offset - some, t->tail, some);
+    if (fstat(fd, &st) != 0)
+        return false;
+    t->device = st.st_dev;
+    t->inode = st.st_ino;
+    return read_again(fd, 0, t->head, some, &t->head_size) &&
+           read_again(fd, offset - some, t->tail, some, &t->tail_size);
 }
 
 static void add_to_head(struct trace *t, const char *data, size_t size)

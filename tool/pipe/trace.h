@@ -19,8 +19,9 @@ struct trace {
     char tail[TRACE_BYTES]; /* those before the place where reading is */
 };
 
-/* At a place of an open file; what lies before it is read once more. */
-void trace_start(struct trace *t, int fd, uint64_t offset);
+/* At a place of an open file; what lies before it is read once more. False if that
+ * failed; errno says why. */
+bool trace_start(struct trace *t, int fd, uint64_t offset);
 
 /* These bytes were read, or left out. */
 void trace_add(struct trace *t, const char *data, size_t size);

@@ -72,7 +72,9 @@ bool write_cut(struct writer *w, uint64_t length)
 {
     struct stat st;
 
-    if (fstat(w->fd, &st) != 0 || !S_ISREG(st.st_mode))
+    if (fstat(w->fd, &st) != 0)
+        return reject("cannot resume in %s: %s", w->name, strerror(errno));
+    if (!S_ISREG(st.st_mode))
         return true;
     if ((uint64_t)st.st_size < length)
         return reject("%s has %llu bytes, but had %llu when the state was saved: nothing can be "

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/messages.h"
+#include "cli/read_at.h"
 #include "store/mapped.h"
 
 /* ---- loading ---- */
@@ -274,7 +275,7 @@ static uint32_t kind_of(const char *path)
     uint32_t kind = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-    while (fd >= 0 && size > 0 && pread(fd, head, sizeof head, (off_t)at) == (ssize_t)sizeof head &&
+    while (fd >= 0 && size > 0 && read_at(fd, head, sizeof head, at) == (ssize_t)sizeof head &&
            memcmp(head, "WEIR", 4) == 0) {
         kind = head[6] | (uint32_t)head[7] << 8;
         if (is_known(kind) && kind != WEIR_PART_NOTE)

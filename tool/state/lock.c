@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "cli/messages.h"
+#include "cli/read_at.h"
 #include "cli/signals.h"
 #include "state/place.h"
 #include "state/temporary.h"
@@ -30,6 +31,7 @@ static struct {
     char path[PATH_MAX];   /* of the file */
     char marker[PATH_MAX]; /* what stands for it */
     int file, stand_in;    /* locked, or -1 */
+    struct stat stood_in;  /* which file stand_in is; asked when it is locked, not when it goes */
 } held = {.file = -1, .stand_in = -1};
 
 enum attempt { LOCKED, BUSY, CHANGED, NOT_OURS, IMPOSSIBLE };
@@ -50,16 +52,16 @@ static int open_existing(const char *path)
     return fd < 0 && errno != ENOENT ? open(path, O_RDONLY | more) : fd;
 }
 
-/* Lock a file that is there. On success *fd stays open. */
-static enum attempt lock_existing(const char *path, int *fd)
+/* Lock a file that is there. On success *fd stays open, and st says which it is. */
+static enum attempt lock_existing(const char *path, int *fd, struct stat *st)
 {
     enum attempt result;
 
     *fd = open_existing(path);
     if (*fd < 0)
         return errno == ENOENT ? CHANGED : IMPOSSIBLE;
-    result = try_lock(*fd);
-    if (result == LOCKED && !place_holds(path, *fd))
+    result = fstat(*fd, st) == 0 ? try_lock(*fd) : IMPOSSIBLE;
+    if (result == LOCKED && !place_holds(path, st))
         result = CHANGED;
     if (result != LOCKED) {
         close(*fd);
@@ -74,7 +76,7 @@ static void remove_marker(void)
 {
     if (held.stand_in < 0)
         return;
-    if (place_holds(held.marker, held.stand_in))
+    if (place_holds(held.marker, &held.stood_in))
         unlink(held.marker);
     close(held.stand_in);
     held.stand_in = -1;
@@ -88,7 +90,8 @@ static enum attempt make_marker(const struct place *p)
 
     if (!temporary_open(&t, p->folder, 0666))
         return IMPOSSIBLE;
-    made = write(t.fd, mark, strlen(mark)) == (ssize_t)strlen(mark) && try_lock(t.fd) == LOCKED &&
+    made = fstat(t.fd, &held.stood_in) == 0 &&
+           write(t.fd, mark, strlen(mark)) == (ssize_t)strlen(mark) && try_lock(t.fd) == LOCKED &&
            temporary_link(&t, held.marker);
     if (made) {
         held.stand_in = t.fd;
@@ -104,14 +107,14 @@ static bool is_marker(int fd)
 {
     char text[sizeof mark] = "";
 
-    return pread(fd, text, sizeof text, 0) == (ssize_t)strlen(mark) && strcmp(text, mark) == 0;
+    return read_at(fd, text, sizeof text, 0) == (ssize_t)strlen(mark) && strcmp(text, mark) == 0;
 }
 
 /* One that is there: another run's, or left by a crash. */
 static enum attempt take_marker(void)
 {
     int fd;
-    enum attempt result = lock_existing(held.marker, &fd);
+    enum attempt result = lock_existing(held.marker, &fd, &held.stood_in);
 
     if (result == IMPOSSIBLE) /* a link, or a file that is closed to us */
         return NOT_OURS;
@@ -155,17 +158,25 @@ static bool refuse(enum attempt why, const char *path)
 
 static bool take_lock(const struct place *p, const char *path)
 {
-    enum attempt result = p->there ? lock_existing(p->path, &held.file) : lock_absent(p);
+    struct stat st;
+    enum attempt result = p->there ? lock_existing(p->path, &held.file, &st) : lock_absent(p);
 
-    while (result == CHANGED) {
-        struct stat st;
-
-        result = lstat(p->path, &st) == 0 ? lock_existing(p->path, &held.file) : lock_absent(p);
-    }
+    while (result == CHANGED)
+        result =
+            lstat(p->path, &st) == 0 ? lock_existing(p->path, &held.file, &st) : lock_absent(p);
     if (result == BUSY || result == NOT_OURS)
         return refuse(result, path);
     memcpy(held.path, p->path, sizeof held.path);
     return true; /* also where nothing can be locked: saving says why, if it cannot be replaced */
+}
+
+/* Is the file that was locked still the one of this name? If the system does not
+ * say, it is not. */
+static bool is_held(const char *path)
+{
+    struct stat st;
+
+    return held.file >= 0 && fstat(held.file, &st) == 0 && place_holds(path, &st);
 }
 
 bool lock_file(const char *path)
@@ -177,7 +188,7 @@ bool lock_file(const char *path)
         return false;
     again = strcmp(p.path, held.path) == 0 && (held.file >= 0 || held.stand_in >= 0);
     if (p.in_place || (again && !p.there && held.stand_in >= 0) ||
-        (again && p.there && held.file >= 0 && place_holds(p.path, held.file)))
+        (again && p.there && is_held(p.path)))
         return true;
     if (again && p.there)
         return reject(

@@ -104,9 +104,9 @@ bool place_same(const char *a, const char *b)
     return one.there ? same_file(&one.st, &other.st) : strcmp(one.path, other.path) == 0;
 }
 
-bool place_holds(const char *path, int fd)
+bool place_holds(const char *path, const struct stat *file)
 {
-    struct stat named, held;
+    struct stat named;
 
-    return lstat(path, &named) == 0 && fstat(fd, &held) == 0 && same_file(&named, &held);
+    return lstat(path, &named) == 0 && same_file(&named, file);
 }

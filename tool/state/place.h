@@ -22,7 +22,7 @@ bool place_find(struct place *p, const char *path);
 /* Do two paths name one file, or would they once it is made? */
 bool place_same(const char *a, const char *b);
 
-/* Is an open file the one that has this name? */
-bool place_holds(const char *path, int fd);
+/* Is this the file that has this name? */
+bool place_holds(const char *path, const struct stat *file);
 
 #endif

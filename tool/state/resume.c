@@ -7,6 +7,7 @@
 #include "state/resume.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <stdio.h>
@@ -16,28 +17,33 @@
 #include <unistd.h>
 
 #include "cli/messages.h"
+#include "cli/read_at.h"
 #include "pipe/inputs.h"
 
-enum likeness { OTHER, LIKE, SAME }; /* LIKE: the bytes are right, the inode is not */
+/* LIKE: the bytes are right, the inode is not. UNREAD: errno says why. */
+enum likeness { UNREAD = -1, OTHER, LIKE, SAME };
 
 /* A file that is looked at. */
 struct candidate {
     char path[PATH_MAX];
     struct stat st;
     enum likeness is;
+    int error; /* why it is UNREAD */
 };
 
 /* Do its bytes before the end of what was read give this hash? */
-static bool reads(int fd, const weir *hasher, uint64_t at, uint32_t size, const char *hash)
+static enum likeness compare_bytes(int fd, const weir *hasher, uint64_t at, uint32_t size,
+                                   const char *hash)
 {
     char bytes[TRACE_BYTES], text[HASH_TEXT];
+    ssize_t n = size <= sizeof bytes ? read_at(fd, bytes, size, at) : 0;
 
-    if (size == 0)
-        return true;
-    if (size > sizeof bytes || pread(fd, bytes, size, (off_t)at) != (ssize_t)size)
-        return false;
+    if (n < 0)
+        return UNREAD;
+    if (n != (ssize_t)size)
+        return OTHER;
     state_hash(hasher, bytes, size, text);
-    return strcmp(text, hash) == 0;
+    return size == 0 || strcmp(text, hash) == 0 ? LIKE : OTHER;
 }
 
 static enum likeness compare(int fd, const struct stat *st, const struct state *s,
@@ -46,15 +52,18 @@ static enum likeness compare(int fd, const struct stat *st, const struct state *
     const struct input_mark *m = &s->mark;
     uint64_t offset = s->position.offset;
     bool same = st->st_dev == m->device && st->st_ino == m->inode;
+    enum likeness is;
 
     if (!S_ISREG(st->st_mode) || (uint64_t)st->st_size < offset || !*m->tail)
         return OTHER;
     if (m->head_size + m->tail_size == 0) /* there is nothing to compare */
         return same ? SAME : OTHER;
-    if (m->tail_size > offset || !reads(fd, hasher, 0, m->head_size, m->head) ||
-        !reads(fd, hasher, offset - m->tail_size, m->tail_size, m->tail))
+    if (m->tail_size > offset)
         return OTHER;
-    return same ? SAME : LIKE;
+    is = compare_bytes(fd, hasher, 0, m->head_size, m->head);
+    if (is == LIKE)
+        is = compare_bytes(fd, hasher, offset - m->tail_size, m->tail_size, m->tail);
+    return is == LIKE && same ? SAME : is;
 }
 
 static void look_at(struct candidate *c, const char *path, const struct state *s,
@@ -63,11 +72,12 @@ static void look_at(struct candidate *c, const char *path, const struct state *s
     bool standard = strcmp(path, "-") == 0;
     int fd = standard ? 0 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
-    c->is = OTHER;
+    c->is = fd < 0 && errno == ENOENT ? OTHER : UNREAD;
     snprintf(c->path, sizeof c->path, "%s", path);
     memset(&c->st, 0, sizeof c->st);
     if (fd >= 0 && fstat(fd, &c->st) == 0)
         c->is = compare(fd, &c->st, s, hasher);
+    c->error = errno;
     if (fd > 0)
         close(fd);
 }
@@ -80,6 +90,7 @@ struct search {
     char folder[PATH_MAX], name[PATH_MAX];
     struct candidate named; /* what has the name now */
     struct candidate best, second;
+    struct candidate unread; /* one beside it that could not be read; path is empty if none */
 };
 
 static bool same_file(const struct stat *a, const struct stat *b)
@@ -90,7 +101,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
 /* The two that are most like it. */
 static void rank(struct search *s, const struct candidate *c)
 {
-    if (c->is == OTHER || (s->best.is != OTHER && same_file(&c->st, &s->best.st)))
+    if (c->is <= OTHER || (s->best.is != OTHER && same_file(&c->st, &s->best.st)))
         return;
     if (c->is > s->best.is) {
         s->second = s->best;
@@ -134,6 +145,8 @@ static void rank_file(struct search *s, const char *name, const char *path)
     (void)name;
     look_at(&c, path, s->state, s->hasher);
     rank(s, &c);
+    if (c.is == UNREAD && c.error != EACCES && c.error != EPERM) /* what is not ours is not it */
+        s->unread = c;
 }
 
 /* ---- rotated more than once ---- */
@@ -198,6 +211,12 @@ static bool refuse(const struct search *s, const char *saved)
                   name, saved, offset);
 }
 
+static bool refuse_unread(const struct candidate *c)
+{
+    return reject("cannot read %s, to see whether it is the file to resume in: %s",
+                  input_name(c->path), strerror(c->error));
+}
+
 static bool refuse_several(const struct search *s)
 {
     return reject("%s was rotated more than once: %s was being read, and %s came after it; leave "
@@ -208,6 +227,8 @@ static bool refuse_several(const struct search *s)
 static bool find_older(struct resumed *r, struct search *s, const char *saved, bool quiet)
 {
     for_each_other(s, rank_file);
+    if (*s->unread.path)
+        return refuse_unread(&s->unread);
     if (s->best.is == OTHER && s->named.is == LIKE)
         return true; /* a copy in its place, and nothing that is more like it */
     if (s->named.is == LIKE && s->best.is == LIKE)
@@ -236,6 +257,8 @@ static bool find_file(struct resumed *r, const char *saved, const char *file, co
     look_at(&search.named, file, s, hasher);
     if (search.named.is == SAME)
         return true;
+    if (search.named.is == UNREAD)
+        return refuse_unread(&search.named);
     if (strcmp(file, "-") == 0)
         return search.named.is == LIKE || refuse(&search, saved);
     snprintf(copy, sizeof copy, "%s", file);
