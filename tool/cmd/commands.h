@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/options.h"
-#include "pipe/inputs.h"
+#include "cli/inputs.h"
 
 /* The operands from this one on, as files to read. */
 static inline struct inputs options_inputs(const struct options *o, int from)

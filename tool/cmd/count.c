@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "cli/messages.h"
-#include "cmd/run.h"
+#include "cmd/sets.h"
 #include "state/files.h"
 #include "verdict/by_sketch.h"
 
@@ -80,7 +80,7 @@ static int tell_all(const struct options *o, weir_sketch *s)
     char sentence[100];
     int status;
 
-    snprintf(sentence, sizeof sentence, "bloom memory=%llu%s%s",
+    snprintf(sentence, sizeof sentence, DEFAULT_FOR_SETS " memory=%llu%s%s",
              (unsigned long long)weir_sketch_stats_of(s).memory + 64,
              o->wanted.seed ? " seed=" : "", o->wanted.seed ? o->wanted.seed : "");
     if (weir_open(&a.listed, sentence, &error) != WEIR_OK)

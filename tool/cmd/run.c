@@ -99,7 +99,7 @@ static bool describe(struct running *r, struct state *s)
     memset(s, 0, sizeof *s);
     snprintf(s->config, sizeof s->config, "%s", v->config);
     snprintf(s->records, sizeof s->records, "%s", r->run->keys);
-    state_set_input(s, v->hasher, file, &position);
+    state_set_input(s, v->hash, file, &position);
     return find_cut(r, s);
 }
 
@@ -164,7 +164,7 @@ static bool resume(struct running *r)
     r->source.reader.follows = r->run->state.path && r->run->state.resume;
     if (!s)
         return true;
-    if (!resume_find(&found, r->run->save, s, r->run->verdict.hasher, &r->run->inputs,
+    if (!resume_find(&found, r->run->save, s, r->run->verdict.hash, &r->run->inputs,
                      r->run->verbosity.quiet))
         return false;
     scratch = batch_open(1);

@@ -13,7 +13,6 @@
 #include "state/files.h"
 #include "state/lock.h"
 
-#define FOR_SETS "bloom"
 #define FPR_FOR_SETS "0.001"
 
 static bool sized(const struct wanted *w)
@@ -78,7 +77,7 @@ static bool count_all(const struct inputs *files, char delimiter, uint64_t *sum)
 bool keyset_open(const struct options *o, struct inputs files, struct shards *s)
 {
     struct wanted w = o->wanted;
-    const char *name = w.algorithm ? w.algorithm : FOR_SETS;
+    const char *name = w.algorithm ? w.algorithm : DEFAULT_FOR_SETS;
     char sentence[WEIR_SENTENCE], number[24], knob[KNOB_MAX];
     struct weir_error error;
     uint64_t keys = 0;
@@ -92,7 +91,7 @@ bool keyset_open(const struct options *o, struct inputs files, struct shards *s)
         wanted_add(&w, knob, "capacity", number);
         w.fpr = w.fpr ? w.fpr : FPR_FOR_SETS;
     }
-    if (!wanted_complete(&w, WEIR_KIND_FILTER, FOR_SETS, NULL, sentence))
+    if (!wanted_complete(&w, WEIR_KIND_FILTER, DEFAULT_FOR_SETS, NULL, sentence))
         return false;
     return shards_open(s, sentence, o->shards ? o->shards : o->threads, &error) == WEIR_OK ||
            reject("%s", error.text);

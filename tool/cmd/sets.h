@@ -5,6 +5,8 @@
 #include "cmd/run.h"
 #include "verdict/by_filter.h"
 
+#define DEFAULT_FOR_SETS "bloom" /* a set that forgets members is none */
+
 /* Open a filter for the set of keys in some files. Where no other is asked for
  * it is the one that never forgets: a set that loses members is none. Where no
  * size is asked for, and the files can be read twice, it is one that fits them,

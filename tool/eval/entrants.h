@@ -6,7 +6,7 @@
 
 #include "eval/request.h"
 #include "eval/score.h"
-#include "verdict/shards.h"
+#include "verdict/deal.h"
 
 #define ENTRANTS_MAX 512
 

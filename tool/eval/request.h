@@ -5,7 +5,7 @@
 #include "cli/pieces.h"
 #include "cli/progress.h"
 #include "cli/table.h"
-#include "pipe/inputs.h"
+#include "cli/inputs.h"
 #include "cli/records.h"
 #include "cli/wanted.h"
 

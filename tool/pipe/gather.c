@@ -7,7 +7,7 @@
 
 #include "cli/progress.h"
 #include "cli/signals.h"
-#include "pipe/inputs.h"
+#include "cli/inputs.h"
 #include "pipe/scan.h"
 
 #define DOUBLED ((size_t)16 << 20) /* bytes up to which room is doubled */

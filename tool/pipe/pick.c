@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "pipe/fields.h"
-#include "pipe/fold_case.h"
 #include "pipe/json.h"
+#include "cli/fold_case.h"
 #include "cli/messages.h"
 #include "cli/units.h"
 
@@ -313,7 +313,7 @@ static void pick_fields(const struct picker *p, struct batch *b, uint32_t i)
 
 static void fold_key(struct batch *b, uint32_t i)
 {
-    char *to = arena_take(&b->arena, FOLD_ROOM(b->key[i].size));
+    char *to = arena_take(&b->arena, FOLD_CASE_ROOM(b->key[i].size));
 
     if (to)
         b->key[i] = (struct weir_bytes){to, fold_case(b->key[i].data, b->key[i].size, to)};

@@ -10,7 +10,7 @@
 #include "cli/read_at.h"
 #include "cli/signals.h"
 #include "pipe/gather.h"
-#include "pipe/inputs.h"
+#include "cli/inputs.h"
 
 void read_open(struct reader *r, const struct records *records, struct inputs inputs)
 {

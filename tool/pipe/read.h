@@ -6,16 +6,8 @@
 #include "pipe/batch.h"
 #include "pipe/bytes.h"
 #include "pipe/csv.h"
-#include "pipe/inputs.h"
-
-/* Where in the inputs the next record begins. */
-struct position {
-    bool known;    /* only regular files have one */
-    uint32_t file; /* number in the list */
-    uint64_t offset, line;
-    uint64_t unfinished; /* bytes before it that are a record without a delimiter; or 0 */
-    struct trace trace;  /* of what was read before it */
-};
+#include "pipe/position.h"
+#include "cli/inputs.h"
 
 struct reader {
     const struct records *records;

@@ -19,6 +19,12 @@ struct trace {
     char tail[TRACE_BYTES]; /* those before the place where reading is */
 };
 
+/* How its bytes are hashed where a hash of them is kept: see <weir/hash.h>. */
+struct trace_hash {
+    uint32_t kind;
+    uint64_t seed;
+};
+
 /* At a place of an open file; what lies before it is read once more. False if that
  * failed; errno says why. */
 bool trace_start(struct trace *t, int fd, uint64_t offset);

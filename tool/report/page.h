@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "pipe/inputs.h"
+#include "cli/inputs.h"
 #include "cli/records.h"
 #include "cli/units.h"
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "report/chart.h"
-#include "pipe/inputs.h"
+#include "cli/inputs.h"
 #include "state/replace.h"
 #include "cli/messages.h"
 #include "report/style.h"

@@ -8,6 +8,7 @@
 #include <weir/sketch.h>
 
 #include "state/replace.h"
+#include "state/shards.h"
 #include "state/state.h"
 
 struct stored {

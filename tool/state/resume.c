@@ -18,7 +18,6 @@
 
 #include "cli/messages.h"
 #include "cli/read_at.h"
-#include "pipe/inputs.h"
 
 /* LIKE: the bytes are right, the inode is not. UNREAD: errno says why. */
 enum likeness { UNREAD = -1, OTHER, LIKE, SAME };
@@ -32,8 +31,8 @@ struct candidate {
 };
 
 /* Do its bytes before the end of what was read give this hash? */
-static enum likeness compare_bytes(int fd, const weir *hasher, uint64_t at, uint32_t size,
-                                   const char *hash)
+static enum likeness compare_bytes(int fd, struct trace_hash hash, uint64_t at, uint32_t size,
+                                   const char *wanted)
 {
     char bytes[TRACE_BYTES], text[HASH_TEXT];
     ssize_t n = size <= sizeof bytes ? read_at(fd, bytes, size, at) : 0;
@@ -42,12 +41,12 @@ static enum likeness compare_bytes(int fd, const weir *hasher, uint64_t at, uint
         return UNREAD;
     if (n != (ssize_t)size)
         return OTHER;
-    state_hash(hasher, bytes, size, text);
-    return size == 0 || strcmp(text, hash) == 0 ? LIKE : OTHER;
+    state_hash(hash, bytes, size, text);
+    return size == 0 || strcmp(text, wanted) == 0 ? LIKE : OTHER;
 }
 
 static enum likeness compare(int fd, const struct stat *st, const struct state *s,
-                             const weir *hasher)
+                             struct trace_hash hash)
 {
     const struct input_mark *m = &s->mark;
     uint64_t offset = s->position.offset;
@@ -60,14 +59,14 @@ static enum likeness compare(int fd, const struct stat *st, const struct state *
         return same ? SAME : OTHER;
     if (m->tail_size > offset)
         return OTHER;
-    is = compare_bytes(fd, hasher, 0, m->head_size, m->head);
+    is = compare_bytes(fd, hash, 0, m->head_size, m->head);
     if (is == LIKE)
-        is = compare_bytes(fd, hasher, offset - m->tail_size, m->tail_size, m->tail);
+        is = compare_bytes(fd, hash, offset - m->tail_size, m->tail_size, m->tail);
     return is == LIKE && same ? SAME : is;
 }
 
 static void look_at(struct candidate *c, const char *path, const struct state *s,
-                    const weir *hasher)
+                    struct trace_hash hash)
 {
     bool standard = strcmp(path, "-") == 0;
     int fd = standard ? 0 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -76,7 +75,7 @@ static void look_at(struct candidate *c, const char *path, const struct state *s
     snprintf(c->path, sizeof c->path, "%s", path);
     memset(&c->st, 0, sizeof c->st);
     if (fd >= 0 && fstat(fd, &c->st) == 0)
-        c->is = compare(fd, &c->st, s, hasher);
+        c->is = compare(fd, &c->st, s, hash);
     c->error = errno;
     if (fd > 0)
         close(fd);
@@ -86,7 +85,7 @@ static void look_at(struct candidate *c, const char *path, const struct state *s
 
 struct search {
     const struct state *state;
-    const weir *hasher;
+    struct trace_hash hash;
     char folder[PATH_MAX], name[PATH_MAX];
     struct candidate named; /* what has the name now */
     struct candidate best, second;
@@ -143,7 +142,7 @@ static void rank_file(struct search *s, const char *name, const char *path)
     static struct candidate c;
 
     (void)name;
-    look_at(&c, path, s->state, s->hasher);
+    look_at(&c, path, s->state, s->hash);
     rank(s, &c);
     if (c.is == UNREAD && c.error != EACCES && c.error != EPERM) /* what is not ours is not it */
         s->unread = c;
@@ -248,13 +247,13 @@ static bool find_older(struct resumed *r, struct search *s, const char *saved, b
 
 /* Which file was being read? */
 static bool find_file(struct resumed *r, const char *saved, const char *file, const struct state *s,
-                      const weir *hasher, bool quiet)
+                      struct trace_hash hash, bool quiet)
 {
     static struct search search;
     char copy[PATH_MAX];
 
-    search = (struct search){.state = s, .hasher = hasher};
-    look_at(&search.named, file, s, hasher);
+    search = (struct search){.state = s, .hash = hash};
+    look_at(&search.named, file, s, hash);
     if (search.named.is == SAME)
         return true;
     if (search.named.is == UNREAD)
@@ -268,7 +267,7 @@ static bool find_file(struct resumed *r, const char *saved, const char *file, co
     return find_older(r, &search, saved, quiet);
 }
 
-bool resume_find(struct resumed *r, const char *path, const struct state *s, const weir *hasher,
+bool resume_find(struct resumed *r, const char *path, const struct state *s, struct trace_hash hash,
                  const struct inputs *inputs, bool quiet)
 {
     const struct position *p = &s->position;
@@ -283,5 +282,5 @@ bool resume_find(struct resumed *r, const char *path, const struct state *s, con
         return reject("%s stopped in file %u, %s, which is not that file here; give the same "
                       "files, or leave --resume out",
                       path, p->file + 1, s->input);
-    return find_file(r, path, file, s, hasher, quiet);
+    return find_file(r, path, file, s, hash, quiet);
 }

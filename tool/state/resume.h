@@ -5,6 +5,7 @@
 
 #include <limits.h>
 
+#include "cli/inputs.h"
 #include "state/state.h"
 
 struct resumed {
@@ -18,7 +19,7 @@ struct resumed {
  *              end, then the one that has the name now from its start
  * False after a sentence in all other cases: it is gone, cut short, or one cannot
  * tell. A rotation is told too, unless quiet. */
-bool resume_find(struct resumed *r, const char *path, const struct state *s, const weir *hasher,
+bool resume_find(struct resumed *r, const char *path, const struct state *s, struct trace_hash hash,
                  const struct inputs *inputs, bool quiet);
 
 #endif

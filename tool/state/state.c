@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <weir/hash.h>
 
 #include "cli/messages.h"
 #include "cli/units.h"
@@ -129,15 +130,15 @@ bool state_read(const char *note, struct state *s)
     return true;
 }
 
-void state_hash(const weir *hasher, const char *bytes, size_t size, char text[HASH_TEXT])
+void state_hash(struct trace_hash hash, const char *bytes, size_t size, char text[HASH_TEXT])
 {
-    struct weir_key key = weir_hash(hasher, bytes, size);
+    struct weir_key key = weir_hash_bytes(hash.kind, hash.seed, bytes, size);
 
     snprintf(text, HASH_TEXT, "%016llx%016llx", (unsigned long long)key.hi,
              (unsigned long long)key.lo);
 }
 
-void state_set_input(struct state *s, const weir *hasher, const char *name,
+void state_set_input(struct state *s, struct trace_hash hash, const char *name,
                      const struct position *p)
 {
     const struct trace *t = &p->trace;
@@ -147,8 +148,8 @@ void state_set_input(struct state *s, const weir *hasher, const char *name,
         return;
     snprintf(s->input, sizeof s->input, "%s", name);
     s->mark = (struct input_mark){t->device, t->inode, t->head_size, t->tail_size, "", ""};
-    state_hash(hasher, t->head, t->head_size, s->mark.head);
-    state_hash(hasher, t->tail, t->tail_size, s->mark.tail);
+    state_hash(hash, t->head, t->head_size, s->mark.head);
+    state_hash(hash, t->tail, t->tail_size, s->mark.tail);
 }
 
 /* ---- does it go with what is asked for? ---- */

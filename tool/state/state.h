@@ -6,8 +6,8 @@
 #include <weir.h>
 
 #include "cli/pieces.h"
-#include "pipe/read.h"
-#include "verdict/shards.h"
+#include "cli/wanted.h"
+#include "pipe/position.h"
 
 #define NOTE_MAX 8192
 
@@ -33,10 +33,10 @@ struct state {
 void state_write(const struct state *s, char note[NOTE_MAX]);
 bool state_read(const char *note, struct state *s); /* false: it is another's note */
 
-void state_hash(const weir *hasher, const char *bytes, size_t size, char text[HASH_TEXT]);
+void state_hash(struct trace_hash hash, const char *bytes, size_t size, char text[HASH_TEXT]);
 
 /* Where reading stopped, and in what. */
-void state_set_input(struct state *s, const weir *hasher, const char *name,
+void state_set_input(struct state *s, struct trace_hash hash, const char *name,
                      const struct position *p);
 
 /* Is there nothing at this path, or something like a state? False after a

@@ -7,7 +7,7 @@
 
 #include "cli/messages.h"
 #include "cli/signals.h"
-#include "pipe/fold_case.h"
+#include "cli/fold_case.h"
 
 struct asker {
     struct store *store;

@@ -2,7 +2,7 @@
 #ifndef WEIR_VERDICT_BY_FILTER_H
 #define WEIR_VERDICT_BY_FILTER_H
 
-#include "verdict/shards.h"
+#include "verdict/deal.h"
 #include "verdict/verdict.h"
 
 /* How a filter answers: weir_observe_many, or one of those below. */

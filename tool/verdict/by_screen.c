@@ -3,13 +3,12 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <weir/hash.h>
 
 #include "cli/utf8.h"
 #include "cli/messages.h"
 #include "state/files.h"
 #include "cli/units.h"
-
-#define HASHER "bloom memory=64 seed=0" /* of the bytes before a place in the input */
 
 static void learn(void *context, const struct weir_bytes *keys, size_t n)
 {
@@ -23,8 +22,6 @@ bool screening_open(struct screening *s, struct asker *asker, weir_screen *scree
     *s = (struct screening){
         .asker = asker, .screen = screen, .before = weir_screen_stats_of(screen)};
     weir_screen_config(screen, s->config, sizeof s->config);
-    if (weir_open(&s->hasher, HASHER, NULL) != WEIR_OK)
-        return reject("memory is short");
     /* The set is told anew, whatever the screen knows from an earlier run: what the store
      * has got or dropped since would be missed. */
     weir_screen_forget_set(screen);
@@ -35,7 +32,6 @@ bool screening_open(struct screening *s, struct asker *asker, weir_screen *scree
 void screening_close(struct screening *s)
 {
     weir_screen_close(s->screen);
-    weir_close(s->hasher);
 }
 
 /* ---- a batch ---- */
@@ -149,5 +145,5 @@ struct verdict verdict_by_screen(struct screening *s)
                             .seen = "members",
                             .filled = "screen",
                             .config = s->config,
-                            .hasher = s->hasher};
+                            .hash = {WEIR_HASH_XXH3, 0}};
 }

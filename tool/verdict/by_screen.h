@@ -12,7 +12,6 @@ struct screening {
     weir_screen *screen;
     char config[WEIR_SENTENCE];      /* of the screen */
     struct weir_screen_stats before; /* what earlier runs did, with a state */
-    weir *hasher;
 };
 
 /* Take both into use; the screen is told all keys of the store if it is of a kind

@@ -32,7 +32,7 @@ struct verdict {
     const char *const *words;  /* by verdict, for tags */
     const char *seen, *filled; /* for the bar: what is seen, and what fills */
     const char *config;        /* for the state file */
-    const weir *hasher;        /* the same; any that is opened the same way each time */
+    struct trace_hash hash;    /* the same: of the bytes by which the input is known again */
 };
 
 /* What a run did, to standard error. */

@@ -1,6 +1,6 @@
 /* inputs.h - the files on the command line; "-" is standard input. */
-#ifndef WEIR_PIPE_INPUTS_H
-#define WEIR_PIPE_INPUTS_H
+#ifndef WEIR_CLI_INPUTS_H
+#define WEIR_CLI_INPUTS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* fold_case.c - see fold_case.h. */
-#include "pipe/fold_case.h"
+#include "cli/fold_case.h"
 
 #include <locale.h>
 #include <wchar.h>
@@ -11,7 +11,7 @@ void fold_case_open(void)
 }
 
 /* One character that is not ASCII; bytes that are no UTF-8 stay as they are. */
-static size_t fold_wide(const char **at, const char *end, char *to)
+static size_t fold_case_wide(const char **at, const char *end, char *to)
 {
     mbstate_t state = {0};
     wchar_t wide;
@@ -33,7 +33,7 @@ size_t fold_case(const char *text, size_t size, char *to)
 
     while (text < end) {
         if ((signed char)*text < 0) {
-            n += fold_wide(&text, end, to + n);
+            n += fold_case_wide(&text, end, to + n);
         } else {
             to[n++] = (char)(*text >= 'A' && *text <= 'Z' ? *text + 32 : *text);
             text++;

@@ -1,5 +1,5 @@
 /* inputs.c - see inputs.h. */
-#include "pipe/inputs.h"
+#include "cli/inputs.h"
 
 #include <string.h>
 #include <sys/stat.h>

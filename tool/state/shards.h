@@ -1,9 +1,10 @@
 /* shards.h - the filter of a run: one, or several that share the keys among
  * them. */
-#ifndef WEIR_VERDICT_SHARDS_H
-#define WEIR_VERDICT_SHARDS_H
+#ifndef WEIR_STATE_SHARDS_H
+#define WEIR_STATE_SHARDS_H
 
-#include "pipe/batch.h"
+#include <weir.h>
+
 #include "cli/wanted.h"
 
 struct shards {
@@ -17,9 +18,6 @@ struct shards {
 enum weir_status shards_open(struct shards *s, const char *sentence, uint32_t count,
                              struct weir_error *error);
 void shards_close(struct shards *s);
-
-/* Hash the keys of a batch and put them in the order of the shards. */
-void shards_deal(const struct shards *s, struct batch *b);
 
 /* All together: sums, and means of fill and error. */
 struct weir_stats shards_stats(const struct shards *s);
