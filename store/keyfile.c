@@ -96,7 +96,7 @@ static void sleep_for(double seconds)
     nanosleep(&t, NULL);
 }
 
-struct question {
+struct key_question {
     struct store *store;
     const struct weir_bytes *keys;
     size_t n;
@@ -106,7 +106,7 @@ struct question {
 
 static void find_all(void *context)
 {
-    struct question *q = context;
+    struct key_question *q = context;
     const struct keyfile *f = q->store->own;
 
     for (size_t i = 0; i < q->n; i++) {
@@ -139,7 +139,7 @@ static enum outcome read_keys(struct store *store, void (*act)(void *context), v
 static enum outcome answer(struct store *store, const struct weir_bytes *keys, size_t n,
                            uint8_t *answers)
 {
-    struct question q = {store, keys, n, answers, STORE_OK};
+    struct key_question q = {store, keys, n, answers, STORE_OK};
     enum outcome outcome = read_keys(store, find_all, &q);
 
     if (outcome == STORE_OK)
@@ -156,7 +156,7 @@ static enum outcome size(struct store *store, uint64_t *keys)
     return STORE_OK;
 }
 
-struct listing {
+struct key_listing {
     const struct keyfile *f;
     store_taker take;
     void *context;
@@ -164,7 +164,7 @@ struct listing {
 
 static void list_all(void *context)
 {
-    const struct listing *l = context;
+    const struct key_listing *l = context;
     struct weir_bytes held[LISTED];
     size_t n = 0;
 
@@ -180,7 +180,7 @@ static void list_all(void *context)
 
 static enum outcome list(struct store *store, store_taker take, void *context)
 {
-    return read_keys(store, list_all, &(struct listing){store->own, take, context});
+    return read_keys(store, list_all, &(struct key_listing){store->own, take, context});
 }
 
 /* ---- opening ---- */

@@ -20,7 +20,7 @@ static bool read_set(struct options *o, const char *value)
     return strchr(value, '=') != NULL;
 }
 
-static bool read_listed(struct list *list, const char **last, const char *value)
+static bool read_listed(struct values *list, const char **last, const char *value)
 {
     *last = value;
     if (list->n == LIST_MAX)

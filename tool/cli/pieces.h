@@ -43,15 +43,15 @@ struct store_patience {
 #define LIST_MAX 64
 
 /* Values of an option that may be given several times, in their order. */
-struct list {
+struct values {
     const char *at[LIST_MAX];
     int n;
 };
 
 /* How to measure. */
 struct measures {
-    struct list algorithms, memories; /* all that were given */
-    const char *synthetic;            /* a stream instead of files */
+    struct values algorithms, memories; /* all that were given */
+    const char *synthetic;              /* a stream instead of files */
     uint64_t truth_memory;
     bool by_importance;
     uint32_t curve, permutations; /* 0 if not given */

@@ -12,7 +12,7 @@
 /* ---- who takes part ---- */
 
 /* The words of values such as "a,b"; false after a sentence. */
-static bool split(const struct list *list, const char *option, char words[ENTRANTS_MAX][64],
+static bool split(const struct values *list, const char *option, char words[ENTRANTS_MAX][64],
                   uint32_t *count)
 {
     for (int i = 0; i < list->n; i++)

@@ -16,14 +16,14 @@ struct gauge {
     double next;
 };
 
-struct running {
+struct driver {
     struct pipe *pipe;
     struct gauge *gauge;
 };
 
 static enum read_result do_read(void *context, struct batch *b)
 {
-    const struct source *s = &((struct running *)context)->pipe->source;
+    const struct source *s = &((struct driver *)context)->pipe->source;
 
     return s->read(s->context, b);
 }
@@ -38,7 +38,7 @@ static void set_all_new(struct batch *b)
 
 static void do_prepare(void *context, struct batch *b)
 {
-    const struct pipe *p = ((struct running *)context)->pipe;
+    const struct pipe *p = ((struct driver *)context)->pipe;
 
     p->source.prepare(p->source.context, b);
     if (!p->verdict.parts)
@@ -59,7 +59,7 @@ static void look_at_fill(struct gauge *g, const struct verdict *v, uint32_t part
 
 static void do_give(void *context, struct batch *b, uint32_t part)
 {
-    struct running *r = context;
+    struct driver *r = context;
     const struct verdict *v = &r->pipe->verdict;
 
     if (v->give)
@@ -84,7 +84,7 @@ static void count(struct tally *t, const struct batch *b)
     t->bytes += b->used;
 }
 
-static void draw(struct running *r)
+static void draw(struct driver *r)
 {
     struct pipe *p = r->pipe;
     double fill = 0;
@@ -98,7 +98,7 @@ static void draw(struct running *r)
 
 static void do_look(void *context)
 {
-    struct running *r = context;
+    struct driver *r = context;
     const struct sink *s = &r->pipe->sink;
 
     draw(r);
@@ -108,7 +108,7 @@ static void do_look(void *context)
 
 static bool do_write(void *context, struct batch *b)
 {
-    struct running *r = context;
+    struct driver *r = context;
     struct pipe *p = r->pipe;
 
     if (p->verdict.complete)
@@ -125,14 +125,14 @@ static bool do_write(void *context, struct batch *b)
 
 static bool wants_rest(void *context)
 {
-    const struct sink *s = &((struct running *)context)->pipe->sink;
+    const struct sink *s = &((struct driver *)context)->pipe->sink;
 
     return s->wants_rest && s->wants_rest(s->context);
 }
 
 static bool do_rest(void *context)
 {
-    const struct sink *s = &((struct running *)context)->pipe->sink;
+    const struct sink *s = &((struct driver *)context)->pipe->sink;
 
     return s->rest(s->context);
 }
@@ -147,7 +147,7 @@ bool pipe_run(struct pipe *p)
                                              .wants_rest = wants_rest,
                                              .rest = do_rest};
     uint32_t parts = p->verdict.parts ? p->verdict.parts : 1;
-    struct running r = {.pipe = p, .gauge = calloc(parts, sizeof *r.gauge)};
+    struct driver r = {.pipe = p, .gauge = calloc(parts, sizeof *r.gauge)};
     bool ok = r.gauge && threads_run(&work, &r, p->threads, parts, p->verdict.first_leads);
 
     free(r.gauge);

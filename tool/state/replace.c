@@ -15,13 +15,13 @@
 #include "state/place.h"
 #include "state/temporary.h"
 
-struct sink {
+struct file_sink {
     int fd, error;
     size_t used;
     uint8_t buffer[65536];
 };
 
-static bool drain(struct sink *s, const uint8_t *data, size_t size)
+static bool drain(struct file_sink *s, const uint8_t *data, size_t size)
 {
     while (size > 0) {
         ssize_t n = write(s->fd, data, size);
@@ -38,7 +38,7 @@ static bool drain(struct sink *s, const uint8_t *data, size_t size)
 
 static bool into_file(void *context, const void *data, size_t size)
 {
-    struct sink *s = context;
+    struct file_sink *s = context;
 
     if (s->used + size > sizeof s->buffer) {
         if (!drain(s, s->buffer, s->used))
@@ -52,7 +52,7 @@ static bool into_file(void *context, const void *data, size_t size)
     return true;
 }
 
-static bool write_all(struct sink *s, writes_to_sink write, const void *what)
+static bool write_all(struct file_sink *s, writes_to_sink write, const void *what)
 {
     enum weir_status status = write(what, into_file, s);
 
@@ -102,7 +102,7 @@ static void inherit(int fd, const struct place *p)
     (void)!fchmod(fd, p->st.st_mode & 0777);
 }
 
-static struct sink sink; /* one save at a time */
+static struct file_sink sink; /* one save at a time */
 
 /* The error, or 0. */
 static int write_to(int fd, writes_to_sink write, const void *what)

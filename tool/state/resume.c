@@ -23,7 +23,7 @@
 enum likeness { UNREAD = -1, OTHER, LIKE, SAME };
 
 /* A file that is looked at. */
-struct candidate {
+struct looked_at {
     char path[PATH_MAX];
     struct stat st;
     enum likeness is;
@@ -65,7 +65,7 @@ static enum likeness compare(int fd, const struct stat *st, const struct state *
     return is == LIKE && same ? SAME : is;
 }
 
-static void look_at(struct candidate *c, const char *path, const struct state *s,
+static void look_at(struct looked_at *c, const char *path, const struct state *s,
                     struct trace_hash hash)
 {
     bool standard = strcmp(path, "-") == 0;
@@ -87,9 +87,9 @@ struct search {
     const struct state *state;
     struct trace_hash hash;
     char folder[PATH_MAX], name[PATH_MAX];
-    struct candidate named; /* what has the name now */
-    struct candidate best, second;
-    struct candidate unread; /* one beside it that could not be read; path is empty if none */
+    struct looked_at named; /* what has the name now */
+    struct looked_at best, second;
+    struct looked_at unread; /* one beside it that could not be read; path is empty if none */
 };
 
 static bool same_file(const struct stat *a, const struct stat *b)
@@ -98,7 +98,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
 }
 
 /* The two that are most like it. */
-static void rank(struct search *s, const struct candidate *c)
+static void rank(struct search *s, const struct looked_at *c)
 {
     if (c->is <= OTHER || (s->best.is != OTHER && same_file(&c->st, &s->best.st)))
         return;
@@ -139,7 +139,7 @@ static void for_each_other(struct search *s,
 
 static void rank_file(struct search *s, const char *name, const char *path)
 {
-    static struct candidate c;
+    static struct looked_at c;
 
     (void)name;
     look_at(&c, path, s->state, s->hash);
@@ -190,7 +190,7 @@ static void find_between(struct search *s, const char *name, const char *path)
 
 static bool refuse(const struct search *s, const char *saved)
 {
-    const struct candidate *now = &s->named;
+    const struct looked_at *now = &s->named;
     const char *name = input_name(now->path);
     unsigned long long offset = s->state->position.offset;
 
@@ -210,7 +210,7 @@ static bool refuse(const struct search *s, const char *saved)
                   name, saved, offset);
 }
 
-static bool refuse_unread(const struct candidate *c)
+static bool refuse_unread(const struct looked_at *c)
 {
     return reject("cannot read %s, to see whether it is the file to resume in: %s",
                   input_name(c->path), strerror(c->error));
