@@ -7,6 +7,7 @@
 
 #include "cmd/commands.h"
 #include "cli/messages.h"
+#include "cli/print.h"
 #include "cli/signals.h"
 
 #define CHANGES (TAKES_RECORDS | TAKES_IMPORTANCE | TAKES_THREADS | TAKES_STATS | TAKES_QUIET)
@@ -169,6 +170,7 @@ int main(int argc, char **argv)
     int status;
 
     occupy_streams();
+    print_open();
     if (argc < 2) {
         cmd_help(&o);
         return finish(EXIT_ERROR);

@@ -1,8 +1,11 @@
 """Every wrong call gets one helpful sentence, and nothing before it is lost."""
+import fcntl
 import os
 import signal
 import stat
+import struct
 import subprocess
+import termios
 import threading
 import time
 
@@ -162,6 +165,31 @@ def test_an_output_that_does_not_block_is_waited_for(here):
     with open(ours, "rb") as result:
         assert result.read() == lines
     feeder.join()
+    assert process.wait(timeout=20) == 0
+
+
+def wait_until_full(pipe, most=61440):
+    """Until a page more may not fit in."""
+    for _ in range(400):
+        if struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4))[0] >= most:
+            break
+        time.sleep(0.05)
+    time.sleep(0.2)  # for one more write
+
+
+@pytest.mark.parametrize("command", ["gen uniform:n=50k,distinct=100%,seed=1", "top -q -n 50000 -m 16M keys", "count -q -m 1M keys"])
+def test_what_is_printed_waits_for_an_output_that_does_not_block(command, here):
+    (here / "keys").write_bytes(run("gen", "uniform:n=50k,distinct=100%,seed=1").out)
+    args = command.split() if command.startswith("gen") else [*command.split(), "--seed", "1"]
+    wanted = run(*args).out
+    assert len(wanted) > 2 * 65536, "it must be more than a pipe holds"
+    ours, theirs = os.pipe()
+    os.set_blocking(theirs, False)
+    process = subprocess.Popen([WEIR, *args], stdout=theirs)
+    os.close(theirs)
+    wait_until_full(ours)
+    with open(ours, "rb") as result:
+        assert result.read() == wanted
     assert process.wait(timeout=20) == 0
 
 

@@ -1,0 +1,41 @@
+/* print.c - see print.h.
+ *
+ * Whoever starts us may share standard output with a program that has made it
+ * non-blocking. stdio takes a full pipe for a failure then; and to make it blocking
+ * would change it for the others too. So stdout is a stream whose writes wait. */
+#include "cli/print.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* All of it; less if it failed, and errno says why. */
+static ssize_t write_out(void *unused, const char *data, size_t size)
+{
+    size_t done = 0;
+
+    (void)unused;
+    while (done < size) {
+        ssize_t n = write(STDOUT_FILENO, data + done, size - done);
+
+        if (n >= 0)
+            done += (size_t)n;
+        else if (errno == EAGAIN)
+            (void)poll(&(struct pollfd){.fd = STDOUT_FILENO, .events = POLLOUT}, 1, -1);
+        else if (errno != EINTR)
+            break;
+    }
+    return (ssize_t)done;
+}
+
+void print_open(void)
+{
+    FILE *waiting = fopencookie(NULL, "w", (cookie_io_functions_t){.write = write_out});
+
+    if (!waiting) /* then a full pipe is a failure that is told */
+        return;
+    stdout = waiting;
+    if (isatty(STDOUT_FILENO))
+        setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
+}
