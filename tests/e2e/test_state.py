@@ -568,6 +568,14 @@ def test_output_and_state_are_told_apart_by_what_they_are(here, there, output):
     assert (here / "s.tmp").read_text() == ("c\n" if there else "a\nc\n")
 
 
+def test_a_long_column_name_of_line_breaks_is_remembered(here):
+    name = "\n" * 600
+    text = f'"{name}",b\n'
+    run("dedup", *SMALL, "--csv", "-k", name, "--state", "s", input=text + "1,2\n")
+    again = run("dedup", "--csv", "-k", name, "--state", "s", input=text + "1,3\n2,4\n")
+    assert again.lines[-1] == "2,4" and "1,3" not in again.lines
+
+
 def test_a_column_name_with_a_line_break_is_remembered(here):
     (here / "in").write_text('id,"a\nname"\n1,x\n')
     command = ["dedup", *SMALL, "--csv", "--state", "s"]

@@ -77,6 +77,17 @@ static void unescape(char *text)
     *out = '\0';
 }
 
+/* What was escaped may be twice as long as what it stands for. */
+static bool note_records(const char *note, struct state *s)
+{
+    char text[2 * sizeof s->records];
+
+    if (!note_text(note, "records", text, sizeof text, false))
+        return false;
+    unescape(text);
+    return snprintf(s->records, sizeof s->records, "%s", text) < (int)sizeof s->records;
+}
+
 static bool note_number(const char *note, const char *name, uint64_t *out)
 {
     char text[24];
@@ -114,8 +125,8 @@ bool state_read(const char *note, struct state *s)
     memset(s, 0, sizeof *s);
     bool whole = strncmp(note, NOTE_HEAD, strlen(NOTE_HEAD)) == 0 &&
                  note_text(note, "config", s->config, sizeof s->config, false) &&
-                 note_text(note, "records", s->records, sizeof s->records, false) &&
-                 note_number(note, "known", &known) && note_number(note, "file", &file) &&
+                 note_records(note, s) && note_number(note, "known", &known) &&
+                 note_number(note, "file", &file) && file <= UINT32_MAX &&
                  note_number(note, "offset", &s->position.offset) &&
                  note_number(note, "line", &s->position.line) && read_mark(note, s) &&
                  note_number(note, "cut", &cut) && note_number(note, "output", &s->output) &&
@@ -123,7 +134,6 @@ bool state_read(const char *note, struct state *s)
 
     if (!whole)
         return false;
-    unescape(s->records);
     s->position.known = known;
     s->position.file = (uint32_t)file;
     s->cut = cut;
