@@ -264,6 +264,17 @@ def test_a_header_is_not_skipped(here):
             saying="line 1: the record is longer")
 
 
+def test_a_header_that_is_too_long_is_refused_in_one_piece_too(here):
+    (here / "in").write_text("x" * 100 + "\n1\n")
+    refused("dedup", "--header", "--max-record", "64", "--on-error", "skip", "in",
+            saying="in has a header that is longer than --max-record allows")
+
+
+def test_a_byte_order_mark_is_one_at_the_start_of_a_record_alone():
+    text = b'a,\xef\xbb\xbf"x,y",z\n'
+    refused("dedup", "--csv", "-k", "2", input=text, saying="line 1: not CSV: a quote inside")
+
+
 def test_a_long_record_that_comes_in_pieces_is_counted(here):
     pieces = f"(echo a; head -c 3M /dev/zero; sleep 0.2; echo; sleep 0.2; echo b; head -c 3M /dev/zero) |" \
              f" '{WEIR}' dedup --max-record 1M --on-error skip --stats json"

@@ -17,6 +17,13 @@ size_t csv_mark(const char *data, size_t size)
     return size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 }
 
+/* Before the first field of a record there may be a mark. */
+static bool begins_field(const struct csv_scan *s, const char *data, size_t at)
+{
+    return at == s->field ||
+           (s->field == s->start && at == s->start + csv_mark(data + s->start, at - s->start));
+}
+
 static void quote(struct csv_scan *s, const char *data, size_t at)
 {
     if (s->quoted) {
@@ -26,7 +33,7 @@ static void quote(struct csv_scan *s, const char *data, size_t at)
     } else if (s->closed && at == s->close + 1) {
         s->quoted = true; /* a doubled quote */
         s->closed = false;
-    } else if (!s->closed && at == s->field + csv_mark(data + s->field, at - s->field)) {
+    } else if (!s->closed && begins_field(s, data, at)) {
         s->quoted = true;
     } else {
         s->fault = s->closed ? TEXT_AFTER_QUOTE : "not CSV: a quote inside an unquoted field";

@@ -76,6 +76,8 @@ static void take_header(struct reader *r, struct batch *b)
     r->line += count_lines(r, b, begin, begin + size);
     if (b->bads && b->bad[0])
         wrong = "a header that is not CSV";
+    else if (size - 1 > r->records->max_record)
+        wrong = "a header that is longer than --max-record allows";
     else if (!r->header && (r->header = malloc(size)))
         memcpy(r->header, b->data + begin, r->header_size = size);
     else if (size != r->header_size || memcmp(b->data + begin, r->header, size) != 0)
