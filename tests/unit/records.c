@@ -1,9 +1,9 @@
 /* records.c - where records end, against a slow model: random bytes that come in
  * random pieces, with a limit to the length of a record and faulty ones left out.
  *
- * The model looks at one byte after the other and has all of them at hand. What
- * is promised: a record that does not end within the limit, or by the end of the
- * file, costs its first line; all that follows is read. */
+ * The model is in support/records_model.h. What is promised: a record that does not
+ * end within the limit, or by the end of the file, costs its first line; all that
+ * follows is read. */
 #include "pipe/read.h"
 
 #include <stdio.h>
@@ -13,6 +13,7 @@
 
 #include "cli/progress.h"
 #include "state/lock.h"
+#include "../support/records_model.h"
 
 #define MOST 80
 
@@ -25,70 +26,21 @@ double now(void)
     return 0;
 }
 
-struct text {
-    char data[2 * MOST];
-    size_t size;
-};
-
-static void append(struct text *t, const char *data, size_t size)
-{
-    memcpy(t->data + t->size, data, size);
-    t->size += size;
-}
-
 /* ---- the model ---- */
-
-static size_t line_end(const struct text *t, size_t at)
-{
-    while (t->data[at] != '\n')
-        at++;
-    return at;
-}
-
-/* The line break that ends a CSV record, or size if none does; *good becomes
- * false if the record is no CSV. */
-static size_t csv_end(const struct text *t, size_t at, bool *good)
-{
-    enum { BEGIN, BARE, QUOTED, CLOSED, FAULTY } state = BEGIN;
-
-    for (; at < t->size; at++) {
-        char c = t->data[at];
-
-        if (c == '\n' && state != QUOTED)
-            break;
-        if (state == FAULTY || (state == CLOSED && c == '\r' && t->data[at + 1] == '\n'))
-            continue;
-        if (state == QUOTED)
-            state = c == '"' ? CLOSED : QUOTED;
-        else if (state == CLOSED)
-            state = c == '"' ? QUOTED : c == ',' ? BEGIN : FAULTY;
-        else if (c == '"')
-            state = state == BEGIN ? QUOTED : FAULTY;
-        else
-            state = c == ',' ? BEGIN : BARE;
-    }
-    *good = state != FAULTY && at < t->size;
-    return at;
-}
 
 static uint64_t expect(struct text in, bool csv, uint64_t longest, struct text *out)
 {
+    const struct model m = {csv ? MODEL_CSV : MODEL_BLANKS, ',', '\n', longest};
+    struct model_record r;
     uint64_t skipped = 0;
 
     out->size = 0;
-    if (in.size && in.data[in.size - 1] != '\n')
-        append(&in, "\n", 1);
-    for (size_t at = 0, end; at < in.size; at = end + 1) {
-        bool good = true;
-
-        end = csv ? csv_end(&in, at, &good) : line_end(&in, at);
-        if (end == in.size || end - at > longest) {
-            end = line_end(&in, at);
-            good = false;
-        }
-        skipped += !good;
-        if (good)
-            append(out, in.data + at, end + 1 - at);
+    model_finish(&m, &in);
+    for (size_t at = 0; at < in.size; at = r.end + 1) {
+        r = model_record(&m, &in, at);
+        skipped += !r.good;
+        if (r.good)
+            text_append(out, in.data + at, r.end + 1 - at);
     }
     return skipped;
 }
@@ -111,8 +63,8 @@ static uint64_t take(struct reader *r, struct batch *b, enum read_result until, 
             if (b->bads && b->bad[i])
                 bad++;
             else
-                append(out, b->data + record_begin(b, i),
-                       record_end(b, i) + 1 - record_begin(b, i));
+                text_append(out, b->data + record_begin(b, i),
+                            record_end(b, i) + 1 - record_begin(b, i));
         }
     }
     if (result != until)
@@ -164,8 +116,7 @@ static bool same(unsigned seed)
         in.data[i] = letters[(size_t)rand() % (sizeof letters - 1)];
     skipped[0] = expect(in, o.format == FORMAT_CSV, o.max_record, &expected);
     skipped[1] = read_in_pieces(&in, &o, &got);
-    if (skipped[0] == skipped[1] && expected.size == got.size &&
-        memcmp(expected.data, got.data, got.size) == 0)
+    if (skipped[0] == skipped[1] && text_same(&expected, &got))
         return true;
     printf("not ok - seed %u, longest %llu, %s: '%.*s' gives '%.*s' (%llu left out), not '%.*s' "
            "(%llu)\n",

@@ -1,0 +1,103 @@
+/* sentences.c - any text given as a filter, a sketch, a screen or a stream ends in a
+ * value or in one sentence; what is completed completes to itself.
+ *
+ * By the public calls alone, which open nothing. Input: a byte that picks the kind,
+ * then the text. */
+#include <weir.h>
+#include <weir/plan.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+/* Printable, not empty, no full stop. */
+static void require_sentence(enum weir_status status, const struct weir_error *error)
+{
+    size_t n = strlen(error->text);
+
+    require(status == WEIR_BAD_CONFIG && error->status == (int32_t)status);
+    require(n > 0 && error->text[n - 1] != '.');
+    for (size_t i = 0; i < n; i++)
+        require(error->text[i] >= ' ' && error->text[i] <= '~');
+}
+
+static bool is_rate(double x)
+{
+    return x >= 0 && x <= 1;
+}
+
+static void try_stream(const char *text)
+{
+    struct weir_stream s;
+    struct weir_error error = {0};
+    enum weir_status status = weir_stream_read(&s, text, &error);
+
+    if (status != WEIR_OK) {
+        require_sentence(status, &error);
+        return;
+    }
+    require(s.kind <= WEIR_STREAM_ENDLESS && s.bias <= WEIR_BIAS_INVERSE);
+    require(is_rate(s.distinct) && is_rate(s.fresh) && isfinite(s.alpha));
+    require(!s.important || s.lo <= s.hi);
+    double distinct = weir_stream_distinct(&s);
+    require(distinct >= 0 && (s.n == 0 || distinct <= (double)s.n * (1 + 1e-9)));
+}
+
+/* All that can be asked of a completed sentence. */
+static void ask(enum weir_kind kind, const char *sentence)
+{
+    char value[WEIR_SENTENCE], part[WEIR_SENTENCE];
+    uint64_t traits, number;
+    const struct weir_knob *knob;
+
+    require(weir_find(kind, sentence) != NULL);
+    require(weir_traits(kind, sentence, &traits, NULL) == WEIR_OK);
+    for (size_t i = 0; weir_listed(kind, i); i++)
+        for (size_t j = 0; (knob = weir_listed_knob(kind, i, j)); j++) {
+            size_t n = weir_sentence_knob(sentence, knob->name, value, sizeof value);
+
+            require(n < sizeof value && n == strlen(value));
+            weir_sentence_number(sentence, knob->name, &number);
+        }
+    if (kind == WEIR_KIND_FILTER && weir_divide(sentence, 3, part, sizeof part, NULL) == WEIR_OK)
+        require(weir_complete(kind, part, value, sizeof value, NULL) == WEIR_OK);
+}
+
+static void try_sentence(enum weir_kind kind, const char *text)
+{
+    char first[WEIR_SENTENCE], second[WEIR_SENTENCE];
+    struct weir_error error = {0};
+    enum weir_status status = weir_complete(kind, text, first, sizeof first, &error);
+
+    weir_find(kind, text);
+    if (status != WEIR_OK) {
+        require_sentence(status, &error);
+        return;
+    }
+    require(weir_complete(kind, first, second, sizeof second, &error) == WEIR_OK);
+    require(strcmp(first, second) == 0 && strlen(first) < WEIR_SENTENCE - 1);
+    ask(kind, first);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0)
+        return 0;
+    char *text = strndup((const char *)data + 1, size - 1);
+
+    require(text != NULL);
+    if (data[0] % 4 == 3)
+        try_stream(text);
+    else
+        try_sentence((enum weir_kind)(data[0] % 4), text);
+    free(text);
+    return 0;
+}
