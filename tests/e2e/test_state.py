@@ -655,6 +655,22 @@ def test_counts_of_a_failed_run_are_not_kept(here, command):
     assert (here / "s").read_bytes() == old
 
 
+@pytest.mark.parametrize("args", [["top"], ["count", "--query", "good"]])
+def test_counts_that_could_not_be_printed_are_not_kept(here, args):
+    put("good", ["a"])
+    count = [*args, "-q", "-m", "4K", "--seed", "1", "--state", "s", "good"]
+    with open("/dev/full", "wb") as full:
+        refused(*count, stdout=full, saying="cannot write standard output: No space left")
+    assert names(here) == ["good"]
+    assert run(*count).lines[0].split("\t")[:2] == ["a", "1"]
+
+
+def test_counts_are_not_kept_if_the_keys_to_tell_of_cannot_be_read(here):
+    put("good", ["a"])
+    refused("count", "-q", "-m", "4K", "--state", "s", "--query", "missing", "good", saying="missing")
+    assert names(here) == ["good"]
+
+
 def test_parts_of_kinds_that_are_not_known_are_stepped_over(here):
     other = part(77, b"of a later version")
     run("build", "-m", "1K", "-o", "f", input="a\n")

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 
 #include "cli/messages.h"
+#include "cmd/run.h"
 #include "cmd/sets.h"
-#include "state/files.h"
 #include "verdict/by_sketch.h"
 
 #define AT_ONCE 512
@@ -120,7 +120,7 @@ static void tell_bound(const weir_sketch *s)
 int cmd_count(const struct options *o)
 {
     weir_sketch *s;
-    int status, asked = EXIT_FINE;
+    int status;
 
     if (!o->count.query && !o->state.path && !can_be_read_twice(o))
         return fail("'weir count' keeps no keys: it reads files twice to list them all, which "
@@ -132,14 +132,13 @@ int cmd_count(const struct options *o)
         return EXIT_ERROR;
     weir_sketch_advance(s, time_of_day());
     status = count_keys(o, &(struct counting){.sketch = s});
-    if (o->state.path && status == EXIT_FINE && !file_save_sketch(o->state.path, s))
-        status = EXIT_ERROR;
-    if (o->count.query)
-        asked = answer_all(o, s);
-    else if (!o->state.path && status == EXIT_FINE)
-        asked = tell_all(o, s);
-    if (!o->verbosity.quiet && status == EXIT_FINE && asked == EXIT_FINE)
+    if (status == EXIT_FINE && o->count.query)
+        status = answer_all(o, s);
+    else if (status == EXIT_FINE && !o->state.path)
+        status = tell_all(o, s);
+    status = run_keep_counts(o->state.path, s, status);
+    if (!o->verbosity.quiet && status == EXIT_FINE)
         tell_bound(s);
     weir_sketch_close(s);
-    return status ? status : asked;
+    return status;
 }

@@ -12,6 +12,7 @@
 #include "cli/messages.h"
 #include "cli/signals.h"
 #include "pipe/write.h"
+#include "state/files.h"
 #include "state/place.h"
 #include "state/replace.h"
 #include "state/resume.h"
@@ -326,4 +327,13 @@ int run_into(const struct run *given, struct sink sink)
         fail("%s", pipe.failure);
     source_close(&source);
     return ok ? EXIT_FINE : EXIT_ERROR;
+}
+
+int run_keep_counts(const char *path, const weir_sketch *sketch, int status)
+{
+    if (!path || status != EXIT_FINE)
+        return status;
+    if (fflush(stdout) != 0 || ferror(stdout))
+        return EXIT_ERROR; /* main() says so */
+    return file_save_sketch(path, sketch) ? EXIT_FINE : EXIT_ERROR;
 }

@@ -3,6 +3,8 @@
 #ifndef WEIR_CMD_RUN_H
 #define WEIR_CMD_RUN_H
 
+#include <weir/sketch.h>
+
 #include "cmd/commands.h"
 #include "pipe/source.h"
 #include "state/state.h"
@@ -35,5 +37,9 @@ int run(const struct run *given, struct tally *tally);
 
 /* Only into a sink, without verdicts or output. */
 int run_into(const struct run *given, struct sink sink);
+
+/* Save the counts of a run that has this status, once all that it printed is written: what
+ * failed can be run again without counting twice. The status then. */
+int run_keep_counts(const char *path, const weir_sketch *sketch, int status);
 
 #endif

@@ -9,7 +9,6 @@
 #include "cli/messages.h"
 #include "cli/units.h"
 #include "cmd/run.h"
-#include "state/files.h"
 #include "verdict/by_sketch.h"
 
 #define REFRESH 0.5 /* seconds */
@@ -174,10 +173,9 @@ int cmd_top(const struct options *o)
         weir_sketch_advance(s, time_of_day());
         status =
             run_into(&r, (struct sink){.context = &b, .take = take, .look = live ? refresh : NULL});
-        if (o->state.path && status == EXIT_FINE && !file_save_sketch(o->state.path, s))
-            status = EXIT_ERROR;
         erase(&b);
         print(&b, !o->verbosity.quiet && status == EXIT_FINE);
+        status = run_keep_counts(o->state.path, s, status);
     }
     free(b.list);
     weir_sketch_close(s);
