@@ -90,7 +90,8 @@ struct weir_wish {
 };
 
 /* The cost of an arrival: fp times the chance that it is a false positive, plus fn
- * times the chance that it is a false negative. On a stream without end and without
+ * times the chance that it is a false negative, which counts as its key matters where
+ * the stream has importances and the filter heeds them. On a stream without end and without
  * repeats nothing can be missed: there it is one over the keys that are remembered. */
 WEIR_API double weir_cost(const struct weir_prediction *p, const struct weir_stream *s,
                           const struct weir_wish *wish);

@@ -17,4 +17,8 @@ enum weir_status plan_no_model(const struct config *c, struct weir_error *error)
 /* The model of a stream that was described. */
 void stream_model(const struct weir_stream *s, struct stream_model *m);
 
+/* The share of the repeats that are missed, each counted as it matters. Classes are
+ * stretches of importance, from the least on. */
+double plan_weighed_fnr(const struct stream_model *m, const struct weir_prediction *p);
+
 #endif

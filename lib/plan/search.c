@@ -39,7 +39,8 @@ static double cost_of(const struct settings_search *s, const struct weir_predict
 {
     if (isinf(s->m->n) && s->fresh == 1)
         return 1 / p->remembered;
-    return s->wish.fp * share(p->fpr, s->fresh) + s->wish.fn * share(p->fnr, 1 - s->fresh);
+    return s->wish.fp * share(p->fpr, s->fresh) +
+           s->wish.fn * share(plan_weighed_fnr(s->m, p), 1 - s->fresh);
 }
 
 /* How far above the ceilings: 1 or less if it keeps them. */
@@ -63,7 +64,25 @@ static double value_of(const struct settings_search *s, const struct weir_predic
 
 /* ---- trying ---- */
 
-static bool consider(struct settings_search *s, struct config c)
+static bool is_free(const struct search *s, const struct config *c, enum knob knob)
+{
+    return (c->ops->is.knobs & HAS(knob)) && !(s->fixed & HAS(knob));
+}
+
+/* A filter that is there for importance, with cells that hold one level of it: not to be
+ * advised, only asked for. */
+static bool is_single_level(const struct search *s, const struct config *c,
+                            const struct weir_prediction *p)
+{
+    bool differ = false;
+
+    for (uint32_t i = 2; i <= p->classes; i++)
+        differ |= p->class_fnr[i] != p->class_fnr[1];
+    return !differ && s->m->important && is_free(s, c, KNOB_CELL) &&
+           (c->ops->is.about.traits & WEIR_FOR_IMPORTANCE);
+}
+
+static bool consider(struct search *s, struct config c)
 {
     struct shape shape = {0};
     struct weir_prediction p;
@@ -71,6 +90,8 @@ static bool consider(struct settings_search *s, struct config c)
     if (s->found && s->sparing && s->value <= 1)
         return false;
     if (!c.ops->plan(&c, &shape, NULL) || plan_predict(&c, &shape, s->m, &p) != WEIR_OK)
+        return false;
+    if (is_single_level(s, &c, &p))
         return false;
     p.cost = cost_of(s, &p);
     double value = value_of(s, &p);
@@ -81,11 +102,6 @@ static bool consider(struct settings_search *s, struct config c)
     s->config = c;
     s->best = p;
     return true;
-}
-
-static bool is_free(const struct settings_search *s, const struct config *c, enum knob knob)
-{
-    return (c->ops->is.knobs & HAS(knob)) && !(s->fixed & HAS(knob));
 }
 
 /* With a knob as near to a value as it can be. */

@@ -100,6 +100,73 @@ def test_a_stream_that_fits_is_for_a_plain_bloom_filter():
     assert plan("-m", "1M", "--stream", UNIFORM)[0]["reason"].startswith("a plain Bloom filter")
 
 
+@pytest.mark.parametrize("memory", ["64", "16K", "64K", "128K", "160K", "1M"])
+@pytest.mark.parametrize("ceiling", [None, "5%", "0.1%"])
+def test_a_stream_fits_only_if_the_error_at_its_end_is_as_asked(memory, ceiling):
+    args = ["-m", memory, "--stream", "uniform:n=1M,distinct=10%", *(["-e", ceiling] if ceiling else [])]
+    best, most = plan(*args)[0], {None: 0.01, "5%": 0.05, "0.1%": 0.001}[ceiling]
+    if "fits" in best["reason"]:
+        assert best["error_at_end"] <= most and best["fnr"] < 0.001
+    assert ("fits" in best["reason"]) or best["error_at_end"] > most or best["fnr"] >= 0.001 or best["cost"] is None
+
+
+def test_no_words_hold_a_number_that_is_none():
+    for stream in "uniform:n=1M,universe=1", "uniform:n=10,distinct=100%", "endless", "endless:n=10", UNIFORM:
+        for memory in "64", "64M":
+            out = run("plan", "-m", memory, "--stream", stream).out.decode()
+            assert not re.search(r"\b(nan|inf)\b", out.split("\n\n")[-1]), (stream, memory)
+
+
+def test_a_window_that_is_not_kept_is_not_said_to_be():
+    refused("plan", "--window", "10M", "-m", "64", saying="weir remembers 29 keys in 64.0 B, less than the window")
+    for row in plan("--window", "1M", "-m", "4M"):
+        assert row["remembered"] >= 1e6
+
+
+# ---- sets ----
+
+@pytest.mark.parametrize("keys, error", [("20k", 0.02), ("50k", 0.001)])
+def test_a_set_has_the_error_that_was_asked_for_when_it_is_whole(here, keys, error):
+    rows = plan("--keys", keys, "-e", str(error))
+    assert [row["algorithm"] for row in rows][:2] == ["bloom", "counting"]
+    n = int(keys[:-1]) * 1000
+    (here / "set").write_text("".join(f"{i}\n" for i in range(n)))
+    for row in rows:
+        run("build", "-a", row["algorithm"], "-m", str(row["memory_bytes"]), "--seed", "1", "-S", f"capacity={n}",
+            *(w for s in row["settings"].split() if s[0] == "k" for w in ("-S", s)), "-o", "s.weir", "set")
+        others = "".join(f"x{i}\n" for i in range(200000))
+        wrong = int(run("filter", "s.weir", "--count-only", input=others).out) / 200000
+        assert wrong == pytest.approx(error, rel=0.15)
+        assert row["error_at_end"] == pytest.approx(error, rel=0.05)
+
+
+def test_a_set_is_no_stream():
+    refused("plan", "--keys", "1M", saying="--keys needs the error that will do (-e)")
+    refused("plan", "--keys", "1M", "-e", "1%", "--window", "10", saying="--keys does not go with")
+    refused("plan", "--keys", "x", "-e", "1%", saying="--keys x does not fit")
+    refused("plan", "--keys", "1M", "-m", "100", "-e", "1%", saying="give it more memory")
+
+
+# ---- importance ----
+
+@pytest.mark.parametrize("spec", ["uniform:n=200k,distinct=60%", "zipf:n=200k,universe=100k,alpha=0.7",
+                                  "zipf:n=200k,universe=100k,alpha=0.7,bias=direct"])
+def test_costs_are_weighed_by_importance_as_they_are_measured(spec):
+    spec += ",importance=1-50"
+    row = plan("-a", "ibf-mc", "-m", "16K", "--stream", spec)[0]
+    out = run("eval", "--synthetic", spec, "-a", "ibf-mc", "-m", "16K", "--seed", "1", "--format", "json").out
+    got = json.loads(out)[0]
+    new = got["distinct"] / got["n"]
+    assert row["cost"] == pytest.approx(new * got["fpr"] + (1 - new) * got["wfnr"], rel=0.05)
+    assert row["cost"] < 0.98 * (new * got["fpr"] + (1 - new) * got["fnr"]), "what matters is missed less"
+
+
+def test_no_single_level_of_importance_is_advised():
+    for spec in "uniform:n=1M,distinct=60%,importance=1-50", "zipf:n=1M,universe=300k,importance=1-9":
+        for row in plan("-m", "64K", "--stream", spec):
+            assert not row["algorithm"].startswith("ibf-") or "cell=1 " not in row["settings"]
+
+
 def test_a_stream_that_does_not_fit_has_something_forgotten():
     out = run("plan", "-m", "4K", "--stream", "zipf:n=1M,universe=1M,fresh=30%", "--cost", "5:1").out.decode()
     assert "does not fit" in out and "weir forgets what costs least" in out

@@ -41,7 +41,7 @@ struct options {
     } count;
 
     struct plan_options { /* weir plan's own */
-        const char *stream, *window;
+        const char *stream, *window, *keys;
         double fnr;     /* ceiling; 0 if not given */
         double cost[2]; /* of a false positive and a false negative; 0 if not given */
     } plan;

@@ -24,7 +24,8 @@ struct plan {
     struct weir_stream stream;
     struct weir_wish wish;
     bool sizing;   /* the memory is what is asked for */
-    bool windowed; /* or that for a window */
+    bool windowed; /* or that for a window, */
+    bool set;      /* or for a set of keys */
     struct weir_prediction *p;
     size_t n;
     size_t chosen; /* of one filter: its best settings */
@@ -38,29 +39,54 @@ static bool read_ceiling(const char *text, double *out)
            reject("--fpr %s does not fit: it takes a rate above 0: 0.01 or 1%%", text);
 }
 
-static bool read_plan(struct plan *p, const struct options *o)
+static bool read_stream(struct plan *p)
 {
+    const char *stream = p->options->plan.stream;
     struct weir_error error;
 
+    return weir_stream_read(&p->stream, stream ? stream : "endless", &error) == WEIR_OK ||
+           reject("%s", error.text);
+}
+
+/* Keys that come once each, until the set is whole. */
+static bool read_set(struct plan *p)
+{
+    const struct options *o = p->options;
+    uint64_t keys;
+    char stream[64];
+
+    if (o->plan.stream || o->plan.window)
+        return reject("--keys does not go with --stream or --window: a set is no stream");
+    if (!read_count(o->plan.keys, &keys) || keys == 0)
+        return reject("--keys %s does not fit: it takes a count: 500k, 1G", o->plan.keys);
+    if (!o->wanted.fpr && !o->wanted.memory)
+        return reject("--keys needs the error that will do (-e) or the memory there is (-m)");
+    snprintf(stream, sizeof stream, "endless:n=%llu", (unsigned long long)keys);
+    p->set = true;
+    return weir_stream_read(&p->stream, stream, NULL) == WEIR_OK;
+}
+
+static bool read_plan(struct plan *p, const struct options *o)
+{
     p->options = o;
     p->wish = (struct weir_wish){.fp = o->plan.cost[0], .fn = o->plan.cost[1], .fnr = o->plan.fnr};
     if (o->operands)
         return reject("'weir plan' reads no files: '%s'; 'weir eval' measures on them",
                       o->operand[0]);
-    if (weir_stream_read(&p->stream, o->plan.stream ? o->plan.stream : "endless", &error) !=
-        WEIR_OK)
-        return reject("%s", error.text);
+    if (o->plan.keys ? !read_set(p) : !read_stream(p))
+        return false;
     if (!read_ceiling(o->wanted.fpr, &p->wish.fpr))
         return false;
     if (o->wanted.memory && !(read_size(o->wanted.memory, &p->wish.memory) && p->wish.memory >= 64))
         return reject("--memory %s does not fit: it takes a size from 64 bytes: 64M, 1G",
                       o->wanted.memory);
     p->windowed = o->plan.window != NULL;
-    p->sizing = !o->wanted.memory && !p->windowed && (p->wish.fpr > 0 || p->wish.fnr > 0);
+    p->sizing =
+        !o->wanted.memory && !p->windowed && !p->set && (p->wish.fpr > 0 || p->wish.fnr > 0);
     if (p->sizing && p->stream.n == 0 && p->stream.fresh == 1)
         return reject("an endless stream of new keys has no repeats to miss: say how much memory "
                       "there is (-m), or what comes again (--stream)");
-    if (!o->wanted.memory && !p->sizing && !p->windowed)
+    if (!o->wanted.memory && !p->sizing && !p->windowed && !p->set)
         p->wish.memory = MEMORY_DEFAULT;
     return true;
 }
@@ -94,28 +120,44 @@ static bool keeps_window(const struct weir_prediction *p, struct weir_error *err
     return false;
 }
 
-/* As filters open it themselves: they know the memory that their window needs. */
-static enum weir_status ask_window(const struct plan *p, const char *sentence,
-                                   struct weir_prediction *out, struct weir_error *error)
+/* What is asked for is the error of the set that is whole. */
+static bool keeps_error(const struct plan *p, const struct weir_prediction *one,
+                        struct weir_error *error)
+{
+    if (p->wish.fpr == 0 || one->error <= p->wish.fpr * 1.001)
+        return true;
+    if (error)
+        snprintf(error->text, sizeof error->text,
+                 "%.*s would take %.3g of all others for members; give it more memory",
+                 (int)strcspn(one->config, " "), one->config, one->error);
+    return false;
+}
+
+/* As filters open it themselves: they know the memory that their window needs, or
+ * their set. */
+static enum weir_status ask_sized(const struct plan *p, const char *sentence,
+                                  struct weir_prediction *out, struct weir_error *error)
 {
     char opened[SENTENCE_MAX + 128];
     const struct options *o = p->options;
 
-    snprintf(opened, sizeof opened, "%s window=%s%s%s%s%s", sentence, o->plan.window,
-             o->wanted.fpr ? " fpr=" : "", o->wanted.fpr ? o->wanted.fpr : "",
-             o->wanted.memory ? " memory=" : "", o->wanted.memory ? o->wanted.memory : "");
+    snprintf(opened, sizeof opened, "%s %s=%s%s%s%s%s", sentence, p->set ? "capacity" : "window",
+             p->set ? o->plan.keys : o->plan.window, o->wanted.fpr ? " fpr=" : "",
+             o->wanted.fpr ? o->wanted.fpr : "", o->wanted.memory ? " memory=" : "",
+             o->wanted.memory ? o->wanted.memory : "");
     enum weir_status status = weir_predict(out, opened, &p->stream, error);
     if (status != WEIR_OK)
         return status;
     out->cost = weir_cost(out, &p->stream, &p->wish);
-    return keeps_window(out, error) ? WEIR_OK : WEIR_UNSUPPORTED;
+    return (p->set ? keeps_error(p, out, error) : keeps_window(out, error)) ? WEIR_OK
+                                                                            : WEIR_UNSUPPORTED;
 }
 
 static enum weir_status ask(const struct plan *p, const char *sentence, struct weir_prediction *out,
                             struct weir_error *error)
 {
-    if (p->windowed)
-        return ask_window(p, sentence, out, error);
+    if (p->windowed || p->set)
+        return ask_sized(p, sentence, out, error);
     return p->sizing ? weir_least_memory(out, sentence, &p->stream, &p->wish, error)
                      : weir_choose(out, sentence, &p->stream, &p->wish, error);
 }
@@ -124,7 +166,9 @@ static enum weir_status ask(const struct plan *p, const char *sentence, struct w
 static bool is_before(const struct plan *p, const struct weir_prediction *a,
                       const struct weir_prediction *b)
 {
-    return p->sizing || p->windowed ? a->memory < b->memory : a->cost < b->cost;
+    if (p->set && p->options->wanted.memory)
+        return a->error < b->error;
+    return p->sizing || p->windowed || p->set ? a->memory < b->memory : a->cost < b->cost;
 }
 
 static void add(struct plan *p, const struct weir_prediction *one)
@@ -136,16 +180,17 @@ static void add(struct plan *p, const struct weir_prediction *one)
     p->p[at] = *one;
 }
 
-/* Why no filter keeps this window: the first of those that have one says it. */
-static bool refuse_window(const struct plan *p)
+/* Why no filter keeps this window, or this set: the first of those that could says it. */
+static bool refuse_size(const struct plan *p)
 {
     struct weir_prediction one;
     struct weir_error error = {0};
     size_t i = 0;
 
-    while (!(weir_listed(WEIR_KIND_FILTER, i)->traits & WEIR_CAN_WINDOW))
+    while (!(weir_listed(WEIR_KIND_FILTER, i)->traits &
+             (p->set ? WEIR_CAN_KEEP_ALL : WEIR_CAN_WINDOW)))
         i++;
-    ask_window(p, weir_listed(WEIR_KIND_FILTER, i)->name, &one, &error);
+    ask_sized(p, weir_listed(WEIR_KIND_FILTER, i)->name, &one, &error);
     return reject("%s", error.text);
 }
 
@@ -155,9 +200,10 @@ static bool ask_all(struct plan *p)
     struct weir_prediction one;
 
     for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i) && p->n < FILTERS_MOST; i++) {
-        if (weir_listed(WEIR_KIND_FILTER, i)->traits &
-            WEIR_FOR_TABLES) /* listed if it is asked for */
-            continue;
+        uint64_t traits = weir_listed(WEIR_KIND_FILTER, i)->traits;
+
+        if (traits & WEIR_FOR_TABLES || (p->set && !(traits & WEIR_CAN_KEEP_ALL)))
+            continue; /* listed if it is asked for */
         if (!name_filter(p, weir_listed(WEIR_KIND_FILTER, i)->name, sentence))
             return false;
         if (ask(p, sentence, &one, NULL) == WEIR_OK)
@@ -165,8 +211,8 @@ static bool ask_all(struct plan *p)
         if (p->sizing && p->n > 0) /* what needs far more is not looked for */
             p->wish.memory = p->p[0].memory * FAR_MORE;
     }
-    if (p->n == 0 && p->windowed)
-        return refuse_window(p);
+    if (p->n == 0 && (p->windowed || p->set))
+        return refuse_size(p);
     return p->n > 0 || reject("no filter keeps these ceilings, or has these knobs, on such a "
                               "stream");
 }
@@ -193,7 +239,7 @@ static bool ask_one(struct plan *p)
 
     if (!name_filter(p, p->options->wanted.algorithm, sentence))
         return false;
-    p->n += !p->sizing && !p->windowed && ask_opened(p, sentence);
+    p->n += !p->sizing && !p->windowed && !p->set && ask_opened(p, sentence);
     if (ask(p, sentence, &p->p[p->n], &error) != WEIR_OK)
         return reject("%s", error.text);
     p->chosen = p->n;
@@ -246,6 +292,11 @@ static void say_why(const struct plan *p, char *text, size_t size)
             "%s keeps the latest %s keys in the least memory: %s, with an error of %.3g at most",
             name, p->options->plan.window, show_bytes((double)best->memory).text,
             fmax(best->stable, best->error));
+    else if (p->set)
+        snprintf(text, size, "%s holds %s keys %s: %s, %.1f bits each, with a final error of %.3g",
+                 name, p->options->plan.keys,
+                 p->options->wanted.memory ? "with the least error" : "in the least memory",
+                 show_bytes((double)best->memory).text, bits, best->error);
     else if (isinf(best->cost))
         snprintf(text, size, "no filter keeps the ceilings in this memory; %s comes nearest", name);
     else if (p->stream.n == 0 && p->stream.fresh == 1)
