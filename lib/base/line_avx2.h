@@ -176,7 +176,8 @@ static inline uint64_t line_match(const uint8_t *line, uint32_t slots, uint32_t 
         CASE(0)
         CASE(1)
         CASE(2)
-        CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10)
+        CASE(3)
+        CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10)
 #undef CASE
             default : return line_match_in(line, 11, slots, value);
     }

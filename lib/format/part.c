@@ -70,7 +70,7 @@ static void encode(const struct part_head *h, uint8_t head[PART_HEAD_MOST])
     uint32_t size = part_head_size(h);
 
     memset(head, 0, size);
-    memcpy(head, MAGIC, 4);
+    memcpy(head, MAGIC, MAGIC_SIZE);
     bits_store16(head + AT_VERSION, VERSION);
     bits_store16(head + AT_KIND, h->kind);
     bits_store64(head + AT_WHOLE, part_size(h));

@@ -64,14 +64,14 @@ static double value_of(const struct settings_search *s, const struct weir_predic
 
 /* ---- trying ---- */
 
-static bool is_free(const struct search *s, const struct config *c, enum knob knob)
+static bool is_free(const struct settings_search *s, const struct config *c, enum knob knob)
 {
     return (c->ops->is.knobs & HAS(knob)) && !(s->fixed & HAS(knob));
 }
 
 /* A filter that is there for importance, with cells that hold one level of it: not to be
  * advised, only asked for. */
-static bool is_single_level(const struct search *s, const struct config *c,
+static bool is_single_level(const struct settings_search *s, const struct config *c,
                             const struct weir_prediction *p)
 {
     bool differ = false;
@@ -82,7 +82,7 @@ static bool is_single_level(const struct search *s, const struct config *c,
            (c->ops->is.about.traits & WEIR_FOR_IMPORTANCE);
 }
 
-static bool consider(struct search *s, struct config c)
+static bool consider(struct settings_search *s, struct config c)
 {
     struct shape shape = {0};
     struct weir_prediction p;

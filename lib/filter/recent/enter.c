@@ -53,7 +53,7 @@ uint32_t weir_depth(const weir *w)
     return is_adaptive(c) ? (uint32_t)w->reg[DEPTH] : (uint32_t)(c->slots * c->enter / SHARE);
 }
 
-uint32_t weir_trial_depth(const struct config *c)
+uint32_t weir_tried_depth(const struct config *c)
 {
     return eighth(c);
 }
@@ -130,8 +130,8 @@ static int ends_soon(uint64_t a, uint64_t c, uint64_t b)
 static bool come_again(const weir *w)
 {
     const uint64_t *n = &w->reg[COUNTED];
-    uint64_t all = lines(w), trials = (all + WEIR_TRIAL - 1) / WEIR_TRIAL;
-    uint64_t misses = (uint64_t)((bits_u128)n[MISSES] * trials / all), e = eighth(&w->config);
+    uint64_t all = lines(w), tried = (all + TRIED_LINES - 1) / TRIED_LINES;
+    uint64_t misses = (uint64_t)((bits_u128)n[MISSES] * tried / all), e = eighth(&w->config);
     uint64_t kept = density(w, n[KEPT], misses, e);
 
     return 100 * kept >= AGAIN_LEAST * density(w, n[PASSING], misses, w->config.slots - e);

@@ -111,11 +111,11 @@ void weir_turn(weir *w, size_t n);
 
 /* ---- entering (enter.c) ---- */
 
-#define DEPTH 0       /* at which new keys enter */
-#define SINCE 1       /* arrivals since it was chosen */
-#define COUNTED 2     /* the first of the counts by which it is chosen */
-#define COUNTS 7      /* of them */
-#define WEIR_TRIAL 64 /* one line in so many tries another depth; a power of two */
+#define DEPTH 0        /* at which new keys enter */
+#define SINCE 1        /* arrivals since it was chosen */
+#define COUNTED 2      /* the first of the counts by which it is chosen */
+#define COUNTS 7       /* of them */
+#define TRIED_LINES 64 /* one line in so many tries another depth; a power of two */
 
 static inline bool is_adaptive(const struct config *c)
 {
@@ -123,7 +123,7 @@ static inline bool is_adaptive(const struct config *c)
 }
 
 uint32_t weir_depth(const weir *w);
-uint32_t weir_trial_depth(const struct config *c);
+uint32_t weir_tried_depth(const struct config *c);
 
 /* Arrivals after which the depth is chosen again. */
 uint64_t weir_depth_every(const weir *w);

@@ -31,7 +31,7 @@ struct common {
     uint32_t floor;              /* index of the narrowest width */
     uint32_t slots[LINE_WIDTHS]; /* by width */
     uint32_t depth;              /* at which new keys enter, */
-    uint32_t trial;              /* and in the lines that try another */
+    uint32_t tried_depth;        /* and in the lines that try another */
     bool tried, counts;          /* the last key's line: one that tries; at the floor */
     uint32_t at;                 /* the slot it was found in, or LINE_SLOTS_MOST */
     struct line_rounds rounds;
@@ -59,7 +59,7 @@ static inline void share(const weir *w, struct common *b, const enum manner m)
     if (m != DEEP)
         return;
     b->depth = weir_depth(w);
-    b->trial = is_adaptive(&w->config) ? weir_trial_depth(&w->config) : b->depth;
+    b->tried_depth = is_adaptive(&w->config) ? weir_tried_depth(&w->config) : b->depth;
 }
 
 /* ---- asking ---- */
@@ -172,9 +172,9 @@ INLINED uint64_t show_at(weir *w, struct spot s, const uint32_t index, uint32_t 
 
 INLINED bool show_deep(weir *w, struct spot s, const uint32_t index, struct common *b)
 {
-    b->tried = (uint64_t)(s.line - w->cells) / LINE_BYTES % WEIR_TRIAL == 0;
+    b->tried = (uint64_t)(s.line - w->cells) / LINE_BYTES % TRIED_LINES == 0;
     b->counts = index == b->floor;
-    uint32_t depth = b->tried ? b->trial : b->depth;
+    uint32_t depth = b->tried ? b->tried_depth : b->depth;
     uint64_t found = depth ? show_at(w, s, index, 0, depth, b) : show_front(w, s, index, b);
     b->at = found ? (uint32_t)__builtin_ctzll(found) : LINE_SLOTS_MOST;
     return found != 0;
