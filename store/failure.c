@@ -28,7 +28,7 @@ static char *tidy(char *text)
     return out;
 }
 
-/* A file's name may be a mistyped address; once there is such a file, it is not. */
+/* A name may be a mistyped address or parameter; once it is found, it is not. */
 static const char *head(const struct store *store)
 {
     return store->url.odd && !store->opened ? "the store" : store->url.name;

@@ -90,6 +90,16 @@ static bool take_user(struct url *u, const char *from, const char *at, char *why
            refuse_memory(why, size);
 }
 
+/* A = in a name more often is a parameter without its & or ? than a part of the name:
+ * column=k;password=... */
+static bool hide_if_odd(struct url *u, const char *name)
+{
+    if (!strchr(name, '='))
+        return true;
+    u->odd = true;
+    return secrets_add(&u->secrets, name, A_PASSWORD);
+}
+
 static bool split_network(struct url *u, struct url_form form, char *why, size_t size)
 {
     const char *from = u->place + 2, *slash, *at, *host;
@@ -109,7 +119,9 @@ static bool split_network(struct url *u, struct url_form form, char *why, size_t
         return refuse_form(form, why, size);
     u->host = strndup(host, (size_t)(slash - host));
     u->path = *slash ? percent_decode(slash + 1, strlen(slash + 1)) : strdup("");
-    return (u->host && u->path) || refuse_percent(why, size);
+    if (!u->host || !u->path)
+        return refuse_percent(why, size);
+    return hide_if_odd(u, u->path) || refuse_memory(why, size);
 }
 
 static bool split_file(struct url *u, char *why, size_t size)
@@ -150,7 +162,7 @@ static bool take_parameter(struct url *u, const char *text, size_t length, struc
     if (strcmp(p->name, "port") == 0 && strspn(p->value, "0123456789,") != strlen(p->value))
         return refuse_form(form, why, size);
     if (is_shown(form, p->name))
-        return true;
+        return hide_if_odd(u, p->value) || refuse_memory(why, size);
     return secrets_add(&u->secrets, p->value, strcasestr(p->name, "pass") ? A_PASSWORD : A_WORD) ||
            refuse_memory(why, size);
 }

@@ -24,7 +24,7 @@ struct url {
     struct parameter parameter[PARAMETERS_MAX];
     int parameters;
     struct secrets secrets;
-    bool odd;   /* a file's name that could be a mistyped address of a server */
+    bool odd;   /* what would be shown of it could hold a mistyped secret */
     char *name; /* what may be shown, on one line; equal for the same set */
 };
 

@@ -93,6 +93,13 @@ ODD = [
     f"postgres://{NOBODY}/d?table=t&column=k&passfile=SECRET",
     f"postgres://{NOBODY}/d?table=t&column=k&port=SECRET",
     f"postgres://{NOBODY}/d?password=SECRET&column=k",
+    f"postgres://{NOBODY}/d?table=t&column=k;password=SECRET",
+    f"postgres://{NOBODY}/d?table=t password=SECRET&column=k",
+    f"postgres://{NOBODY}/d?table=t&column=k%26password=SECRET",
+    f"postgres://{NOBODY}/dbname=d password=SECRET?table=t&column=k",
+    f"redis://{NOBODY}/k&password=SECRET",
+    f"redis://{NOBODY}/k;password=SECRET",
+    "sqlite:d?table=t&column=k;password=SECRET",
     # nothing wrong with them but that nobody is there
     f"redis://u:SECRET@{NOBODY}/k",
     f"redis://SECRET@{NOBODY}/k",
