@@ -11,8 +11,6 @@
 enum format { FORMAT_LINES, FORMAT_CSV, FORMAT_TSV, FORMAT_JSONL, FORMAT_DELIMITED };
 
 struct records {
-#define GRAM_MAX 16 /* words in a key of --ngrams, at most */
-
     enum format format;
     bool nul;       /* records end with NUL, not with a line break */
     char delimiter; /* of fields; 0: blanks */
