@@ -219,3 +219,8 @@ def test_a_table_is_refreshed_on_a_terminal(here):
     assert process.wait(timeout=20) == 0
     assert seen.count(b"count") >= 2 and b"\033[3A" in seen
     assert seen.replace(b"\r", b"").endswith(b"\033[Ja\t8\t0\t0.666667\nb\t4\t0\t0.333333\n")
+
+
+def test_of_an_empty_input_no_key_is_missing(here):
+    result = run("top", "--share", "1%", input="")
+    assert result.out == b"" and "may be missing" not in result.err

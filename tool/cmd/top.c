@@ -114,7 +114,8 @@ static void tell_bound(const struct board *b, const struct weir_sketch_stats *st
     else
         note("%llu counted in all; a key that is not kept came at most %llu times",
              (unsigned long long)stats->total, (unsigned long long)stats->error);
-    if (o->count.share > 0 && (double)stats->error >= o->count.share * (double)stats->total)
+    if (o->count.share > 0 && stats->total > 0 &&
+        (double)stats->error >= o->count.share * (double)stats->total)
         note("so keys of that share may be missing%s",
              stats->error == WEIR_NO_BOUND ? "" : "; more memory (-m) finds them all");
     if (o->count.number > b->keys)
