@@ -232,7 +232,7 @@ static void try_view(const uint8_t *data, size_t size, const weir *loaded)
         require((uint8_t)weir_ask(v, keys[i]) == verdicts[i] &&
                 (!loaded || (uint8_t)weir_ask(loaded, keys[i]) == verdicts[i]));
     weir_observe_many(v, keys, 12, verdicts);
-    weir_stats(v);
+    weir_stats_of(v);
     weir_clear(v);
     require(!weir_clone(v));
     require(weir_merge(v, v, NULL) == WEIR_UNSUPPORTED);

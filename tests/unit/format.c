@@ -310,7 +310,7 @@ static void shards_are_loaded_together(void **state)
     assert_int_equal(weir_load_all(w, 3, &n, file.data, file.size, &used, NULL), WEIR_OK);
     assert_int_equal(n, 3);
     for (uint32_t i = 0; i < n; i++) {
-        assert_int_equal(weir_stats(w[i]).shown, 301 + i);
+        assert_int_equal(weir_stats_of(w[i]).shown, 301 + i);
         weir_close(w[i]);
     }
     ends_in(file, used, "abc");
@@ -431,7 +431,7 @@ static void a_source_that_ends_or_exceeds_what_is_allowed_is_refused(void **stat
     weir *w = golden_filter("sbf"), *again;
     struct blob b = blob_of(w);
     struct weir_error error;
-    uint64_t bytes = weir_stats(w).bytes;
+    uint64_t bytes = weir_stats_of(w).bytes;
 
     (void)state;
     for (size_t n = 0; n < b.size; n++) {
@@ -466,8 +466,8 @@ static void assert_tells_the_same(const weir *a, const weir *b)
 static void a_view_tells_what_the_filter_tells(void **state)
 {
     (void)state;
-    for (size_t i = 0; weir_about(i); i++) {
-        weir *w = golden_filter(weir_about(i)->name), *v;
+    for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i); i++) {
+        weir *w = golden_filter(weir_listed(WEIR_KIND_FILTER, i)->name), *v;
         struct blob b = blob_of(w), before = blob_of(w);
         size_t used = 0;
 
@@ -494,8 +494,8 @@ static void a_view_tells_what_the_filter_tells(void **state)
 static void a_view_of_damaged_cells_answers_and_verify_tells(void **state)
 {
     (void)state;
-    for (size_t i = 0; weir_about(i); i++) {
-        weir *w = golden_filter(weir_about(i)->name), *v;
+    for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i); i++) {
+        weir *w = golden_filter(weir_listed(WEIR_KIND_FILTER, i)->name), *v;
         struct blob b = blob_of(w);
         struct part_head h = head_of_blob(b);
 
