@@ -5,7 +5,6 @@
 
 #include "base/text.h"
 
-#define MAGIC "WEIR"
 #define VERSION 2
 #define KIND_MOST 0xffff
 #define CELLS_MOST (UINT64_C(1) << 56)
@@ -49,6 +48,8 @@ uint64_t part_size(const struct part_head *h)
     return part_head_size(h) + part_lines(h->cells) + sums_size(h);
 }
 
+static const uint8_t magic[4] = {'W', 'E', 'I', 'R'};
+
 /* ---- the head as bytes ---- */
 
 /* Of the head with a sum of zero. */
@@ -70,7 +71,7 @@ static void encode(const struct part_head *h, uint8_t head[PART_HEAD_MOST])
     uint32_t size = part_head_size(h);
 
     memset(head, 0, size);
-    memcpy(head, MAGIC, MAGIC_SIZE);
+    memcpy(head, magic, sizeof magic);
     bits_store16(head + AT_VERSION, VERSION);
     bits_store16(head + AT_KIND, h->kind);
     bits_store64(head + AT_WHOLE, part_size(h));
@@ -228,7 +229,7 @@ enum weir_status part_bad(struct weir_error *error, const char *why)
 
 static enum weir_status check_version(const uint8_t *data, size_t size, struct weir_error *error)
 {
-    if (size < 4 || memcmp(data, MAGIC, 4) != 0)
+    if (size < sizeof magic || memcmp(data, magic, sizeof magic) != 0)
         return part_bad(error, "this is not saved by weir: it does not begin with WEIR");
     if (size < AT_KIND)
         return part_bad(error, "the data is cut off in its first bytes");

@@ -187,6 +187,14 @@ def test_json_numbers_of_any_size_pass_elsewhere_in_the_record():
     assert dedup(text, "--jsonl", "-k", "/id") == "".join(text.splitlines(True)[:2])
 
 
+def test_json_weights_may_have_an_exponent():
+    text = '{"k":"a","w":2.5e3}\n{"k":"b","w":1E1}\n{"k":"a","w":1}\n'
+    rows = run("top", "--jsonl", "-k", "/k", "--weight", "/w", input=text).lines
+    assert [row.split("\t")[:2] for row in rows] == [["a", "2501"], ["b", "10"]]
+    for weight in "2.5e0", "1e10", "1e-1":
+        refused("top", "--jsonl", "-k", "/k", "--weight", "/w", input=f'{{"k":"a","w":{weight}}}\n', saying=weight)
+
+
 def test_json_blank_lines_and_a_byte_order_mark_pass():
     text = '\ufeff{"k":1}\n\n{"k":2}\n  \r\n{"k":1}\n'
     assert dedup(text, "--jsonl", "-k", "/k") == '\ufeff{"k":1}\n\n{"k":2}\n'

@@ -11,6 +11,7 @@
 #include "cli/signals.h"
 #include "pipe/gather.h"
 #include "cli/inputs.h"
+#include "pipe/scan.h"
 
 void read_open(struct reader *r, const struct records *records, struct inputs inputs)
 {

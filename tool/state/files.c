@@ -161,11 +161,12 @@ static bool begins_like_ours(const char *path)
     return ours;
 }
 
-static struct loading filters_into(struct stored *s)
+static bool begin_load(struct loading *l, struct stored *s)
 {
     memset(s, 0, sizeof *s);
+    *l = (struct loading){.filters = s, .error = {.text = "its parts do not belong together"}};
     s->shards.w = calloc(SHARDS_MAX, sizeof *s->shards.w);
-    return (struct loading){.filters = s, .error = {.text = "its parts do not belong together"}};
+    return s->shards.w || reject("memory is short");
 }
 
 /* What was in the file has been looked at. */
@@ -187,11 +188,9 @@ static bool finish_load(const struct loading *l, const char *path)
 
 bool file_load(struct stored *s, const char *path)
 {
-    struct loading l = filters_into(s);
+    struct loading l;
 
-    if (!s->shards.w)
-        return reject("memory is short");
-    return load_file(&l, path, take_parts) && finish_load(&l, path);
+    return begin_load(&l, s) && load_file(&l, path, take_parts) && finish_load(&l, path);
 }
 
 /* ---- asked where they lie ---- */
@@ -210,10 +209,10 @@ static bool ages(const char *config)
 
 bool file_view(struct stored *s, const char *path)
 {
-    struct loading l = filters_into(s);
+    struct loading l;
 
-    if (!s->shards.w)
-        return reject("memory is short");
+    if (!begin_load(&l, s))
+        return false;
     l.view = true;
     viewed_path = path;
     if (!load_mapped(&l, path, take_parts, &viewed) || !finish_load(&l, path))
