@@ -223,6 +223,15 @@ def test_count_only_prints_a_number(here):
     assert (here / "n").read_text() == "2\n"
 
 
+@pytest.mark.parametrize("name", ["-", "/dev/stdout"])
+def test_standard_output_by_its_name_is_not_emptied(name, here):
+    (here / "log").write_text("kept\n")
+    with open(here / "log", "a") as log:
+        subprocess.run([WEIR, "dedup", "-q", "-o", name], input=b"a\na\n", stdout=log, cwd=here, check=True)
+    assert (here / "log").read_text() == "kept\na\n"
+    assert not (here / "-").exists()
+
+
 def test_output_goes_to_a_file(here):
     (here / "out").write_text("what was there before, and longer")
     assert dedup("a\na\n", "-o", "out") == ""

@@ -32,14 +32,24 @@ struct running {
     double next_save;
 };
 
+/* Opened by its name, a file behind standard output would be emptied, even with >>. */
+static bool is_standard_output(const char *path)
+{
+    return path && (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0);
+}
+
 struct run run_asked(const struct options *o, int from)
 {
-    return (struct run){.command = o->command,
-                        .inputs = options_inputs(o, from),
-                        .records = o->records,
-                        .verbosity = o->verbosity,
-                        .threads = o->threads,
-                        .output = o->output};
+    struct run r = {.command = o->command,
+                    .inputs = options_inputs(o, from),
+                    .records = o->records,
+                    .verbosity = o->verbosity,
+                    .threads = o->threads,
+                    .output = o->output};
+
+    if (is_standard_output(r.output.path))
+        r.output.path = NULL;
+    return r;
 }
 
 /* ---- the sink ---- */
