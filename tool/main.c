@@ -1,5 +1,4 @@
 /* main.c - weir(1): find the command, read its options, run it. */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -145,9 +144,7 @@ static const char *alias(const char *word)
 
 static int finish(int status)
 {
-    if (fflush(stdout) != 0 || ferror(stdout))
-        return fail("cannot write standard output: %s", strerror(errno));
-    return status;
+    return print_flush() ? status : EXIT_ERROR;
 }
 
 /* A closed standard stream must not be the number of a file that is opened

@@ -58,8 +58,8 @@ static bool read_word(const char *words, const char *value, unsigned *number)
     for (*number = 0; words; ++*number) {
         if (size && strncmp(words, value, size) == 0 && strchr("|", words[size]))
             return true;
-        words = strchr(words, '|');
-        words += words != NULL;
+        const char *end = strchr(words, '|');
+        words = end ? end + 1 : NULL;
     }
     return false;
 }

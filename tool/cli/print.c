@@ -8,7 +8,10 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
+
+#include "cli/messages.h"
 
 /* All of it; less if it failed, and errno says why. */
 static ssize_t write_out(void *unused, const char *data, size_t size)
@@ -38,4 +41,14 @@ void print_open(void)
     stdout = waiting;
     if (isatty(STDOUT_FILENO))
         setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
+}
+
+bool print_flush(void)
+{
+    static bool told;
+
+    if (told || (fflush(stdout) == 0 && !ferror(stdout)))
+        return !told;
+    told = true;
+    return reject("cannot write standard output: %s", strerror(errno));
 }

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "cli/messages.h"
+#include "cli/print.h"
 #include "cli/signals.h"
 #include "pipe/write.h"
 #include "state/files.h"
@@ -343,7 +344,5 @@ int run_keep_counts(const char *path, const weir_sketch *sketch, int status)
 {
     if (!path || status != EXIT_FINE)
         return status;
-    if (fflush(stdout) != 0 || ferror(stdout))
-        return EXIT_ERROR; /* main() says so */
-    return file_save_sketch(path, sketch) ? EXIT_FINE : EXIT_ERROR;
+    return print_flush() && file_save_sketch(path, sketch) ? EXIT_FINE : EXIT_ERROR;
 }
