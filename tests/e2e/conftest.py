@@ -1,10 +1,12 @@
 """The real binary, run as its users run it. WEIR names it."""
 import os
+import pathlib
 import subprocess
 
 import pytest
 
 WEIR = os.environ["WEIR"]
+SANITIZED = b"__asan_init" in pathlib.Path(WEIR).read_bytes()  # it takes memory in its own way
 LONG = os.environ.get("WEIR_LONG") == "1"
 
 # A filter so large for the streams of these tests that its errors do not

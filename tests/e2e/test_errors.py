@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from conftest import EXACT, WEIR, refused, run
+from conftest import EXACT, SANITIZED, WEIR, refused, run
 
 
 def test_weir_alone_shows_the_commands():
@@ -115,6 +115,7 @@ def test_no_filter_file_is_told_apart_from_a_damaged_one(here):
     refused("info", "none", saying="empty")
 
 
+@pytest.mark.skipif(SANITIZED, reason="it takes memory in its own way")
 def test_a_small_file_costs_little_memory(here):
     """A sketch that may grow to 2G, and holds one key: its file is short, and so is its use of
     memory, when it is merged too."""
