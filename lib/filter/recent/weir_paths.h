@@ -55,6 +55,9 @@ static inline void share(const weir *w, struct common *b, const enum manner m)
     for (b->floor = 0; line_width[b->floor] > w->config.width; b->floor++)
         b->slots[b->floor] = slots_at(&w->config, b->floor);
     b->slots[b->floor] = slots_at(&w->config, b->floor);
+    if (m == ASKED || m == ASKED_TIMED) /* damaged cells of a view may say any width */
+        for (uint32_t i = b->floor + 1; i < LINE_WIDTHS; i++)
+            b->slots[i] = slots_at(&w->config, i);
     b->rounds.round = 0;
     if (m != DEEP)
         return;
