@@ -40,7 +40,7 @@ static const struct knob_row rows[SKETCH_KNOBS] = {
         "memory of counters and keys"}, .kind = A_SIZE, AT(memory),
         .min = 512, .max = UINT64_C(1) << 47},
     [SKETCH_KEYS] = {{"keys", "a count from 1 to 100M: 1000, 100k",
-        "keys that are kept at once"}, .kind = A_COUNT, AT(keys), .min = 1, .max = 100000000},
+        "keys that are kept at once"}, .kind = A_COUNT, AT(keys), .min = 1, .max = KEYS_MAX},
     [SKETCH_DEPTH] = {{"depth", "a whole number from 1 to 16",
         "rows, of one hash function each"}, .kind = A_COUNT, AT(depth), .min = 1, .max = DEPTH_MAX},
     [SKETCH_WIDTH] = {{"width", "a count from 1 to 1T, instead of memory=",

@@ -36,6 +36,7 @@ enum sketch_knob {
 #define HAS_COMMON (HAS(SKETCH_MEMORY) | HAS(SKETCH_HASH) | HAS(SKETCH_SEED))
 
 #define DEPTH_MAX 16
+#define KEYS_MAX 100000000 /* that a sketch keeps */
 
 enum { UPDATE_PLAIN, UPDATE_CONSERVATIVE };
 enum { LAYOUT_ROWS, LAYOUT_LINE };

@@ -28,7 +28,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEYS_MAX (UINT64_C(1) << 28)
 #define UNKEPT_EACH 2 /* cells for keys that are not kept, per key that is */
 
 /* ---- counting ---- */
