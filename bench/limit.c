@@ -108,7 +108,7 @@ void limit_run(struct table *t, double memory_mib, uint32_t lines_per_run)
     struct field f = {.lines = bytes / LINE};
     void *allocation;
 
-    f.memory = memory_open(bytes, &allocation);
+    f.memory = memory_open(&(struct memory){0}, bytes, &allocation);
     if (!f.memory)
         die("the system does not give %.0f MiB", memory_mib);
     memset(f.memory, 0x55, bytes);
@@ -123,5 +123,5 @@ void limit_run(struct table *t, double memory_mib, uint32_t lines_per_run)
         }
     }
     free(words);
-    memory_close(allocation);
+    memory_close(&(struct memory){0}, allocation);
 }

@@ -127,7 +127,7 @@ static void exact_run(struct table *t, double memory_mib, const struct stream *i
 
     if (e.n / 4 < in->n)
         return;
-    e.cells = memory_open(e.n * sizeof *e.cells, &allocation);
+    e.cells = memory_open(&(struct memory){0}, e.n * sizeof *e.cells, &allocation);
     if (!e.cells)
         die("the system does not give %.0f MiB", memory_mib);
     snprintf(row.settings, sizeof row.settings, "cell=%zu fill=50%%", sizeof(struct cell));
@@ -141,7 +141,7 @@ static void exact_run(struct table *t, double memory_mib, const struct stream *i
         exact_add_some(&e, in, lead, in->n, batch);
         table_note(t, &row, (now_ns() - start) / (double)(in->n - lead));
     }
-    memory_close(allocation);
+    memory_close(&(struct memory){0}, allocation);
 }
 
 static void measure(double memory_mib, const struct stream *in)

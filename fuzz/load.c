@@ -208,7 +208,10 @@ static void try_source(const uint8_t *data, size_t size, bool loads)
     struct weir_error error;
     weir *w;
 
-    require((weir_load_from(&w, take, &from, 1 << 24, &error) == WEIR_OK) == loads);
+    require((weir_load_from(
+                 &w, take, &from,
+                 &(struct weir_options){.size = sizeof(struct weir_options), .most = 1 << 24},
+                 &error) == WEIR_OK) == loads);
     require((w != NULL) == loads && (loads || error.text[0]));
     weir_close(w);
 }
@@ -221,7 +224,7 @@ static void try_view(const uint8_t *data, size_t size, const weir *loaded)
     uint8_t verdicts[12];
     weir *v;
 
-    if (weir_view(&v, data, size, NULL, &error) != WEIR_OK) {
+    if (weir_view(&v, data, size, NULL, NULL, &error) != WEIR_OK) {
         require(!loaded && v == NULL && error.text[0]);
         return;
     }
@@ -245,7 +248,7 @@ static void try_shards(const uint8_t *data, size_t size)
     weir *shards[3];
     uint32_t n;
 
-    if (weir_load_all(shards, 3, &n, data, size, NULL, &error) != WEIR_OK)
+    if (weir_load_all(shards, 3, &n, data, size, NULL, NULL, &error) != WEIR_OK)
         require(n == 0 && error.text[0]);
     while (n > 0)
         weir_close(shards[--n]);

@@ -63,6 +63,32 @@ struct weir_error {
  * the same verdicts twice, need one. On failure *out is NULL. */
 WEIR_API enum weir_status weir_open(weir **out, const char *config, struct weir_error *error);
 
+/* Where the memory of a handle comes from: for programs that account for theirs. A
+ * block taken is zeroed, and aligned as malloc() does; NULL says that there is none. */
+struct weir_memory {
+    void *(*take)(void *context, size_t size);
+    void (*give)(void *context, void *block);
+    void *context;
+};
+
+/* What is said beside the sentence; zero stands for what was not said. */
+struct weir_options {
+    size_t size;               /* sizeof this struct: it may grow */
+    struct weir_memory memory; /* both NULL: the system's */
+    uint64_t most;             /* bytes that a handle may take, as in its figures; 0: any */
+};
+
+/* weir_open() with options; NULL are the defaults. Every byte of the handle is taken by
+ * its functions, in one block of `bytes` in its figures (weir_measure()), which keeps
+ * 64 of them to begin on a cache line; so is what merging needs meanwhile. Clones have
+ * the same options. The functions may be called by any call that opens, loads, clones,
+ * merges or closes, in the thread of that call, and no other. A handle that would take
+ * more than the most is refused (WEIR_NO_MEMORY) before anything is taken. The system's memory
+ * comes on huge pages from 2 MiB up; what a program gives is used as it is. */
+WEIR_API enum weir_status weir_open_with(weir **out, const char *config,
+                                         const struct weir_options *options,
+                                         struct weir_error *error);
+
 WEIR_API void weir_close(weir *w);
 
 /* A second filter in the same state; NULL if memory is short. */
@@ -199,6 +225,11 @@ WEIR_API enum weir_status weir_write(const weir *w, weir_sink sink, void *contex
  * NULL, gets the bytes it took: another part may follow. */
 WEIR_API enum weir_status weir_load(weir **out, const void *data, size_t size, size_t *used,
                                     struct weir_error *error);
+
+/* The same with the options of weir_open_with(). */
+WEIR_API enum weir_status weir_load_with(weir **out, const void *data, size_t size, size_t *used,
+                                         const struct weir_options *options,
+                                         struct weir_error *error);
 
 /* ---- files of several parts ---- */
 

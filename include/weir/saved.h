@@ -4,6 +4,8 @@
  * What weir.h has for the plain case, weir_write() and weir_load(), works on one
  * filter in memory. docs/format.md draws the bytes.
  *
+ * Options are those of weir_open_with(), NULL the defaults.
+ *
  * Threads: the calls keep nothing; a handle is under the rule of weir.h. */
 #ifndef WEIR_SAVED_H
 #define WEIR_SAVED_H
@@ -29,7 +31,9 @@ WEIR_API enum weir_status weir_write_shard(const weir *w, uint32_t shard, uint32
  * there, in their order, of one configuration. *used, if not NULL, gets the bytes
  * they took. On failure there are none: *n is 0. */
 WEIR_API enum weir_status weir_load_all(weir **out, uint32_t most, uint32_t *n, const void *data,
-                                        size_t size, size_t *used, struct weir_error *error);
+                                        size_t size, size_t *used,
+                                        const struct weir_options *options,
+                                        struct weir_error *error);
 
 /* ---- from a source ---- */
 
@@ -37,11 +41,12 @@ WEIR_API enum weir_status weir_load_all(weir **out, uint32_t most, uint32_t *n, 
 typedef bool (*weir_source)(void *context, void *data, size_t size);
 
 /* Load a filter from a source, which is asked for just the bytes of one part. The head
- * comes first and is checked; a filter whose handle would take more bytes than allowed
- * is refused then (WEIR_NO_MEMORY). The cells go straight to where they belong, at
+ * comes first and is checked; a filter whose handle would take more bytes than the most
+ * of the options is refused then (WEIR_NO_MEMORY). The cells go straight to where they belong, at
  * most 1 MiB at a time. */
 WEIR_API enum weir_status weir_load_from(weir **out, weir_source source, void *context,
-                                         uint64_t allowed, struct weir_error *error);
+                                         const struct weir_options *options,
+                                         struct weir_error *error);
 
 /* ---- asked where they lie ---- */
 
@@ -56,11 +61,13 @@ WEIR_API enum weir_status weir_load_from(weir **out, weir_source source, void *c
  * weir_forget() and weir_merge() say WEIR_UNSUPPORTED. Statuses as of weir_load(); *used
  * too. Costs some kilobytes. */
 WEIR_API enum weir_status weir_view(weir **out, const void *data, size_t size, size_t *used,
-                                    struct weir_error *error);
+                                    const struct weir_options *options, struct weir_error *error);
 
 /* The same of all shards, as weir_load_all(). */
 WEIR_API enum weir_status weir_view_all(weir **out, uint32_t most, uint32_t *n, const void *data,
-                                        size_t size, size_t *used, struct weir_error *error);
+                                        size_t size, size_t *used,
+                                        const struct weir_options *options,
+                                        struct weir_error *error);
 
 /* ---- parts ---- */
 

@@ -45,6 +45,9 @@ typedef void (*weir_oracle)(void *context, const struct weir_bytes *keys, size_t
  * NULL. */
 WEIR_API enum weir_status weir_screen_open(weir_screen **out, const char *config,
                                            struct weir_error *error);
+WEIR_API enum weir_status weir_screen_open_with(weir_screen **out, const char *config,
+                                                const struct weir_options *options,
+                                                struct weir_error *error);
 WEIR_API void weir_screen_close(weir_screen *s);
 
 /* ---- the set, for screens that hold it ---- */
@@ -104,6 +107,9 @@ WEIR_API size_t weir_screen_saved_size(const weir_screen *s);
 WEIR_API enum weir_status weir_screen_write(const weir_screen *s, weir_sink sink, void *context);
 WEIR_API enum weir_status weir_screen_load(weir_screen **out, const void *data, size_t size,
                                            size_t *used, struct weir_error *error);
+WEIR_API enum weir_status weir_screen_load_with(weir_screen **out, const void *data, size_t size,
+                                                size_t *used, const struct weir_options *options,
+                                                struct weir_error *error);
 
 /* ---- which to take ---- */
 

@@ -33,6 +33,9 @@ typedef struct weir_sketch weir_sketch;
  * knob may be left out; docs/sketches.md lists them. On failure *out is NULL. */
 WEIR_API enum weir_status weir_sketch_open(weir_sketch **out, const char *config,
                                            struct weir_error *error);
+WEIR_API enum weir_status weir_sketch_open_with(weir_sketch **out, const char *config,
+                                                const struct weir_options *options,
+                                                struct weir_error *error);
 WEIR_API void weir_sketch_close(weir_sketch *s);
 
 /* A second sketch in the same state; NULL if memory is short. */
@@ -141,6 +144,9 @@ WEIR_API enum weir_status weir_sketch_write(const weir_sketch *s, weir_sink sink
 /* Any bytes give a usable sketch or an error. */
 WEIR_API enum weir_status weir_sketch_load(weir_sketch **out, const void *data, size_t size,
                                            size_t *used, struct weir_error *error);
+WEIR_API enum weir_status weir_sketch_load_with(weir_sketch **out, const void *data, size_t size,
+                                                size_t *used, const struct weir_options *options,
+                                                struct weir_error *error);
 
 #ifdef __cplusplus
 }

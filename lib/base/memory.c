@@ -1,7 +1,6 @@
 /* memory.c - see memory.h. */
 #include "base/memory.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -9,13 +8,19 @@
 #define HUGE_PAGE (UINT64_C(2) << 20)
 #define PAGE 4096
 
-void *memory_open(uint64_t bytes, void **allocation)
+static void *take(const struct memory *from, uint64_t bytes)
 {
-    uint64_t align = bytes < HUGE_PAGE ? CACHE_LINE : HUGE_PAGE;
+    return from->take ? from->take(from->context, (size_t)bytes) : calloc(1, (size_t)bytes);
+}
 
-    if (bytes > SIZE_MAX - align)
+/* Huge pages are for memory that is ours: a caller has reasons of its own. */
+void *memory_open(const struct memory *from, uint64_t bytes, void **allocation)
+{
+    uint64_t align = from->take || bytes < HUGE_PAGE ? CACHE_LINE : HUGE_PAGE;
+
+    if (bytes > SIZE_MAX - align || (from->most && memory_taken(bytes) > from->most))
         return NULL;
-    *allocation = calloc(1, (size_t)(bytes + align));
+    *allocation = take(from, bytes + align);
     if (!*allocation)
         return NULL;
     uintptr_t at = ((uintptr_t)*allocation + align - 1) / align * align;
@@ -26,9 +31,12 @@ void *memory_open(uint64_t bytes, void **allocation)
     return (void *)at;
 }
 
-void memory_close(void *allocation)
+void memory_close(const struct memory *from, void *allocation)
 {
-    free(allocation);
+    if (from->take)
+        from->give(from->context, allocation);
+    else
+        free(allocation);
 }
 
 void memory_copy(void *to, const void *from, uint64_t bytes)

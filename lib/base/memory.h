@@ -1,11 +1,21 @@
-/* memory.h - one zeroed block on a cache line; from 2 MiB up on a huge page,
- * which the system is asked for. Pages that are never used are never there. */
+/* memory.h - one zeroed block on a cache line, from the system or from a caller who
+ * gave functions for it. The system's are on a huge page from 2 MiB up, which it is
+ * asked for; pages of them that are never used are never there. */
 #ifndef WEIR_BASE_MEMORY_H
 #define WEIR_BASE_MEMORY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define CACHE_LINE 64
+
+/* Where blocks come from, and how large one may be. All zero: the system, any size. */
+struct memory {
+    void *(*take)(void *context, size_t size); /* zeroed; NULL: the system's */
+    void (*give)(void *context, void *block);
+    void *context;
+    uint64_t most; /* bytes; 0: any */
+};
 
 /* Bytes of the whole cache lines that so many take. */
 static inline uint64_t memory_lines(uint64_t bytes)
@@ -13,10 +23,18 @@ static inline uint64_t memory_lines(uint64_t bytes)
     return (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
 }
 
+/* What is taken for a block of so many, which is to begin on a line. */
+static inline uint64_t memory_taken(uint64_t bytes)
+{
+    return bytes + CACHE_LINE;
+}
+
 /* The block, and in *allocation what memory_close() takes; NULL if there is
  * none. */
-void *memory_open(uint64_t bytes, void **allocation);
-void memory_close(void *allocation);
+void *memory_open(const struct memory *from, uint64_t bytes, void **allocation);
+
+/* `from` may lie in what is given back. */
+void memory_close(const struct memory *from, void *allocation);
 
 /* Copy one block onto another, where they differ: pages that neither has used stay
  * unused. */

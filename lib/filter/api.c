@@ -13,20 +13,26 @@
 #include "base/hand_out.h"
 #include "base/memory.h"
 #include "filter/filter.h"
+#include "sentence/memory_options.h"
 
 #define HEAD_BYTES memory_lines(sizeof(weir))
 
 /* A line follows the last plane: cells are read some bytes at a time. */
-uint64_t handle_bytes(const struct shape *shape)
+static uint64_t block_bytes(const struct shape *shape)
 {
     return HEAD_BYTES + shape_bytes(shape) + CACHE_LINE;
 }
 
-weir *handle_open(const struct config *config, const struct shape *shape)
+uint64_t handle_bytes(const struct shape *shape)
 {
-    uint64_t bytes = handle_bytes(shape);
+    return memory_taken(block_bytes(shape));
+}
+
+weir *handle_open(const struct config *config, const struct shape *shape,
+                  const struct memory *memory)
+{
     void *allocation;
-    weir *w = memory_open(bytes, &allocation);
+    weir *w = memory_open(memory, block_bytes(shape), &allocation);
 
     if (!w)
         return NULL;
@@ -34,32 +40,44 @@ weir *handle_open(const struct config *config, const struct shape *shape)
     w->config = *config;
     w->shape = *shape;
     w->allocation = allocation;
-    w->bytes = bytes;
+    w->bytes = (size_t)handle_bytes(shape);
     w->cells = (uint8_t *)w + HEAD_BYTES;
     w->stride = shape_stride(shape);
+    w->memory = *memory;
     return w;
+}
+
+enum weir_status weir_open_with(weir **out, const char *sentence,
+                                const struct weir_options *options, struct weir_error *error)
+{
+    struct planned p;
+    struct memory memory;
+    enum weir_status status = options_read(options, &memory, error);
+
+    *out = NULL;
+    if (status == WEIR_OK)
+        status = sentence_complete(&filter_grammar, sentence, &p, error);
+    if (status != WEIR_OK)
+        return status;
+    *out = handle_open(&p.config, &p.shape, &memory);
+    return *out ? WEIR_OK
+                : error_no_memory(error, p.config.memory / 8, handle_bytes(&p.shape), &memory);
 }
 
 enum weir_status weir_open(weir **out, const char *sentence, struct weir_error *error)
 {
-    struct planned p;
-    enum weir_status status = sentence_complete(&filter_grammar, sentence, &p, error);
-
-    *out = status == WEIR_OK ? handle_open(&p.config, &p.shape) : NULL;
-    if (status != WEIR_OK)
-        return status;
-    return *out ? WEIR_OK : error_no_memory(error, p.config.memory / 8);
+    return weir_open_with(out, sentence, NULL, error);
 }
 
 void weir_close(weir *w)
 {
     if (w)
-        memory_close(w->allocation);
+        memory_close(&w->memory, w->allocation);
 }
 
 weir *weir_clone(const weir *w)
 {
-    weir *twin = w->is_view ? NULL : handle_open(&w->config, &w->shape);
+    weir *twin = w->is_view ? NULL : handle_open(&w->config, &w->shape, &w->memory);
 
     if (!twin)
         return NULL;

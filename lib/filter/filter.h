@@ -52,6 +52,7 @@ struct weir {
     uint64_t shown, seen;
     uint64_t reg[REGISTERS];
     struct sample sample;
+    struct memory memory; /* where all of it comes from */
 };
 
 /* A key on its way in: touch() fills in its places some keys before its turn
@@ -100,14 +101,16 @@ static inline uint64_t shape_bytes(const struct shape *s)
     return shape_stride(s) * s->planes;
 }
 
-/* All that a handle of this shape occupies. */
+/* All that a handle of this shape occupies, and a view. */
 uint64_t handle_bytes(const struct shape *shape);
+uint64_t handle_view_bytes(void);
 
 /* An empty filter from a configuration that is complete; NULL if memory is short. */
-weir *handle_open(const struct config *config, const struct shape *shape);
+weir *handle_open(const struct config *config, const struct shape *shape,
+                  const struct memory *memory);
 
 /* One of the words that a head has, on cells that stay where they are. */
-weir *handle_view(const struct planned *p, const uint8_t *cells);
+weir *handle_view(const struct planned *p, const uint8_t *cells, const struct memory *memory);
 
 /* Memory shared out evenly over planes of cells. */
 static inline void shape_planes(struct shape *s, const struct config *c, uint32_t planes,

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "filter/filter.h"
 #include "format/part.h"
+#include "sentence/memory_options.h"
 
 /* ---- writing ---- */
 
@@ -169,12 +170,13 @@ static enum weir_status check_state(weir *w, struct weir_error *error)
 }
 
 static enum weir_status load_planned(weir **out, const struct part_head *h, const struct planned *p,
-                                     struct part_input in, struct weir_error *error)
+                                     struct part_input in, const struct memory *memory,
+                                     struct weir_error *error)
 {
-    weir *w = handle_open(&p->config, &p->shape);
+    weir *w = handle_open(&p->config, &p->shape, memory);
 
     if (!w)
-        return error_no_memory(error, p->config.memory / 8);
+        return error_no_memory(error, p->config.memory / 8, handle_bytes(&p->shape), memory);
     take_words(w, h);
     enum weir_status status = part_input_cells(in, h, w->cells, error);
     if (status == WEIR_OK)
@@ -188,29 +190,29 @@ static enum weir_status load_planned(weir **out, const struct part_head *h, cons
 
 /* A filter of which every byte is there, whichever shard it is. */
 static enum weir_status load_part(weir **out, const uint8_t *data, const struct part_head *h,
-                                  struct weir_error *error)
+                                  const struct memory *memory, struct weir_error *error)
 {
-    struct part_memory memory = {data + part_head_size(h)};
+    struct part_memory rest = {data + part_head_size(h)};
     struct planned p;
     enum weir_status status = plan_saved(h, &p, error);
 
     if (status != WEIR_OK)
         return status;
-    return load_planned(out, h, &p, (struct part_input){part_from_memory, &memory}, error);
+    return load_planned(out, h, &p, (struct part_input){part_from_memory, &rest}, memory, error);
 }
 
 /* The same, its cells left where they are. */
 static enum weir_status view_part(weir **out, const uint8_t *data, const struct part_head *h,
-                                  struct weir_error *error)
+                                  const struct memory *memory, struct weir_error *error)
 {
     struct planned p;
     enum weir_status status = plan_saved(h, &p, error);
 
     if (status != WEIR_OK)
         return status;
-    weir *w = handle_view(&p, data + part_head_size(h));
+    weir *w = handle_view(&p, data + part_head_size(h), memory);
     if (!w)
-        return error_no_memory(error, sizeof *w);
+        return error_no_memory(error, handle_view_bytes(), handle_view_bytes(), memory);
     take_words(w, h);
     if (words_possible(w)) {
         *out = w;
@@ -222,54 +224,63 @@ static enum weir_status view_part(weir **out, const uint8_t *data, const struct 
 
 /* What becomes of a part of which every byte is there. */
 typedef enum weir_status (*taker)(weir **out, const uint8_t *data, const struct part_head *h,
-                                  struct weir_error *error);
+                                  const struct memory *memory, struct weir_error *error);
 
-static enum weir_status take_whole(weir **out, taker take, const void *data, size_t size,
-                                   size_t *used, struct weir_error *error)
+static enum weir_status take_whole(weir **out, taker take, struct weir_bytes from, size_t *used,
+                                   const struct weir_options *options, struct weir_error *error)
 {
     struct part_head h;
-    enum weir_status status = part_find(data, size, &h, error);
+    struct memory memory;
+    enum weir_status status = options_read(options, &memory, error);
 
     *out = NULL;
     if (status == WEIR_OK)
+        status = part_find(from.data, from.size, &h, error);
+    if (status == WEIR_OK)
         status = part_is_whole(&h, error);
     if (status == WEIR_OK)
-        status = take(out, data, &h, error);
+        status = take(out, from.data, &h, &memory, error);
     if (status == WEIR_OK && used)
         *used = (size_t)part_size(&h);
     return status;
 }
 
+enum weir_status weir_load_with(weir **out, const void *data, size_t size, size_t *used,
+                                const struct weir_options *options, struct weir_error *error)
+{
+    return take_whole(out, load_part, (struct weir_bytes){data, size}, used, options, error);
+}
+
 enum weir_status weir_load(weir **out, const void *data, size_t size, size_t *used,
                            struct weir_error *error)
 {
-    return take_whole(out, load_part, data, size, used, error);
+    return weir_load_with(out, data, size, used, NULL, error);
 }
 
 enum weir_status weir_view(weir **out, const void *data, size_t size, size_t *used,
-                           struct weir_error *error)
+                           const struct weir_options *options, struct weir_error *error)
 {
-    return take_whole(out, view_part, data, size, used, error);
+    return take_whole(out, view_part, (struct weir_bytes){data, size}, used, options, error);
 }
 
-enum weir_status weir_load_from(weir **out, weir_source source, void *context, uint64_t allowed,
-                                struct weir_error *error)
+enum weir_status weir_load_from(weir **out, weir_source source, void *context,
+                                const struct weir_options *options, struct weir_error *error)
 {
     struct part_input in = {source, context};
     uint8_t head[PART_HEAD_MOST];
     struct part_head h;
     struct planned p;
-    enum weir_status status = part_input_head(in, head, &h, error);
+    struct memory memory;
+    enum weir_status status = options_read(options, &memory, error);
 
     *out = NULL;
+    if (status == WEIR_OK)
+        status = part_input_head(in, head, &h, error);
     if (status == WEIR_OK)
         status = part_is_whole(&h, error);
     if (status == WEIR_OK)
         status = plan_saved(&h, &p, error);
-    if (status == WEIR_OK && handle_bytes(&p.shape) > allowed)
-        status = error_say(error, WEIR_NO_MEMORY,
-                           "the saved filter takes more bytes than are allowed", NULL);
-    return status == WEIR_OK ? load_planned(out, &h, &p, in, error) : status;
+    return status == WEIR_OK ? load_planned(out, &h, &p, in, &memory, error) : status;
 }
 
 /* ---- shards ---- */
@@ -290,40 +301,56 @@ static enum weir_status check_shard(const struct part_head *h, uint32_t i,
     return WEIR_OK;
 }
 
-static enum weir_status take_shard(weir **out, taker take, uint32_t i,
-                                   const struct part_head *first, struct weir_bytes from,
-                                   size_t *used, struct weir_error *error)
+/* How shards are taken: what becomes of each, and the first of them. */
+struct taking {
+    taker take;
+    struct memory memory;
+    struct part_head first;
+};
+
+static enum weir_status take_shard(weir **out, const struct taking *t, uint32_t i,
+                                   struct weir_bytes from, size_t *used, struct weir_error *error)
 {
     struct part_head h;
     enum weir_status status =
         from.size > 0 ? part_find(from.data, from.size, &h, error) : bad_order(error);
 
     if (status == WEIR_OK)
-        status = check_shard(&h, i, first, error);
+        status = check_shard(&h, i, &t->first, error);
     if (status == WEIR_OK)
-        status = take(out, from.data, &h, error);
+        status = t->take(out, from.data, &h, &t->memory, error);
     if (status == WEIR_OK)
         *used += (size_t)part_size(&h);
     return status;
 }
 
-static enum weir_status take_all(weir **out, taker take, uint32_t most, uint32_t *n,
-                                 struct weir_bytes from, size_t *used, struct weir_error *error)
+static enum weir_status begin_taking(struct taking *t, uint32_t most, struct weir_bytes from,
+                                     const struct weir_options *options, struct weir_error *error)
 {
-    const uint8_t *data = from.data;
-    struct part_head first;
+    enum weir_status status = options_read(options, &t->memory, error);
+
+    if (status == WEIR_OK)
+        status = part_find(from.data, from.size, &t->first, error);
+    if (status == WEIR_OK && t->first.kind != WEIR_PART_FILTER)
+        status = part_bad(error, "this part is not a filter");
+    if (status == WEIR_OK && t->first.shards > most)
+        status = part_bad(error, "the filter has more shards than there is room for");
+    return status;
+}
+
+static enum weir_status take_all(weir **out, taker take, uint32_t most, uint32_t *n,
+                                 struct weir_bytes from, size_t *used,
+                                 const struct weir_options *options, struct weir_error *error)
+{
+    struct taking t = {.take = take};
     size_t at = 0;
-    enum weir_status status = part_find(data, from.size, &first, error);
+    enum weir_status status = begin_taking(&t, most, from, options, error);
 
     *n = 0;
-    if (status == WEIR_OK && first.kind != WEIR_PART_FILTER)
-        status = part_bad(error, "this part is not a filter");
-    if (status == WEIR_OK && first.shards > most)
-        status = part_bad(error, "the filter has more shards than there is room for");
-    while (status == WEIR_OK && *n < first.shards) {
-        struct weir_bytes rest = {data + at, from.size - at};
+    while (status == WEIR_OK && *n < t.first.shards) {
+        struct weir_bytes rest = {(const uint8_t *)from.data + at, from.size - at};
 
-        status = take_shard(&out[*n], take, *n, &first, rest, &at, error);
+        status = take_shard(&out[*n], &t, *n, rest, &at, error);
         *n += status == WEIR_OK;
     }
     if (status == WEIR_OK && used)
@@ -334,13 +361,19 @@ static enum weir_status take_all(weir **out, taker take, uint32_t most, uint32_t
 }
 
 enum weir_status weir_load_all(weir **out, uint32_t most, uint32_t *n, const void *data,
-                               size_t size, size_t *used, struct weir_error *error)
+                               size_t size, size_t *used, const struct weir_options *options,
+                               struct weir_error *error)
 {
-    return take_all(out, load_part, most, n, (struct weir_bytes){data, size}, used, error);
+    struct weir_bytes from = {data, size};
+
+    return take_all(out, load_part, most, n, from, used, options, error);
 }
 
 enum weir_status weir_view_all(weir **out, uint32_t most, uint32_t *n, const void *data,
-                               size_t size, size_t *used, struct weir_error *error)
+                               size_t size, size_t *used, const struct weir_options *options,
+                               struct weir_error *error)
 {
-    return take_all(out, view_part, most, n, (struct weir_bytes){data, size}, used, error);
+    struct weir_bytes from = {data, size};
+
+    return take_all(out, view_part, most, n, from, used, options, error);
 }

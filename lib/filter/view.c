@@ -43,10 +43,15 @@ static struct filter_ops without_writing(const struct filter_ops *of)
     return ops;
 }
 
-weir *handle_view(const struct planned *p, const uint8_t *cells)
+uint64_t handle_view_bytes(void)
+{
+    return memory_taken(sizeof(struct view));
+}
+
+weir *handle_view(const struct planned *p, const uint8_t *cells, const struct memory *memory)
 {
     void *allocation;
-    struct view *v = memory_open(sizeof *v, &allocation);
+    struct view *v = memory_open(memory, sizeof *v, &allocation);
 
     if (!v)
         return NULL;
@@ -55,9 +60,10 @@ weir *handle_view(const struct planned *p, const uint8_t *cells)
                        .config = p->config,
                        .shape = p->shape,
                        .allocation = allocation,
-                       .bytes = sizeof *v,
+                       .bytes = handle_view_bytes(),
                        .cells = (uint8_t *)(uintptr_t)cells,
                        .stride = shape_stride(&p->shape),
-                       .is_view = true};
+                       .is_view = true,
+                       .memory = *memory};
     return &v->filter;
 }

@@ -6,44 +6,69 @@
 
 #include "base/hand_out.h"
 #include "base/memory.h"
+#include "sentence/memory_options.h"
 
 /* ---- open and close ---- */
 
-weir_screen *screen_make(const struct screen_config *c)
+#define HEAD_BYTES memory_lines(sizeof(weir_screen) + sizeof(struct scratch))
+
+/* A line follows the last area: cells are read some bytes at a time. */
+static uint64_t block_bytes(const struct screen_shape *shape)
+{
+    return HEAD_BYTES + screen_shape_bytes(shape) + CACHE_LINE;
+}
+
+enum weir_status screen_no_memory(const struct screen_config *c, const struct memory *memory,
+                                  struct weir_error *error)
+{
+    return error_no_memory(error, c->memory / 8, memory_taken(block_bytes(&c->shape)), memory);
+}
+
+weir_screen *screen_make(const struct screen_config *c, const struct memory *memory)
 {
     const struct screen_shape *shape = &c->shape;
-    uint64_t head = memory_lines(sizeof(weir_screen) + sizeof(struct scratch));
-    uint64_t bytes = head + screen_shape_bytes(shape) + CACHE_LINE; /* read beyond the last cell */
     void *allocation;
-    weir_screen *s = memory_open(bytes, &allocation);
+    weir_screen *s = memory_open(memory, block_bytes(shape), &allocation);
+
     if (!s)
         return NULL;
     s->ops = c->ops;
     s->config = *c;
     s->allocation = allocation;
-    s->bytes = bytes;
+    s->bytes = (size_t)memory_taken(block_bytes(shape));
+    s->memory = *memory;
     s->scratch = (struct scratch *)(s + 1);
-    uint8_t *at = (uint8_t *)s + head;
+    uint8_t *at = (uint8_t *)s + HEAD_BYTES;
     for (uint32_t i = 0; i < shape->areas; at += screen_area_bytes(shape, i++))
         s->area[i] = (struct cells){at, shape->area[i].cells, (uint32_t)shape->area[i].width};
     return s;
 }
 
-enum weir_status weir_screen_open(weir_screen **out, const char *config, struct weir_error *error)
+enum weir_status weir_screen_open_with(weir_screen **out, const char *config,
+                                       const struct weir_options *options, struct weir_error *error)
 {
     struct screen_config c;
-    enum weir_status status = sentence_complete(&screen_grammar, config, &c, error);
+    struct memory memory;
+    enum weir_status status = options_read(options, &memory, error);
 
-    *out = status == WEIR_OK ? screen_make(&c) : NULL;
+    *out = NULL;
+    if (status == WEIR_OK)
+        status = sentence_complete(&screen_grammar, config, &c, error);
     if (status != WEIR_OK)
         return status;
-    return *out ? WEIR_OK : error_no_memory(error, c.memory / 8);
+    *out = screen_make(&c, &memory);
+    return *out ? WEIR_OK : screen_no_memory(&c, &memory, error);
+}
+
+enum weir_status weir_screen_open(weir_screen **out, const char *config, struct weir_error *error)
+{
+    return weir_screen_open_with(out, config, NULL, error);
 }
 
 void weir_screen_close(weir_screen *s)
 {
     if (s)
-        memory_close(s->allocation);
+        memory_close(&s->memory, s->allocation);
 }
 
 /* ---- what it knows of itself ---- */

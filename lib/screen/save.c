@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "screen/screen.h"
+#include "sentence/memory_options.h"
 
 #define COUNTERS 5
 #define CHECKED_MOST (UINT64_C(1) << 62)
@@ -103,16 +104,17 @@ static enum weir_status plan_saved(const struct part_head *h, struct screen_conf
 }
 
 static enum weir_status load_part(weir_screen **out, const struct part_head *h,
-                                  struct part_input in, struct weir_error *error)
+                                  struct part_input in, const struct memory *memory,
+                                  struct weir_error *error)
 {
     struct screen_config c;
     enum weir_status status = plan_saved(h, &c, error);
 
     if (status != WEIR_OK)
         return status;
-    weir_screen *s = screen_make(&c);
+    weir_screen *s = screen_make(&c, memory);
     if (!s)
-        return error_no_memory(error, c.memory / 8);
+        return screen_no_memory(&c, memory, error);
     take_words(s, h);
     status = part_input_cells(in, h, s->area[0].bytes, error);
     if (status == WEIR_OK && !is_possible(s))
@@ -124,21 +126,31 @@ static enum weir_status load_part(weir_screen **out, const struct part_head *h,
     return status;
 }
 
-enum weir_status weir_screen_load(weir_screen **out, const void *data, size_t size, size_t *used,
-                                  struct weir_error *error)
+enum weir_status weir_screen_load_with(weir_screen **out, const void *data, size_t size,
+                                       size_t *used, const struct weir_options *options,
+                                       struct weir_error *error)
 {
-    struct part_memory memory;
+    struct part_memory rest;
     struct part_head h;
-    enum weir_status status = part_find(data, size, &h, error);
+    struct memory memory;
+    enum weir_status status = options_read(options, &memory, error);
 
     *out = NULL;
     if (status == WEIR_OK)
+        status = part_find(data, size, &h, error);
+    if (status == WEIR_OK)
         status = part_is_whole(&h, error);
     if (status == WEIR_OK) {
-        memory.at = (const uint8_t *)data + part_head_size(&h);
-        status = load_part(out, &h, (struct part_input){part_from_memory, &memory}, error);
+        rest.at = (const uint8_t *)data + part_head_size(&h);
+        status = load_part(out, &h, (struct part_input){part_from_memory, &rest}, &memory, error);
     }
     if (status == WEIR_OK && used)
         *used = (size_t)part_size(&h);
     return status;
+}
+
+enum weir_status weir_screen_load(weir_screen **out, const void *data, size_t size, size_t *used,
+                                  struct weir_error *error)
+{
+    return weir_screen_load_with(out, data, size, used, NULL, error);
 }

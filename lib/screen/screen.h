@@ -79,6 +79,7 @@ struct weir_screen {
     uint64_t checked, asked, unanswered, members;
     uint64_t learned; /* keys of the set */
     struct scratch *scratch;
+    struct memory memory; /* where all of it comes from */
 };
 
 struct screen_ops {
@@ -125,7 +126,11 @@ static inline uint64_t screen_shape_bytes(const struct screen_shape *shape)
 }
 
 /* From a configuration that is complete; NULL if memory is short. */
-weir_screen *screen_make(const struct screen_config *c);
+weir_screen *screen_make(const struct screen_config *c, const struct memory *memory);
+
+/* WEIR_NO_MEMORY and why there is none. */
+enum weir_status screen_no_memory(const struct screen_config *c, const struct memory *memory,
+                                  struct weir_error *error);
 
 static inline struct weir_key screen_hash(const weir_screen *s, struct weir_bytes key)
 {

@@ -37,12 +37,27 @@ bool error_refuse(struct weir_error *error, ...)
     return false;
 }
 
-enum weir_status error_no_memory(struct weir_error *error, uint64_t bytes)
+static enum weir_status too_large(struct weir_error *error, uint64_t handle, uint64_t most)
+{
+    char size[24], allowed[24];
+    struct text t = text_in(size, sizeof size), a = text_in(allowed, sizeof allowed);
+
+    text_add_u64(&t, handle);
+    text_add_u64(&a, most);
+    return error_say(error, WEIR_NO_MEMORY, "it takes ", size, " bytes, and ", allowed,
+                     " are allowed; ask for less memory or allow more", NULL);
+}
+
+enum weir_status error_no_memory(struct weir_error *error, uint64_t bytes, uint64_t handle,
+                                 const struct memory *from)
 {
     char size[24];
     struct text t = text_in(size, sizeof size);
 
+    if (from->most && handle > from->most)
+        return too_large(error, handle, from->most);
     text_add_u64(&t, bytes);
-    return error_say(error, WEIR_NO_MEMORY, "memory=", size,
-                     ": the system does not give that much; ask for less", NULL);
+    return error_say(error, WEIR_NO_MEMORY, "memory=", size, ": the ",
+                     from->take ? "program's allocator" : "system",
+                     " does not give that much; ask for less", NULL);
 }

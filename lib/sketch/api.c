@@ -6,22 +6,40 @@
 #include <string.h>
 
 #include "base/hand_out.h"
+#include "sentence/memory_options.h"
 #include "sketch/half_life.h"
 
 /* ---- open and close ---- */
 
-weir_sketch *sketch_make(const struct sketch_config *c)
+static uint64_t head_bytes(const struct sketch_config *c)
 {
-    uint64_t head = memory_lines(sizeof(weir_sketch) + c->ops->own);
+    return memory_lines(sizeof(weir_sketch) + c->ops->own);
+}
+
+static uint64_t handle_bytes(const struct sketch_config *c)
+{
+    return memory_taken(head_bytes(c) + c->bytes);
+}
+
+enum weir_status sketch_no_memory(const struct sketch_config *c, const struct memory *memory,
+                                  struct weir_error *error)
+{
+    return error_no_memory(error, c->bytes, handle_bytes(c), memory);
+}
+
+weir_sketch *sketch_make(const struct sketch_config *c, const struct memory *memory)
+{
+    uint64_t head = head_bytes(c);
     void *allocation;
-    weir_sketch *s = memory_open(head + c->bytes, &allocation);
+    weir_sketch *s = memory_open(memory, head + c->bytes, &allocation);
 
     if (!s)
         return NULL;
     s->ops = c->ops;
     s->config = *c;
     s->allocation = allocation;
-    s->bytes = head + c->bytes;
+    s->bytes = (size_t)handle_bytes(c);
+    s->memory = *memory;
     s->data = (uint8_t *)s + head;
     s->size = c->bytes;
     s->ops->lay(s);
@@ -29,26 +47,36 @@ weir_sketch *sketch_make(const struct sketch_config *c)
     return s;
 }
 
-enum weir_status weir_sketch_open(weir_sketch **out, const char *config, struct weir_error *error)
+enum weir_status weir_sketch_open_with(weir_sketch **out, const char *config,
+                                       const struct weir_options *options, struct weir_error *error)
 {
     struct sketch_config c;
-    enum weir_status status = sentence_complete(&sketch_grammar, config, &c, error);
+    struct memory memory;
+    enum weir_status status = options_read(options, &memory, error);
 
-    *out = status == WEIR_OK ? sketch_make(&c) : NULL;
+    *out = NULL;
+    if (status == WEIR_OK)
+        status = sentence_complete(&sketch_grammar, config, &c, error);
     if (status != WEIR_OK)
         return status;
-    return *out ? WEIR_OK : error_no_memory(error, c.bytes);
+    *out = sketch_make(&c, &memory);
+    return *out ? WEIR_OK : sketch_no_memory(&c, &memory, error);
+}
+
+enum weir_status weir_sketch_open(weir_sketch **out, const char *config, struct weir_error *error)
+{
+    return weir_sketch_open_with(out, config, NULL, error);
 }
 
 void weir_sketch_close(weir_sketch *s)
 {
     if (s)
-        memory_close(s->allocation);
+        memory_close(&s->memory, s->allocation);
 }
 
 weir_sketch *weir_sketch_clone(const weir_sketch *s)
 {
-    weir_sketch *twin = sketch_make(&s->config);
+    weir_sketch *twin = sketch_make(&s->config, &s->memory);
 
     if (twin)
         sketch_copy(twin, s);
@@ -177,7 +205,7 @@ enum weir_status weir_sketch_merge(weir_sketch *into, const weir_sketch *from,
         return error_say(error, WEIR_MISMATCH, "the sketches differ: ", a, " and ", b,
                          "; only sketches of one configuration and seed can be merged", NULL);
     if ((fades(into) ? merge_fading(into, from) : into->ops->merge(into, from)) != WEIR_OK)
-        return error_no_memory(error, into->size);
+        return sketch_no_memory(&into->config, &into->memory, error);
     return WEIR_OK;
 }
 

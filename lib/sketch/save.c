@@ -10,6 +10,7 @@
  * it is believed. */
 #include <string.h>
 
+#include "sentence/memory_options.h"
 #include "sketch/half_life.h"
 #include "sketch/sketch.h"
 
@@ -77,7 +78,7 @@ static enum weir_status plan_saved(const struct part_head *h, struct sketch_conf
 }
 
 static enum weir_status load_part(weir_sketch **out, const uint8_t *data, const struct part_head *h,
-                                  struct weir_error *error)
+                                  const struct memory *memory, struct weir_error *error)
 {
     struct part_reader in = {data + part_head_size(h), (size_t)h->cells};
     struct sketch_config c;
@@ -85,9 +86,9 @@ static enum weir_status load_part(weir_sketch **out, const uint8_t *data, const 
 
     if (status != WEIR_OK)
         return status;
-    *out = sketch_make(&c);
+    *out = sketch_make(&c, memory);
     if (!*out)
-        return error_no_memory(error, c.bytes);
+        return sketch_no_memory(&c, memory, error);
     if (take_state(*out, h, &in))
         return WEIR_OK;
     weir_sketch_close(*out);
@@ -95,18 +96,28 @@ static enum weir_status load_part(weir_sketch **out, const uint8_t *data, const 
     return part_bad(error, "the saved sketch is in a state that cannot be");
 }
 
-enum weir_status weir_sketch_load(weir_sketch **out, const void *data, size_t size, size_t *used,
-                                  struct weir_error *error)
+enum weir_status weir_sketch_load_with(weir_sketch **out, const void *data, size_t size,
+                                       size_t *used, const struct weir_options *options,
+                                       struct weir_error *error)
 {
     struct part_head h;
-    enum weir_status status = part_find_sound(data, size, &h, error);
+    struct memory memory;
+    enum weir_status status = options_read(options, &memory, error);
 
     *out = NULL;
     if (status == WEIR_OK)
+        status = part_find_sound(data, size, &h, error);
+    if (status == WEIR_OK)
         status = part_is_whole(&h, error);
     if (status == WEIR_OK)
-        status = load_part(out, data, &h, error);
+        status = load_part(out, data, &h, &memory, error);
     if (status == WEIR_OK && used)
         *used = (size_t)part_size(&h);
     return status;
+}
+
+enum weir_status weir_sketch_load(weir_sketch **out, const void *data, size_t size, size_t *used,
+                                  struct weir_error *error)
+{
+    return weir_sketch_load_with(out, data, size, used, NULL, error);
 }

@@ -81,6 +81,7 @@ struct weir_sketch {
     uint64_t total;  /* added, in units: */
     uint64_t weight; /* units that a record of now adds; 1 where counts do not fade */
     struct half_life_state age;
+    struct memory memory; /* where all of it comes from */
 };
 
 struct sketch_ops {
@@ -116,7 +117,11 @@ struct sketch_ops {
 extern const struct grammar sketch_grammar;
 
 /* From a configuration that is complete; NULL if memory is short. */
-weir_sketch *sketch_make(const struct sketch_config *c);
+weir_sketch *sketch_make(const struct sketch_config *c, const struct memory *memory);
+
+/* WEIR_NO_MEMORY and why there is none. */
+enum weir_status sketch_no_memory(const struct sketch_config *c, const struct memory *memory,
+                                  struct weir_error *error);
 
 /* All that one has counted, into another of the same configuration. */
 void sketch_copy(weir_sketch *to, const weir_sketch *from);

@@ -209,8 +209,10 @@ static void keep(weir_sketch *s, const struct weir_heavy *list, size_t n)
 static enum weir_status merge(weir_sketch *into, const weir_sketch *from)
 {
     const struct summary *a = summary_of(into), *b = summary_of(from);
-    struct weir_heavy *list = malloc(((size_t)a->n + b->n + 1) * sizeof *list);
-    weir_sketch *sum = list ? sketch_make(&into->config) : NULL;
+    void *allocation;
+    struct weir_heavy *list =
+        memory_open(&into->memory, ((uint64_t)a->n + b->n + 1) * sizeof *list, &allocation);
+    weir_sketch *sum = list ? sketch_make(&into->config, &into->memory) : NULL;
 
     if (sum) {
         struct summary *m = summary_of(sum);
@@ -226,7 +228,8 @@ static enum weir_status merge(weir_sketch *into, const weir_sketch *from)
         sum->weight = into->weight;
         sketch_copy(into, sum);
     }
-    free(list);
+    if (list)
+        memory_close(&into->memory, allocation);
     weir_sketch_close(sum);
     return sum ? WEIR_OK : WEIR_NO_MEMORY;
 }

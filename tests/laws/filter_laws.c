@@ -55,9 +55,10 @@ static void run_free(struct run *r)
 
 static struct blob whole_block(const weir *w)
 {
-    struct blob b = {malloc(w->bytes), w->bytes};
+    size_t size = w->bytes - CACHE_LINE; /* some of which lies before it */
+    struct blob b = {malloc(size), size};
 
-    memcpy(b.data, w, w->bytes);
+    memcpy(b.data, w, size);
     return b;
 }
 

@@ -291,7 +291,7 @@ static void assert_shards_refused(struct blob file, uint32_t most, const char *e
     uint32_t n = 4711;
     weir *w[3];
 
-    assert_int_equal(weir_load_all(w, most, &n, file.data, file.size, &used, &error),
+    assert_int_equal(weir_load_all(w, most, &n, file.data, file.size, &used, NULL, &error),
                      WEIR_BAD_DATA);
     assert_int_equal(n, 0);
     assert_int_equal(used, 4711);
@@ -307,7 +307,7 @@ static void shards_are_loaded_together(void **state)
 
     (void)state;
     weir_part_write(WEIR_PART_NOTE, "abc", 3, blob_sink, &file);
-    assert_int_equal(weir_load_all(w, 3, &n, file.data, file.size, &used, NULL), WEIR_OK);
+    assert_int_equal(weir_load_all(w, 3, &n, file.data, file.size, &used, NULL, NULL), WEIR_OK);
     assert_int_equal(n, 3);
     for (uint32_t i = 0; i < n; i++) {
         assert_int_equal(weir_stats_of(w[i]).shown, 301 + i);
@@ -325,7 +325,7 @@ static void a_filter_that_is_whole_is_all_of_its_shards(void **state)
     uint32_t n;
 
     (void)state;
-    assert_int_equal(weir_load_all(all, 1, &n, b.data, b.size, &used, NULL), WEIR_OK);
+    assert_int_equal(weir_load_all(all, 1, &n, b.data, b.size, &used, NULL, NULL), WEIR_OK);
     assert_int_equal(n, 1);
     assert_int_equal(used, b.size);
     assert_same_state(w, all[0]);
@@ -417,7 +417,7 @@ static void a_source_gives_what_memory_gives(void **state)
 
     (void)state;
     blob_sink(&g.from, "any bytes", 9);
-    assert_int_equal(weir_load_from(&again, give, &g, UINT64_MAX, NULL), WEIR_OK);
+    assert_int_equal(weir_load_from(&again, give, &g, NULL, NULL), WEIR_OK);
     assert_int_equal(g.at, whole);
     assert_true(g.most <= PART_BLOCK);
     assert_same_state(w, again);
@@ -437,16 +437,18 @@ static void a_source_that_ends_or_exceeds_what_is_allowed_is_refused(void **stat
     for (size_t n = 0; n < b.size; n++) {
         struct giving g = {.from = {b.data, n}};
 
-        assert_int_equal(weir_load_from(&again, give, &g, UINT64_MAX, &error), WEIR_BAD_DATA);
+        assert_int_equal(weir_load_from(&again, give, &g, NULL, &error), WEIR_BAD_DATA);
         assert_null(again);
         assert_string_equal(error.text, "the data is cut off: its source gives no more");
     }
     struct giving g = {.from = b};
-    assert_int_equal(weir_load_from(&again, give, &g, bytes - 1, &error), WEIR_NO_MEMORY);
+    struct weir_options options = {.size = sizeof options, .most = bytes - 1};
+    assert_int_equal(weir_load_from(&again, give, &g, &options, &error), WEIR_NO_MEMORY);
     assert_null(again);
     assert_true(g.at < b.size / 2); /* the head alone */
     g.at = 0;
-    assert_int_equal(weir_load_from(&again, give, &g, bytes, &error), WEIR_OK);
+    options.most = bytes;
+    assert_int_equal(weir_load_from(&again, give, &g, &options, &error), WEIR_OK);
     weir_close(again);
     weir_close(w);
     blob_free(b);
@@ -471,7 +473,7 @@ static void a_view_tells_what_the_filter_tells(void **state)
         struct blob b = blob_of(w), before = blob_of(w);
         size_t used = 0;
 
-        assert_int_equal(weir_view(&v, b.data, b.size, &used, NULL), WEIR_OK);
+        assert_int_equal(weir_view(&v, b.data, b.size, &used, NULL, NULL), WEIR_OK);
         assert_int_equal(used, b.size);
         assert_tells_the_same(w, v);
         assert_int_equal(weir_observe(v, numbered(v, 999999)), weir_ask(v, numbered(v, 999999)));
@@ -501,13 +503,13 @@ static void a_view_of_damaged_cells_answers_and_verify_tells(void **state)
 
         for (uint64_t at = 0; at < h.cells; at++)
             b.data[part_head_size(&h) + at] = (uint8_t)(at * 89 + i);
-        assert_int_equal(weir_view(&v, b.data, b.size, NULL, NULL), WEIR_OK);
+        assert_int_equal(weir_view(&v, b.data, b.size, NULL, NULL, NULL), WEIR_OK);
         for (uint64_t j = 0; j < 500; j++)
             weir_ask(v, numbered(v, j));
         assert_int_equal(weir_verify(b.data, b.size, NULL), WEIR_BAD_DATA);
         b.data[100] ^= 1; /* but not of a damaged head */
         weir_close(v);
-        assert_int_equal(weir_view(&v, b.data, b.size, NULL, NULL), WEIR_BAD_DATA);
+        assert_int_equal(weir_view(&v, b.data, b.size, NULL, NULL, NULL), WEIR_BAD_DATA);
         assert_null(v);
         weir_close(w);
         blob_free(b);

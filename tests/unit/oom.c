@@ -1,91 +1,12 @@
-/* oom.c - every allocation fails once, and so does the system's randomness.
- *
- * The linker puts the functions below in the place of the real ones (--wrap),
- * which works under sanitizers too. A budget says how many allocations go well;
- * what is live is counted, so that a leak is seen without a sanitizer. */
+/* oom.c - every allocation fails once, and so does the system's randomness. */
 #include "support/variants.h"
+#include "support/wrapped.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/types.h>
 #include <weir/plan.h>
 #include <weir/screen.h>
 #include <weir/sketch.h>
-
-static size_t budget = SIZE_MAX;
-static size_t asked, live;
-static bool entropy_fails;
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__real_aligned_alloc(size_t align, size_t size);
-int __real_posix_memalign(void **out, size_t align, size_t size);
-void __real_free(void *block);
-int __real_getentropy(void *buffer, size_t size);
-
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void *__wrap_aligned_alloc(size_t align, size_t size);
-int __wrap_posix_memalign(void **out, size_t align, size_t size);
-void __wrap_free(void *block);
-int __wrap_getentropy(void *buffer, size_t size);
-
-static bool granted(void)
-{
-    return asked++ < budget;
-}
-
-static void *counted(void *block)
-{
-    live += block != NULL;
-    return block;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return granted() ? counted(__real_malloc(size)) : NULL;
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return granted() ? counted(__real_calloc(n, size)) : NULL;
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    void *block = granted() ? __real_realloc(old, size) : NULL;
-
-    live += block && !old;
-    return block;
-}
-
-void *__wrap_aligned_alloc(size_t align, size_t size)
-{
-    return granted() ? counted(__real_aligned_alloc(align, size)) : NULL;
-}
-
-int __wrap_posix_memalign(void **out, size_t align, size_t size)
-{
-    int status = granted() ? __real_posix_memalign(out, align, size) : 12;
-
-    live += status == 0;
-    return status;
-}
-
-void __wrap_free(void *block)
-{
-    live -= block != NULL;
-    __real_free(block);
-}
-
-int __wrap_getentropy(void *buffer, size_t size)
-{
-    return entropy_fails ? -1 : __real_getentropy(buffer, size);
-}
-
-/* ---- */
 
 #define BUDGET_MOST 50
 
@@ -95,18 +16,18 @@ typedef enum weir_status (*attempt)(const struct variant *v, struct weir_error *
 /* Let the first n allocations go well, for n = 0, 1, ... until all do. */
 static void fail_at_every_allocation(const struct variant *v, attempt try)
 {
-    size_t before = live, n = 0;
+    size_t before = wrapped.live, n = 0;
     enum weir_status status;
 
     do {
         struct weir_error error = {0};
 
-        asked = 0;
-        budget = n;
+        wrapped.asked = 0;
+        wrapped.budget = n;
         status = try(v, &error);
-        budget = SIZE_MAX;
-        assert_int_equal(live, before);
-        assert_int_equal(status, asked <= n ? WEIR_OK : WEIR_NO_MEMORY);
+        wrapped.budget = SIZE_MAX;
+        assert_int_equal(wrapped.live, before);
+        assert_int_equal(status, wrapped.asked <= n ? WEIR_OK : WEIR_NO_MEMORY);
         assert_true(status == WEIR_OK || error.status == WEIR_NO_MEMORY);
     } while (status != WEIR_OK && ++n < BUDGET_MOST);
     assert_true(n > 0 && n < BUDGET_MOST); /* there was one to fail */
@@ -171,8 +92,8 @@ static void law_nothing_else_allocates(const struct variant *v)
     uint8_t verdicts[1000];
     char config[SENTENCE];
 
-    asked = 0;
-    budget = 0;
+    wrapped.asked = 0;
+    wrapped.budget = 0;
     for (size_t i = 0; i < 1000; i++)
         weir_observe(w, keys[i]);
     weir_observe_many(w, keys + 1000, 1000, verdicts);
@@ -184,8 +105,8 @@ static void law_nothing_else_allocates(const struct variant *v)
     weir_config(w, config, sizeof config);
     weir_save(w, b.data, b.size);
     weir_clear(w);
-    size_t in_all = asked;
-    budget = SIZE_MAX;
+    size_t in_all = wrapped.asked;
+    wrapped.budget = SIZE_MAX;
     assert_int_equal(in_all, 0);
     free(keys);
     blob_free(b);
@@ -211,16 +132,16 @@ static void a_prediction_without_memory_is_told(void **state)
 
 static void a_refusal_costs_no_memory(void **state)
 {
-    size_t before = live;
+    size_t before = wrapped.live;
     weir *w;
 
     (void)state;
-    asked = 0;
+    wrapped.asked = 0;
     assert_int_equal(weir_open(&w, "bloom memory=1", NULL), WEIR_BAD_CONFIG);
     assert_int_equal(weir_open(&w, "bloom capacity=1M memory=64 fpr=1%", NULL), WEIR_BAD_CONFIG);
     assert_int_equal(weir_load(&w, "WEIR", 4, NULL, NULL), WEIR_BAD_DATA);
-    assert_int_equal(asked, 0);
-    assert_int_equal(live, before);
+    assert_int_equal(wrapped.asked, 0);
+    assert_int_equal(wrapped.live, before);
     weir_close(NULL);
 }
 
@@ -230,11 +151,11 @@ static void the_sentence_says_how_much_was_asked_for(void **state)
     weir *w;
 
     (void)state;
-    asked = 0;
-    budget = 0;
+    wrapped.asked = 0;
+    wrapped.budget = 0;
     enum weir_status status = weir_open(&w, "bloom memory=64M", &error);
     enum weir_status untold = weir_open(&w, "bloom memory=64M", NULL);
-    budget = SIZE_MAX;
+    wrapped.budget = SIZE_MAX;
     assert_int_equal(status, WEIR_NO_MEMORY);
     assert_int_equal(untold, WEIR_NO_MEMORY);
     assert_string_equal(error.text,
@@ -247,10 +168,10 @@ static void without_randomness_a_seed_must_be_given(void **state)
     weir *w, *seeded;
 
     (void)state;
-    entropy_fails = true;
+    wrapped.entropy_fails = true;
     enum weir_status status = weir_open(&w, "bloom memory=64", &error);
     enum weir_status with_seed = weir_open(&seeded, "bloom memory=64 seed=1", NULL);
-    entropy_fails = false;
+    wrapped.entropy_fails = false;
     assert_int_equal(status, WEIR_NO_MEMORY);
     assert_null(w);
     assert_string_equal(error.text, "the system gives no random seed; give seed=");
@@ -327,14 +248,14 @@ static enum weir_status try_screen(const struct variant *v, struct weir_error *e
 
     assert_true((s != NULL) == (status == WEIR_OK));
     if (status == WEIR_OK) {
-        size_t before = asked;
+        size_t before = wrapped.asked;
 
         weir_screen_learn_set(s, &key, 1);
         weir_screen_check(s, &key, 1, say_member, NULL, &answer);
         assert_int_equal(answer, WEIR_MEMBER);
         weir_screen_stats_of(s);
         status = weir_screen_write(s, into_room, &b);
-        assert_int_equal(asked, before);
+        assert_int_equal(wrapped.asked, before);
         status = weir_screen_load(&again, b.data, b.size, NULL, error);
         assert_true((again != NULL) == (status == WEIR_OK));
     }

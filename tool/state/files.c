@@ -118,7 +118,7 @@ static bool take_filter(struct loading *l, struct bytes at, size_t *size)
     }
     shards->viewed = l->view;
     return (l->view ? weir_view_all : weir_load_all)(shards->w, SHARDS_MAX, &shards->count, at.data,
-                                                     at.size, size, &l->error) == WEIR_OK;
+                                                     at.size, size, NULL, &l->error) == WEIR_OK;
 }
 
 static bool take_part(struct loading *l, struct bytes at, struct weir_part *part)

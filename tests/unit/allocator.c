@@ -1,0 +1,341 @@
+/* allocator.c - memory of the caller's: every byte of a handle comes from there and goes
+ * back, nothing comes from elsewhere, and each block may be refused.
+ *
+ * The C library's own allocation fails all the while (wrapped.h), so that the blocks
+ * are cut from an array: one after the other, off a cache line, dirty before they are
+ * zeroed and after they are given back. */
+#include "support/screened.h"
+#include "support/variants.h"
+#include "support/wrapped.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <weir/saved.h>
+
+#define ARENA (32 << 20)
+#define FENCE UINT64_C(0xfe9cefe9cefe9ce1)
+
+static _Alignas(64) uint8_t arena[ARENA];
+
+static struct {
+    size_t used;         /* of the arena */
+    size_t live, bytes;  /* blocks, and what they hold */
+    size_t taken, grant; /* blocks ever, and how many there are to be had */
+    size_t largest;
+} pool;
+
+struct block {
+    uint64_t size;
+    uint64_t fence;
+};
+
+static void *take(void *context, size_t size)
+{
+    struct block *b = (struct block *)(void *)(arena + pool.used);
+    size_t room = (sizeof *b + size + sizeof b->fence + 63) / 64 * 64;
+
+    assert_ptr_equal(context, &pool);
+    if (pool.taken++ >= pool.grant)
+        return NULL;
+    assert_true(room <= ARENA - pool.used);
+    pool.used += room;
+    pool.live++;
+    pool.bytes += size;
+    pool.largest = size > pool.largest ? size : pool.largest;
+    *b = (struct block){size, FENCE};
+    memset(b + 1, 0, size);
+    memcpy((uint8_t *)(b + 1) + size, &b->fence, sizeof b->fence);
+    return b + 1;
+}
+
+static void give(void *context, void *block)
+{
+    struct block *b = (struct block *)block - 1;
+
+    assert_ptr_equal(context, &pool);
+    assert_true(b->fence == FENCE);
+    assert_memory_equal((uint8_t *)block + b->size, &b->fence, sizeof b->fence);
+    pool.live--;
+    pool.bytes -= b->size;
+    memset(b, 0xa5, sizeof *b + b->size + sizeof b->fence);
+}
+
+static const struct weir_options options = {.size = sizeof options, .memory = {take, give, &pool}};
+
+/* ---- what is saved ---- */
+
+static uint8_t room[4 << 20];
+static size_t saved, read_up_to;
+
+static bool into_room(void *context, const void *data, size_t size)
+{
+    (void)context;
+    assert_true(saved + size <= sizeof room);
+    memcpy(room + saved, data, size);
+    saved += size;
+    return true;
+}
+
+static bool out_of_room(void *context, void *data, size_t size)
+{
+    (void)context;
+    if (size > saved - read_up_to)
+        return false;
+    memcpy(data, room + read_up_to, size);
+    read_up_to += size;
+    return true;
+}
+
+/* ---- one life of each kind ---- */
+
+static enum weir_status give_up(struct weir_error *error)
+{
+    error->status = WEIR_NO_MEMORY;
+    return WEIR_NO_MEMORY;
+}
+
+enum { OPENED, LOADED, CLONED, VIEWED, SOURCED, SHARD, HANDLES };
+
+static enum weir_status live_filter(weir *w[HANDLES], const char *sentence,
+                                    struct weir_error *error)
+{
+    enum weir_status status = weir_open_with(&w[OPENED], sentence, &options, error);
+    uint32_t n;
+
+    if (status != WEIR_OK)
+        return status;
+    assert_int_equal(pool.bytes, weir_stats_of(w[OPENED]).bytes);
+    for (uint64_t i = 0; i < 500; i++)
+        weir_observe(w[OPENED], numbered(w[OPENED], i));
+    assert_int_equal(weir_write(w[OPENED], into_room, NULL), WEIR_OK);
+    if ((status = weir_load_with(&w[LOADED], room, saved, NULL, &options, error)) != WEIR_OK ||
+        (status = weir_view(&w[VIEWED], room, saved, NULL, &options, error)) != WEIR_OK ||
+        (status = weir_load_from(&w[SOURCED], out_of_room, NULL, &options, error)) != WEIR_OK ||
+        (status = weir_load_all(&w[SHARD], 1, &n, room, saved, NULL, &options, error)) != WEIR_OK)
+        return status;
+    w[CLONED] = weir_clone(w[LOADED]);
+    if (!w[CLONED])
+        return give_up(error);
+    status = weir_merge(w[CLONED], w[OPENED], error);
+    return status == WEIR_UNSUPPORTED ? WEIR_OK : status;
+}
+
+static enum weir_status life_of_filter(const char *sentence, struct weir_error *error)
+{
+    weir *w[HANDLES] = {NULL};
+    enum weir_status status = live_filter(w, sentence, error);
+
+    for (int i = 0; i < HANDLES; i++)
+        weir_close(w[i]);
+    return status;
+}
+
+static enum weir_status live_sketch(weir_sketch *s[HANDLES], const char *sentence,
+                                    struct weir_error *error)
+{
+    enum weir_status status = weir_sketch_open_with(&s[OPENED], sentence, &options, error);
+
+    if (status != WEIR_OK)
+        return status;
+    assert_int_equal(pool.bytes, weir_sketch_stats_of(s[OPENED]).bytes);
+    for (uint64_t i = 0; i < 500; i++)
+        weir_sketch_add(s[OPENED], (struct weir_bytes){&i, sizeof i}, i);
+    assert_int_equal(weir_sketch_write(s[OPENED], into_room, NULL), WEIR_OK);
+    status = weir_sketch_load_with(&s[LOADED], room, saved, NULL, &options, error);
+    if (status != WEIR_OK)
+        return status;
+    s[CLONED] = weir_sketch_clone(s[LOADED]);
+    if (!s[CLONED])
+        return give_up(error);
+    status = weir_sketch_merge(s[CLONED], s[OPENED], error);
+    return status == WEIR_UNSUPPORTED ? WEIR_OK : status;
+}
+
+static enum weir_status life_of_sketch(const char *sentence, struct weir_error *error)
+{
+    weir_sketch *s[HANDLES] = {NULL};
+    enum weir_status status = live_sketch(s, sentence, error);
+
+    for (int i = 0; i < HANDLES; i++)
+        weir_sketch_close(s[i]);
+    return status;
+}
+
+static void say_member(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
+{
+    (void)context, (void)keys;
+    memset(answers, WEIR_MEMBER, n);
+}
+
+static enum weir_status live_screen(weir_screen *s[HANDLES], const char *sentence,
+                                    struct weir_error *error)
+{
+    enum weir_status status = weir_screen_open_with(&s[OPENED], sentence, &options, error);
+
+    if (status != WEIR_OK)
+        return status;
+    assert_int_equal(pool.bytes, weir_screen_stats_of(s[OPENED]).bytes);
+    for (uint64_t i = 0; i < 500; i++) {
+        struct weir_bytes key = {&i, sizeof i};
+        uint8_t answer;
+
+        weir_screen_learn_set(s[OPENED], &key, 1);
+        weir_screen_check(s[OPENED], &key, 1, say_member, NULL, &answer);
+    }
+    assert_int_equal(weir_screen_write(s[OPENED], into_room, NULL), WEIR_OK);
+    return weir_screen_load_with(&s[LOADED], room, saved, NULL, &options, error);
+}
+
+static enum weir_status life_of_screen(const char *sentence, struct weir_error *error)
+{
+    weir_screen *s[HANDLES] = {NULL};
+    enum weir_status status = live_screen(s, sentence, error);
+
+    for (int i = 0; i < HANDLES; i++)
+        weir_screen_close(s[i]);
+    return status;
+}
+
+/* ---- the laws ---- */
+
+typedef enum weir_status (*life)(const char *sentence, struct weir_error *error);
+
+static enum weir_status live(life of, const char *sentence, size_t grant)
+{
+    struct weir_error error = {0};
+
+    pool.used = pool.taken = saved = read_up_to = 0;
+    pool.grant = grant;
+    wrapped.asked = wrapped.budget = 0;
+    enum weir_status status = of(sentence, &error);
+    wrapped.budget = SIZE_MAX;
+    assert_int_equal(wrapped.asked, 0);
+    assert_int_equal(pool.live, 0);
+    assert_int_equal(pool.bytes, 0);
+    assert_true(status == WEIR_OK || error.status == (int32_t)status);
+    return status;
+}
+
+/* With the first n blocks granted, for n = 0, 1 ... until that is enough. */
+static void every_byte_comes_and_goes(life of, const char *sentence)
+{
+    size_t n = 0;
+
+    while (live(of, sentence, n) == WEIR_NO_MEMORY) {
+        assert_true(pool.taken > n);
+        assert_true(++n < 20);
+    }
+    assert_true(n >= 2);
+    assert_int_equal(live(of, sentence, SIZE_MAX), WEIR_OK);
+    assert_int_equal(pool.taken, n);
+}
+
+static void law_a_filter_is_of_the_callers_memory(const struct variant *v)
+{
+    every_byte_comes_and_goes(life_of_filter, v->sentence);
+}
+
+/* All that are listed, at their simplest. */
+static void of_every(enum weir_kind kind, life of)
+{
+    const struct weir_about *about;
+
+    for (size_t i = 0; (about = weir_listed(kind, i)); i++) {
+        char sentence[SENTENCE];
+
+        snprintf(sentence, sizeof sentence, "%s seed=1%s", about->name,
+                 weir_find_knob(kind, about->name, "memory") ? " memory=64K" : "");
+        every_byte_comes_and_goes(of, sentence);
+    }
+}
+
+static void a_sketch_is_of_the_callers_memory(void **state)
+{
+    (void)state;
+    of_every(WEIR_KIND_SKETCH, life_of_sketch);
+    every_byte_comes_and_goes(life_of_sketch, "top memory=64K half-life=100 seed=1");
+    every_byte_comes_and_goes(life_of_sketch, "count-min memory=64K half-life=100 seed=1");
+}
+
+static void a_screen_is_of_the_callers_memory(void **state)
+{
+    (void)state;
+    of_every(WEIR_KIND_SCREEN, life_of_screen);
+}
+
+/* ---- options ---- */
+
+static void no_block_is_larger_than_the_most(void **state)
+{
+    struct weir_options little = options;
+    struct weir_error error;
+    weir *w;
+
+    (void)state;
+    pool.used = pool.taken = pool.largest = 0;
+    pool.grant = SIZE_MAX;
+    assert_int_equal(weir_open_with(&w, "bloom memory=4M", &options, NULL), WEIR_OK);
+    little.most = weir_stats_of(w).bytes;
+    weir_close(w);
+    assert_int_equal(pool.largest, little.most);
+    assert_int_equal(weir_open_with(&w, "bloom memory=4M", &little, NULL), WEIR_OK);
+    weir_close(w);
+    little.most = 1000;
+    pool.taken = 0;
+    assert_int_equal(weir_open_with(&w, "bloom memory=512", &little, &error), WEIR_NO_MEMORY);
+    assert_null(w);
+    assert_int_equal(pool.taken, 0);
+    assert_non_null(strstr(error.text, " bytes, and 1000 are allowed; "));
+}
+
+static void the_sentence_says_whose_memory_it_was(void **state)
+{
+    struct weir_error error;
+    weir *w;
+
+    (void)state;
+    pool.grant = 0;
+    assert_int_equal(weir_open_with(&w, "bloom memory=512", &options, &error), WEIR_NO_MEMORY);
+    assert_string_equal(
+        error.text, "memory=512: the program's allocator does not give that much; ask for less");
+}
+
+/* A program that was compiled for another version of the struct. */
+static void options_of_another_version(void **state)
+{
+    struct {
+        struct weir_options known;
+        uint64_t unknown;
+    } later = {{.size = sizeof later}, 0};
+    struct weir_options none = {0}, half = {.size = sizeof half, .memory = {.take = take}};
+    struct weir_error error;
+    weir *w;
+
+    (void)state;
+    assert_int_equal(weir_open_with(&w, "memory=512", &later.known, NULL), WEIR_OK);
+    weir_close(w);
+    later.unknown = 1;
+    assert_int_equal(weir_open_with(&w, "memory=512", &later.known, &error), WEIR_UNSUPPORTED);
+    assert_null(w);
+    assert_int_equal(weir_open_with(&w, "memory=512", &none, &error), WEIR_BAD_CONFIG);
+    assert_string_equal(error.text, "size in the options is not sizeof(struct weir_options)");
+    assert_int_equal(weir_load_with(&w, "", 0, NULL, &none, NULL), WEIR_BAD_CONFIG);
+    assert_int_equal(weir_open_with(&w, "memory=512", &half, &error), WEIR_BAD_CONFIG);
+    assert_string_equal(error.text, "memory in the options needs both, take and give, or neither");
+}
+
+LAW(a_filter_is_of_the_callers_memory)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        law_test(a_filter_is_of_the_callers_memory),
+        cmocka_unit_test(a_sketch_is_of_the_callers_memory),
+        cmocka_unit_test(a_screen_is_of_the_callers_memory),
+        cmocka_unit_test(no_block_is_larger_than_the_most),
+        cmocka_unit_test(the_sentence_says_whose_memory_it_was),
+        cmocka_unit_test(options_of_another_version),
+    };
+
+    return cmocka_run_group_tests_name("allocator", tests, NULL, NULL);
+}
