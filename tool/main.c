@@ -27,7 +27,8 @@
     "  weir check --oracle redis://localhost/bad --screen weir -m 512K access.log\n"
 #define ASK_MORE                                                                                   \
     "  echo example.org | weir ask bad.weir     prints seen or new before each key\n"              \
-    "  echo example.org | weir ask -q bad.weir  exit status 0 if all keys were seen, else 1\n"
+    "  echo example.org | weir ask -q bad.weir  exit status 0 if all keys were seen, else 1\n"     \
+    "  weir ask --which eth*.weir -- ips.txt    prints before each key which filters have it\n"
 #define EVAL_MORE                                                                                  \
     "  weir eval access.log --report out.html                 what to choose, with pictures\n"     \
     "  weir eval -a weir,bloom,sbf -m 1M,16M access.log       which errs how often on this log\n"  \
@@ -53,8 +54,8 @@ static const struct command commands[] = {
      TAKES_CHECK | TAKES_STORE | TAKES_RECORDS | TAKES_OUTPUT | TAKES_STATE | TAKES_STATS |
          TAKES_QUIET,
      cmd_check, CHECK_MORE},
-    {"ask", "[OPTIONS] F [FILE...]", "Say for each key whether a filter has seen it", PASSES,
-     cmd_ask, ASK_MORE},
+    {"ask", "[OPTIONS] F [FILE...] | --which F... [-- FILE...]",
+     "Say for each key whether a filter has seen it", PASSES | TAKES_ASK, cmd_ask, ASK_MORE},
     {"add", "[OPTIONS] F [FILE...]", "Add keys to a filter file", CHANGES, cmd_add, NULL},
     {"forget", "[OPTIONS] F [FILE...]", "Take keys out of a filter file that can forget", CHANGES,
      cmd_forget, NULL},

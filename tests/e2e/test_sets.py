@@ -1,6 +1,7 @@
 """Filter files: build, filter, ask, add, forget, info, merge."""
 import json
 import random
+import resource
 import struct
 
 import pytest
@@ -152,3 +153,122 @@ def test_ask_counts_what_was_seen_and_says_no_to_nothing(here):
     run("build", "-m", "1K", "-o", "f", input="a\nb\n")
     assert run("ask", "--count-only", "f", input="a\nx\nb\n").lines == ["2"]
     assert run("ask", "-q", "f", input="", ok=False).status == 1
+
+
+@pytest.fixture
+def routers(here):
+    """Ten filters of other seeds, sizes, kinds and shards; what each has."""
+    random.seed(5)
+    pool = [f"10.{i // 256}.{i % 256}.1" for i in range(4000)]
+    sets = {}
+    for i in range(10):
+        name = f"r{i}.weir"
+        sets[name] = set(random.sample(pool, 100 + 150 * i))
+        (here / "keys").write_text("\n".join(sorted(sets[name])) + "\n")
+        run("build", "-o", name, "-m", "64K", "--seed", [7, 8, i][i % 3], *[[], ["-j", "3"], [
+            "-a", "counting"]][i % 3], "keys")
+    (here / "queries").write_text("\n".join(pool) + "\n")
+    return sets, pool
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_which_names_the_filters_that_have_a_key(routers, threads):
+    sets, pool = routers
+    lines = run("ask", "--which", *sets, "-j", threads, "--", "queries").lines
+    wrong = 0
+    for line, key in zip(lines, pool, strict=True):
+        names, record = line.split("\t")
+        assert record == key
+        found = set() if names == "-" else set(names.split(","))
+        truly = {name for name in sets if key in sets[name]}
+        assert truly <= found, line
+        wrong += len(found - truly)
+    assert wrong <= 5  # of 30000 at most 1e-4 each: 64 KiB for 1500 keys
+
+
+def test_any_says_whether_one_of_them_has_it(routers):
+    sets, pool = routers
+    union = set().union(*sets.values())
+    lines = run("ask", "--any", *sets, "--", "queries").lines
+    truth = ["seen\t" + key if key in union else "new\t" + key for key in pool]
+    assert sum(a != b for a, b in zip(lines, truth, strict=True)) <= 2
+    assert all(a == b for a, b in zip(lines, truth) if b.startswith("seen"))
+    count = run("ask", "--which", "--count-only", *sets, input="\n".join(pool) + "\n").out
+    assert abs(int(count) - len(union)) <= 2
+    some = next(iter(sets["r0.weir"]))
+    assert run("ask", "-q", "--any", *sets, input=some + "\n").status == 0
+    assert run("ask", "-q", "--which", *sets, input="none\n", ok=False).status == 1
+
+
+def test_which_tells_how_many_answers_are_false(here):
+    """Of filters that err often, by exact truth."""
+    sets = {f"f{i}": {f"{i}:{j}" for j in range(1000)} for i in range(8)}
+    for i, name in enumerate(sets):
+        (here / "keys").write_text("\n".join(sets[name]) + "\n")
+        run("build", "-o", name, "-e", "5%", "--seed", i + 1, "keys")
+    pool = [f"x{i}" for i in range(20000)] + sorted(set().union(*sets.values()))
+    text = "\n".join(pool) + "\n"
+    result = run("ask", "--which", *sets, "--stats", "json", input=text)
+    found = [set(line.split("\t")[0].split(",")) - {"-"} for line in result.lines]
+    wrong = {name: sum(name in f and key not in sets[name] for f, key in zip(found, pool))
+             for name in sets}
+    stats = json.loads(result.err)
+    assert stats["records"] == len(pool) and stats["answers"] == sum(map(len, found))
+    assert sum(wrong.values()) > 8000 and stats["expected_false"] == pytest.approx(
+        sum(wrong.values()), rel=0.04)
+    for one in stats["filters"]:
+        assert one["expected_false"] == pytest.approx(wrong[one["file"]], rel=0.12)
+        assert one["seen"] == sum(one["file"] in f for f in found)
+    both = json.loads(run("ask", "--any", *sets, "--stats", "json", input=text).err)
+    assert both["answers"] == both["seen"] == sum(map(bool, found))
+    assert both["expected_false"] == pytest.approx(sum(map(bool, found[:20000])), rel=0.04)
+    said = run("ask", "--which", *sets, "--stats", "text", input=text).err
+    assert f"{stats['answers']} answers" in said and f"about {stats['expected_false']:.3g}" in said
+    (here / "full").write_text("\n".join(pool) + "\n")
+    run("build", "-o", "full.weir", "-m", "64", "full")
+    stats = json.loads(run("ask", "--which", "full.weir", "--stats", "json", input="a\nb\n").err)
+    assert stats["answers"] == stats["expected_false"] == 2
+
+
+def test_which_in_csv_and_with_bad_records(here):
+    (here / "a").write_text("1\n2\n")
+    (here / "b").write_text("2\n3\n")
+    for name in "ab":
+        run("build", "-o", f"{name}.weir", "-m", "4K", "--seed", "3", name)
+    table = "id,x\n1,p\n2,q\n4,r\n"
+    assert run("ask", "--which", "a.weir", "b.weir", "--csv", "-k", "id", input=table).lines == [
+        "verdict,id,x", "a.weir,1,p", "a.weir;b.weir,2,q", "-,4,r"]
+    result = run("ask", "--which", "a.weir", "b.weir", "--jsonl", "-k", "/k", "--on-error", "skip",
+                 "--stats", "json", input='{"k":2}\nnonsense\n{"k":3}\n')
+    assert result.lines == ['a.weir,b.weir\t{"k":2}', 'b.weir\t{"k":3}']
+    stats = json.loads(result.err)
+    assert (stats["records"], stats["skipped"], stats["answers"]) == (2, 1, 3)
+
+
+def test_which_refuses_with_the_right_call(routers, here):
+    refused("ask", "--which", "r0.weir", "queries",
+            saying="queries is not a filter file; files of keys come after --: "
+                   "weir ask --which A.weir B.weir -- queries")
+    refused("ask", "--any", "r0.weir", "queries", saying="weir ask --any A.weir B.weir -- queries")
+    refused("ask", "--which", "queries", "r0.weir", "--", "queries", saying="not a filter file")
+    refused("ask", "--which", "--", "queries", saying=["filter files", "weir ask --which A.weir"])
+    refused("ask", "--which", saying="takes 1 to 65536 filter files")
+    refused("ask", "--which", "--any", "r0.weir", saying="one of the two")
+    refused("ask", "--which", "r0.weir", "none.weir", saying="cannot open none.weir")
+    refused("ask", "--which", "r0.weir", "--", "10.0.0.1",
+            saying="echo '10.0.0.1' | weir ask --which r0.weir")
+    run("top", "--state", "counts", input="a\n")
+    refused("ask", "--which", "r0.weir", "counts", saying="it holds counts, not a filter")
+    (here / "a,b.weir").write_bytes((here / "r0.weir").read_bytes())
+    refused("ask", "--which", "a,b.weir", input="x\n", saying=["'a,b.weir'", "--any"])
+    assert run("ask", "--any", "a,b.weir", input="x\n").lines == ["new\tx"]
+
+
+def test_more_filters_than_a_process_may_open_files(here):
+    """The soft limit is raised as far as it may be."""
+    for i in range(60):
+        run("build", "-o", f"{i:02}.weir", "-m", "64", input=f"k{i}\n")
+    names = [f"{i:02}.weir" for i in range(60)]
+    limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (40, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    found = run("ask", "--which", *names, input="k7\n", preexec_fn=limit).lines[0].split("\t")[0]
+    assert "07.weir" in found.split(",")

@@ -25,7 +25,8 @@ enum {
     TAKES_DEDUP = 32768,  /* weir dedup's own */
     TAKES_CHECK = 65536,  /* weir check's own */
     TAKES_STORE = 131072, /* how to deal with a store */
-    TAKES_PLAN = 262144   /* weir plan's own */
+    TAKES_PLAN = 262144,  /* weir plan's own */
+    TAKES_ASK = 524288    /* weir ask's own */
 };
 
 struct command {

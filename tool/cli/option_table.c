@@ -190,6 +190,8 @@ const struct option_row option_rows[] = {
     {"emit", 0, "unique|duplicates|all", TAKES_DEDUP, "records to pass; all: each tagged new or seen", WORD(output.emit)},
     {"emit", 0, "members|others|all", TAKES_CHECK, "records to pass; all: each tagged member or other", WORD(output.emit)},
     {"invert", 0, NULL, TAKES_KEYS, "pass the records whose key is not in the filter", NULL, AT(set.invert)},
+    {"which", 0, NULL, TAKES_ASK, "of many filters, name those that have the key", NULL, AT(ask.which)},
+    {"any", 0, NULL, TAKES_ASK, "say whether any of many filters has seen the key", NULL, AT(ask.any)},
     {"keys", 0, "FILE", TAKES_KEYS, "build the filter from this file of keys, one per line", NULL, AT(set.keys)},
     {"strict", 0, "URL|KEYFILE", TAKES_KEYS, "confirm each hit in this store or file of keys: nothing false passes", NULL, AT(set.strict)},
     {"max-wait", 0, "TIME", TAKES_CHECK, "longest that a record waits for others to be asked for with it (10ms)", .read = read_max_wait, .fits = "a time, such as 5ms or 1s"},

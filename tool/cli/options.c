@@ -3,6 +3,7 @@
 
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -169,26 +170,46 @@ static uint32_t default_threads(const struct options *o)
     return online < 1 ? 1 : online > THREADS_MOST ? THREADS_MOST : (uint32_t)online;
 }
 
+/* The words that stood behind this one before getopt_long() put them in order. */
+static int words_behind(const char *word, char *const *given, int n)
+{
+    int at = 0;
+
+    while (at < n && given[at] != word)
+        at++;
+    return n - at - 1;
+}
+
 int options_read(struct options *o, int argc, char **argv, bool *done)
 {
     const struct command *c = command_find(o->command);
     struct option longs[OPTION_ROWS + 2];
     char shorts[2 * OPTION_ROWS + 4];
     int code, status = 0;
+    char **given = malloc((size_t)argc * sizeof *given);
 
+    if (!given)
+        return fail("memory is short");
+    memcpy(given, argv, (size_t)argc * sizeof *given);
     make_tables(c, longs, shorts);
     opterr = 0;
     while (status == 0 && (code = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
         if (code == 'h' || code == HELP) {
             *done = true;
             options_print(o->command);
-            return 0;
+            break;
         }
         status = code == '?' || code == ':' ? refuse_code(c, code, argv)
                                             : set_option(o, row_of(code), optarg);
     }
     o->operand = argv + optind;
     o->operands = argc - optind;
+    o->behind = optind > 1 && strcmp(argv[optind - 1], "--") == 0
+                    ? words_behind(argv[optind - 1], given, argc)
+                    : -1;
+    free(given);
+    if (*done)
+        return 0;
     o->threads = o->threads ? o->threads : default_threads(o);
     infer(o);
     o->wanted.importance = o->records.importance != NULL;

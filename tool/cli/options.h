@@ -27,6 +27,10 @@ struct options {
         bool invert;
     } set;
 
+    struct ask_options { /* weir ask's own: of many filters */
+        bool which, any;
+    } ask;
+
     struct check_options {  /* weir check's own */
         const char *oracle; /* URL of the store */
         const char *screen, *window, *theta;
@@ -48,6 +52,7 @@ struct options {
 
     char **operand;
     int operands;
+    int behind; /* how many of them stand behind "--"; -1 without one */
 };
 
 /* Read the words after the command's name; 0, or the exit status after a

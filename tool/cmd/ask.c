@@ -1,4 +1,6 @@
 /* ask.c - weir ask: what does a filter say of these keys? */
+#include "cmd/ask.h"
+
 #include <string.h>
 #include <unistd.h>
 
@@ -7,37 +9,49 @@
 #include "pipe/write.h"
 #include "state/files.h"
 
-/* A key on the command line is the likeliest mistake. */
-static bool files_there(const struct options *o)
+bool ask_files_there(const struct options *o, int from)
 {
-    for (int i = 1; i < o->operands; i++)
+    const char *how = o->ask.which ? "--which " : o->ask.any ? "--any " : "";
+
+    for (int i = from; i < o->operands; i++)
         if (strcmp(o->operand[i], "-") != 0 && access(o->operand[i], F_OK) != 0)
             return reject("there is no file '%s'; keys are read from files or standard input: "
-                          "echo '%s' | weir ask %s",
-                          o->operand[i], o->operand[i], o->operand[0]);
+                          "echo '%s' | weir ask %s%s%s",
+                          o->operand[i], o->operand[i], how, o->operand[0], from > 1 ? " ..." : "");
     return true;
+}
+
+int ask_run(const struct options *o, int from, struct verdict verdict)
+{
+    struct run r = run_asked(o, from);
+    struct tally tally = {0};
+    int status;
+
+    r.verdict = verdict;
+    r.output.mute = o->verbosity.quiet;
+    if (!r.output.count_only)
+        r.output.emit = EMIT_ALL; /* each record with its answer */
+    r.passes = write_passes(&r.output, WEIR_SEEN, false);
+    status = run(&r, &tally);
+    if (status == EXIT_FINE && o->verbosity.quiet &&
+        (tally.records == 0 || tally.seen < tally.records))
+        status = EXIT_ANSWER_NO;
+    return status;
 }
 
 int cmd_ask(const struct options *o)
 {
     static struct stored stored;
-    const char *path = keyset_file(o);
-    struct tally tally = {0};
+    const char *path;
     int status = EXIT_ERROR;
 
-    if (path && files_there(o) && keyset_load(o, path, &stored)) {
-        struct run r = run_asked(o, 1);
+    if (o->ask.which || o->ask.any)
+        return ask_many(o);
+    path = keyset_file(o);
+    if (path && ask_files_there(o, 1) && keyset_load(o, path, &stored)) {
+        struct filtering filtering = {&stored.shards, keyset_answer(&stored.shards)};
 
-        r.verdict =
-            verdict_by_filter(&(struct filtering){&stored.shards, keyset_answer(&stored.shards)});
-        r.output.mute = o->verbosity.quiet;
-        if (!r.output.count_only)
-            r.output.emit = EMIT_ALL; /* each record with its answer */
-        r.passes = write_passes(&r.output, WEIR_SEEN, false);
-        status = run(&r, &tally);
-        if (status == EXIT_FINE && o->verbosity.quiet &&
-            (tally.records == 0 || tally.seen < tally.records))
-            status = EXIT_ANSWER_NO;
+        status = ask_run(o, 1, verdict_by_filter(&filtering));
     }
     shards_close(&stored.shards);
     return status;

@@ -113,6 +113,8 @@ void batch_reset(struct batch *b)
     b->dealt = b->important = false;
     b->failed = false;
     b->name = NULL;
+    b->has = NULL;
+    b->tags = NULL;
     b->ends[0] = UINT32_MAX;
 }
 

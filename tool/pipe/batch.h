@@ -61,6 +61,8 @@ struct batch {
     bool dealt;
 
     uint8_t *verdict; /* enum weir_verdict per record, or VERDICT_... */
+    uint8_t *has; /* where many filters are asked: their answers, as they lie there; else NULL */
+    const char *tags; /* what stands before each record, one after the other; NULL: its verdict */
 
     bool failed; /* the run ends after this batch */
     char failure[512];

@@ -175,12 +175,14 @@ static bool write_stretches(struct writer *w, const struct batch *b)
 
 static bool write_tagged(struct writer *w, const struct batch *b)
 {
+    const char *next = b->tags;
     bool ok = true;
 
     for (uint32_t i = 0; i < b->n && ok; i++) {
         size_t begin = record_begin(b, i), size = record_end(b, i) + 1 - begin;
-        const char *word = w->words[b->verdict[i]];
+        const char *word = next ? next : w->words[b->verdict[i]];
 
+        next = next ? next + strlen(next) + 1 : NULL;
         if (!passes(w, b->verdict[i]))
             continue;
         ok = write_text(w, word, strlen(word)) && write_text(w, &w->joint, 1) &&

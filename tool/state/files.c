@@ -11,7 +11,6 @@
 
 #include "cli/messages.h"
 #include "cli/read_at.h"
-#include "store/mapped.h"
 
 /* ---- loading ---- */
 
@@ -150,7 +149,7 @@ static void take_parts(void *loading)
     l->good = good && at.size == 0 && l->filters->shards.count > 0;
 }
 
-static bool begins_like_ours(const char *path)
+bool file_is_ours(const char *path)
 {
     char head[4] = "";
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -174,7 +173,7 @@ static bool finish_load(const struct loading *l, const char *path)
 {
     struct stored *s = l->filters;
 
-    if (!l->good && !begins_like_ours(path))
+    if (!l->good && !file_is_ours(path))
         return reject("%s is not a filter file; 'weir build -o F %s' makes one from its lines, "
                       "'weir filter --keys %s' does so on the fly",
                       path, path, path);
@@ -195,9 +194,8 @@ bool file_load(struct stored *s, const char *path)
 
 /* ---- asked where they lie ---- */
 
-/* The file that is asked, up to the end of the run. */
-static struct mapped viewed;
-static const char *viewed_path;
+/* The file that is asked where there is one, up to the end of the run. */
+static struct view viewed;
 
 static bool ages(const char *config)
 {
@@ -207,21 +205,26 @@ static bool ages(const char *config)
     return traits & WEIR_CAN_TIME;
 }
 
-bool file_view(struct stored *s, const char *path)
+bool file_view_one(struct stored *s, const char *path, struct view *v)
 {
     struct loading l;
 
     if (!begin_load(&l, s))
         return false;
     l.view = true;
-    viewed_path = path;
-    if (!load_mapped(&l, path, take_parts, &viewed) || !finish_load(&l, path))
+    v->path = path;
+    if (!load_mapped(&l, path, take_parts, &v->file) || !finish_load(&l, path))
         return false;
     if (!ages(s->shards.config))
         return true;
     shards_close(&s->shards);
-    mapped_close(&viewed);
+    mapped_close(&v->file);
     return file_load(s, path);
+}
+
+bool file_view(struct stored *s, const char *path)
+{
+    return file_view_one(s, path, &viewed);
 }
 
 struct question {
@@ -239,14 +242,20 @@ static void ask_viewed(void *question)
 }
 
 /* Any thread may come upon the change, and none has an answer then: the run is over. */
-void answer_by_viewing(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+void view_ask(const struct view *v, const weir *w, const struct weir_key *keys, size_t n,
+              uint8_t *verdicts)
 {
     struct question q = {w, keys, n, verdicts};
 
-    if (mapped_read(&viewed, ask_viewed, &q))
+    if (mapped_read(&v->file, ask_viewed, &q))
         return;
-    fail(changed, viewed_path);
+    fail(changed, v->path);
     _exit(EXIT_ERROR);
+}
+
+void answer_by_viewing(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+{
+    view_ask(&viewed, w, keys, n, verdicts);
 }
 
 static void verify(void *loading)

@@ -10,6 +10,7 @@
 #include "state/replace.h"
 #include "state/shards.h"
 #include "state/state.h"
+#include "store/mapped.h"
 
 struct stored {
     struct shards shards;
@@ -28,6 +29,19 @@ bool file_view(struct stored *s, const char *path);
 
 /* Ask a filter that is viewed. */
 void answer_by_viewing(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
+
+/* One of many files that are viewed at once, each up to the end of the run. */
+struct view {
+    struct mapped file;
+    const char *path;
+};
+
+bool file_view_one(struct stored *s, const char *path, struct view *v);
+void view_ask(const struct view *v, const weir *w, const struct weir_key *keys, size_t n,
+              uint8_t *verdicts);
+
+/* Does a file begin as those of weir do? If it cannot be read, no. */
+bool file_is_ours(const char *path);
 
 /* Check every byte of a file. False after a sentence. */
 bool file_verify(const char *path);

@@ -1,0 +1,308 @@
+/* by_filters.c - see by_filters.h. Answers are bits, a row of bytes for each filter:
+ * every part writes rows of its own. */
+#include "verdict/by_filters.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <weir/hash.h>
+
+#include "cli/messages.h"
+#include "cli/units.h"
+
+#define ROW (RECORDS_MAX / 8) /* bytes */
+#define NOBODY "-"            /* stands where no filter has a key */
+
+struct workbench {
+    struct weir_key raw[RECORDS_MAX], key[RECORDS_MAX]; /* of all records, of one shard */
+    uint32_t origin[RECORDS_MAX];
+    uint8_t verdict[RECORDS_MAX], answer[RECORDS_MAX];
+};
+
+/* ---- opening ---- */
+
+bool many_open(struct many_filters *m, uint32_t most, uint32_t threads, bool whole)
+{
+    *m = (struct many_filters){.parts = threads < most ? threads : most, .whole = whole};
+    m->filter = calloc(most, sizeof *m->filter);
+    m->bench = calloc(m->parts, sizeof *m->bench);
+    return (m->filter && m->bench) || reject("memory is short");
+}
+
+/* How it hashes: what it shares with others that do so alike. */
+static void find_hash(struct one_filter *f)
+{
+    char config[WEIR_SENTENCE], kind[8] = "", seed[32] = "";
+
+    weir_config(f->shards.w[0], config, sizeof config);
+    weir_sentence_knob(config, "hash", kind, sizeof kind);
+    weir_sentence_knob(config, "seed", seed, sizeof seed);
+    snprintf(f->hash, sizeof f->hash, "%s %s", kind, seed);
+}
+
+bool many_add(struct many_filters *m, const char *path)
+{
+    static struct stored stored;
+    struct one_filter *f = &m->filter[m->count];
+
+    f->path = path;
+    if (!(m->whole ? file_load(&stored, path) : file_view_one(&stored, path, &f->view))) {
+        shards_close(&stored.shards);
+        return false;
+    }
+    f->shards = stored.shards;
+    find_hash(f);
+    m->count++;
+    return true;
+}
+
+void many_close(struct many_filters *m)
+{
+    for (uint32_t i = 0; i < m->count; i++)
+        shards_close(&m->filter[i].shards);
+    free(m->filter);
+    free(m->bench);
+    *m = (struct many_filters){0};
+}
+
+/* ---- a batch ---- */
+
+static void prepare(void *context, struct batch *b)
+{
+    const struct many_filters *m = context;
+
+    for (uint32_t i = 0; b->bads && i < b->n; i++)
+        if (b->bad[i])
+            b->key[i] = (struct weir_bytes){"", 0};
+    b->has = arena_take(&b->arena, (size_t)m->count * ROW);
+}
+
+static void ask(const struct one_filter *f, weir *w, const struct weir_key *keys, uint32_t n,
+                uint8_t *verdicts)
+{
+    if (f->shards.viewed)
+        view_ask(&f->view, w, keys, n, verdicts);
+    else
+        weir_ask_many(w, keys, n, verdicts);
+}
+
+static void ask_shard(const struct one_filter *f, uint32_t shard, uint32_t n, struct workbench *at)
+{
+    uint32_t keys = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (weir_shard(at->raw[i], f->shards.count) == shard) {
+            at->key[keys] = at->raw[i];
+            at->origin[keys++] = i;
+        }
+    ask(f, f->shards.w[shard], at->key, keys, at->answer);
+    for (uint32_t j = 0; j < keys; j++)
+        at->verdict[at->origin[j]] = at->answer[j];
+}
+
+static void ask_filter(const struct one_filter *f, uint64_t time, uint32_t n, struct workbench *at)
+{
+    for (uint32_t s = 0; s < f->shards.count; s++)
+        weir_advance(f->shards.w[s], time);
+    if (f->shards.count == 1)
+        ask(f, f->shards.w[0], at->raw, n, at->verdict);
+    for (uint32_t s = 0; f->shards.count > 1 && s < f->shards.count; s++)
+        ask_shard(f, s, n, at);
+}
+
+static void keep(uint8_t *row, const struct batch *b, const uint8_t *verdict)
+{
+    memset(row, 0, ROW);
+    for (uint32_t i = 0; i < b->n; i++) {
+        bool has = verdict[i] == WEIR_SEEN && !(b->bads && b->bad[i]);
+
+        row[i / 8] = (uint8_t)(row[i / 8] | has << (i % 8));
+    }
+}
+
+/* Keys hashed for one filter will do for the next of the same seed and hash=. */
+static void give(void *context, struct batch *b, uint32_t part)
+{
+    const struct many_filters *m = context;
+    struct workbench *at = &m->bench[part];
+    const struct one_filter *hashed = NULL;
+
+    for (uint32_t i = part; i < m->count && b->has; i += m->parts) {
+        const struct one_filter *f = &m->filter[i];
+
+        if (!hashed || strcmp(hashed->hash, f->hash) != 0)
+            weir_hash_many(f->shards.w[0], b->key, b->n, at->raw);
+        hashed = f;
+        ask_filter(f, b->read_at, b->n, at);
+        keep(b->has + (size_t)i * ROW, b, at->verdict);
+    }
+}
+
+static bool has(const struct batch *b, uint32_t filter, uint32_t i)
+{
+    return b->has[(size_t)filter * ROW + i / 8] >> (i % 8) & 1;
+}
+
+/* ---- the answers of all ---- */
+
+static void join(struct many_filters *m, struct batch *b)
+{
+    uint8_t any[ROW] = {0};
+
+    for (uint32_t f = 0; f < m->count; f++)
+        for (uint32_t j = 0; j < (b->n + 7) / 8; j++) {
+            uint8_t bits = b->has[(size_t)f * ROW + j];
+
+            any[j] |= bits;
+            m->filter[f].seen += (uint64_t)__builtin_popcount(bits);
+        }
+    for (uint32_t i = 0; i < b->n; i++)
+        b->verdict[i] = b->bads && b->bad[i]        ? VERDICT_NONE
+                        : any[i / 8] >> (i % 8) & 1 ? WEIR_SEEN
+                                                    : WEIR_NEW;
+}
+
+/* The names of those that have record i, and an end; where to, NULL: only their size. */
+static size_t name(const struct many_filters *m, const struct batch *b, uint32_t i, char *to)
+{
+    size_t size = 0;
+
+    for (uint32_t f = 0; f < m->count && b->verdict[i] == WEIR_SEEN; f++) {
+        size_t length = strlen(m->filter[f].path);
+
+        if (!has(b, f, i))
+            continue;
+        if (to && size > 0)
+            to[size - 1] = m->separator;
+        if (to)
+            memcpy(to + size, m->filter[f].path, length + 1);
+        size += length + 1;
+    }
+    if (size > 0)
+        return size;
+    if (to)
+        memcpy(to, NOBODY, sizeof NOBODY);
+    return sizeof NOBODY;
+}
+
+static bool name_all(const struct many_filters *m, struct batch *b)
+{
+    size_t size = 0;
+    char *at;
+
+    for (uint32_t i = 0; i < b->n; i++)
+        size += name(m, b, i, NULL);
+    b->tags = at = arena_take(&b->arena, size);
+    for (uint32_t i = 0; i < b->n && at; i++)
+        at += name(m, b, i, at);
+    return at != NULL;
+}
+
+static void complete(void *completer, struct batch *b)
+{
+    struct many_filters *m = completer;
+
+    if (b->has) {
+        join(m, b);
+        if (!m->named || name_all(m, b))
+            return;
+    }
+    b->n = 0;
+    b->failed = true;
+    snprintf(b->failure, sizeof b->failure, "memory is short");
+}
+
+/* ---- how many answers are false ---- */
+
+/* Of so many records so many were not found, where a stranger is with this chance: those
+ * that were found and are strangers. All may be, if all were found. */
+static double expect_false(uint64_t records, uint64_t found, double chance)
+{
+    double strangers = (double)(records - found) / (1 - chance);
+
+    return chance < 1 ? fmin(strangers * chance, (double)found) : (double)found;
+}
+
+struct expected {
+    uint64_t found; /* answers that a filter has a record, or that any has */
+    double wrong;
+};
+
+static double error_of(const struct one_filter *f)
+{
+    return shards_stats(&f->shards).error;
+}
+
+static struct expected expect(const struct many_filters *m, const struct tally *t)
+{
+    struct expected sum = {0};
+    double none = 1; /* chance that a stranger to all is found by none */
+
+    for (uint32_t i = 0; i < m->count; i++) {
+        double error = error_of(&m->filter[i]);
+
+        none *= 1 - error;
+        sum.found += m->filter[i].seen;
+        sum.wrong += expect_false(t->records, m->filter[i].seen, error);
+    }
+    return m->named ? sum : (struct expected){t->seen, expect_false(t->records, t->seen, 1 - none)};
+}
+
+static void report(void *context, const struct tally *t)
+{
+    const struct many_filters *m = context;
+
+    fprintf(stderr, "weir: %llu records, %u filters: %llu records are in one or more",
+            (unsigned long long)t->records, m->count, (unsigned long long)t->seen);
+    if (t->skipped)
+        fprintf(stderr, ", %llu malformed and skipped", (unsigned long long)t->skipped);
+    fprintf(stderr, "; %s in %.2f s: %s records/s\n", show_bytes((double)t->bytes).text, t->seconds,
+            show_count((double)t->records / (t->seconds + 1e-9)).text);
+    if (!m->whole) /* how full they are only the whole files tell */
+        return;
+    struct expected e = expect(m, t);
+    fprintf(stderr, "weir: %llu answers say that %s has a record; about %.3g of them are false\n",
+            (unsigned long long)e.found, m->named ? "a filter" : "one or more", e.wrong);
+}
+
+static json_t *describe_one(const struct one_filter *f, const struct tally *t)
+{
+    double error = error_of(f);
+
+    return json_pack("{s:s,s:s,s:I,s:f,s:f}", "file", f->path, "config", f->shards.config, "seen",
+                     (json_int_t)f->seen, "error", error, "expected_false",
+                     expect_false(t->records, f->seen, error));
+}
+
+static json_t *describe(void *context, const struct tally *t)
+{
+    const struct many_filters *m = context;
+    struct expected e = expect(m, t);
+    json_t *filters = json_array();
+
+    for (uint32_t i = 0; i < m->count; i++)
+        json_array_append_new(filters, describe_one(&m->filter[i], t));
+    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:f,s:o}", "records", (json_int_t)t->records,
+                     "new", (json_int_t)(t->records - t->seen), "seen", (json_int_t)t->seen,
+                     "skipped", (json_int_t)t->skipped, "bytes", (json_int_t)t->bytes, "seconds",
+                     t->seconds, "answers", (json_int_t)e.found, "expected_false", e.wrong,
+                     "filters", filters);
+}
+
+struct verdict verdict_by_filters(struct many_filters *m)
+{
+    static const char *const words[] = {"new", "seen"};
+
+    return (struct verdict){.context = m,
+                            .parts = m->parts,
+                            .prepare = prepare,
+                            .give = give,
+                            .complete = complete,
+                            .completer = m,
+                            .report = report,
+                            .describe = describe,
+                            .words = words,
+                            .seen = "seen",
+                            .config = m->filter[0].shards.config};
+}
