@@ -47,8 +47,10 @@ static void try_stream(const char *text)
     require(s.kind <= WEIR_STREAM_ENDLESS && s.bias <= WEIR_BIAS_INVERSE);
     require(is_rate(s.distinct) && is_rate(s.fresh) && isfinite(s.alpha));
     require(!s.important || s.lo <= s.hi);
+    require(is_rate(s.drift) && (s.drift == 0 || (s.drift_every > 0 && s.universe > 0)));
     double distinct = weir_stream_distinct(&s);
-    require(distinct >= 0 && (s.n == 0 || distinct <= (double)s.n * (1 + 1e-9)));
+    require(s.drift > 0 ? isnan(distinct)
+                        : distinct >= 0 && (s.n == 0 || distinct <= (double)s.n * (1 + 1e-9)));
 }
 
 /* All that can be asked of a completed sentence. */

@@ -41,7 +41,8 @@
 #define GEN_MORE                                                                                   \
     "  weir gen uniform:n=1M,distinct=60%                   every key as likely\n"                 \
     "  weir gen zipf:n=1M,universe=100k,alpha=1.1,seed=7    few keys come often\n\n"               \
-    "Other parameters: fresh=30%, importance=1-50, bias=direct|inverse|none, length=19.\n"
+    "Other parameters: fresh=30%, importance=1-50, bias=direct|inverse|none, drift=10%/100k,\n"    \
+    "length=19.\n"
 
 static const struct command commands[] = {
     {"dedup", "[OPTIONS] [FILE...]", "Pass each record the first time its key is seen",

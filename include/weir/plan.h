@@ -23,7 +23,9 @@ extern "C" {
 /* ---- streams ---- */
 
 /* Keys drawn independently, all alike or key r as often as r^-alpha, but for a
- * share of arrivals with a key of their own that never comes again. */
+ * share of arrivals with a key of their own that never comes again. With a bias, a uniform
+ * stream has its keys as often as they matter, or as often as one over that. With a drift,
+ * keys are replaced by others that come as often. */
 enum weir_stream_kind { WEIR_STREAM_UNIFORM, WEIR_STREAM_ZIPF, WEIR_STREAM_ENDLESS };
 enum weir_bias { WEIR_BIAS_NONE, WEIR_BIAS_DIRECT, WEIR_BIAS_INVERSE };
 
@@ -39,6 +41,8 @@ struct weir_stream {
     bool important; /* lo to hi, related to frequency by bias */
     uint32_t lo, hi;
     uint64_t bias; /* enum weir_bias */
+    double drift;  /* share of the keys that is replaced, every so many arrivals; 0: none is */
+    uint64_t drift_every;
 };
 
 /* "uniform:n=1M,distinct=60%", "zipf:n=1M,universe=100k,alpha=1.1,fresh=30%",
@@ -46,7 +50,8 @@ struct weir_stream {
 WEIR_API enum weir_status weir_stream_read(struct weir_stream *s, const char *sentence,
                                            struct weir_error *error);
 
-/* Distinct keys among its n arrivals, as is to be expected; infinite without end. */
+/* Distinct keys among its n arrivals, as is to be expected; infinite without end; NaN with
+ * a drift. */
 WEIR_API double weir_stream_distinct(const struct weir_stream *s);
 
 /* ---- one filter ---- */
@@ -70,8 +75,8 @@ struct weir_prediction {
     double class_share[WEIR_CLASSES], class_fnr[WEIR_CLASSES]; /* of class i at [i] */
 };
 
-/* WEIR_UNSUPPORTED where there is no model of this filter with these knobs;
- * WEIR_NO_MEMORY: up to a few megabytes are taken meanwhile. */
+/* WEIR_UNSUPPORTED where there is no model of this filter with these knobs, or of a stream
+ * with a drift; WEIR_NO_MEMORY: up to a few megabytes are taken meanwhile. */
 WEIR_API enum weir_status weir_predict(struct weir_prediction *p, const char *filter,
                                        const struct weir_stream *s, struct weir_error *error);
 

@@ -86,6 +86,8 @@ enum weir_status weir_predict(struct weir_prediction *p, const char *filter,
     if (!sentence_read(&filter_grammar, filter, &planned, error) ||
         !filter_grammar.plan(&planned, error))
         return WEIR_BAD_CONFIG;
+    if (!stream_has_model(s, error))
+        return WEIR_UNSUPPORTED;
     stream_model(s, &m);
     enum weir_status status = plan_predict(&planned.config, &planned.shape, &m, p);
     if (status == WEIR_NO_MEMORY)

@@ -278,6 +278,8 @@ enum weir_status weir_choose(struct weir_prediction *p, const char *filter,
 
     if (!read_base(&base, filter, wish->memory, error))
         return WEIR_BAD_CONFIG;
+    if (!stream_has_model(stream, error))
+        return WEIR_UNSUPPORTED;
     stream_model(stream, &m);
     begin(&s, &m, wish);
     if (!find(&s, &base))
@@ -345,6 +347,8 @@ enum weir_status weir_least_memory(struct weir_prediction *p, const char *filter
 
     if (!read_base(&base, filter, 0, error))
         return WEIR_BAD_CONFIG;
+    if (!stream_has_model(stream, error))
+        return WEIR_UNSUPPORTED;
     stream_model(stream, &m);
     begin(&s, &m, wish);
     s.sparing = true;

@@ -49,9 +49,22 @@ static bool read_range(struct span text, void *value)
     return true;
 }
 
+/* "10%/100k" */
+static bool read_drift(struct span text, void *value)
+{
+    struct weir_stream *s = value;
+    const char *slash = memchr(text.s, '/', text.n);
+    size_t before = slash ? (size_t)(slash - text.s) : text.n;
+
+    return slash && span_rate((struct span){text.s, before}, &s->drift) && s->drift > 0 &&
+           s->drift <= 1 &&
+           span_count((struct span){slash + 1, text.n - before - 1}, &s->drift_every) &&
+           s->drift_every > 0;
+}
+
 static const char *const biases[] = {"none", "direct", "inverse", NULL};
 
-enum { N, DISTINCT, UNIVERSE, ALPHA, FRESH, IMPORTANCE, BIAS, LENGTH, SEED, ROWS };
+enum { N, DISTINCT, UNIVERSE, ALPHA, FRESH, IMPORTANCE, BIAS, DRIFT, LENGTH, SEED, ROWS };
 
 /* clang-format off */
 static const struct knob_row rows[ROWS] = {
@@ -70,6 +83,8 @@ static const struct knob_row rows[ROWS] = {
         .kind = ITS_OWN, .offset = offsetof(struct described, stream), .read = read_range},
     [BIAS] = {{"bias", "direct, inverse or none", "whether frequent keys matter most or least"},
         .kind = A_WORD, .offset = AT(bias), .words = biases},
+    [DRIFT] = {{"drift", "a share and a count: 10%/100k", "share of the keys replaced, every so many arrivals"},
+        .kind = ITS_OWN, .offset = offsetof(struct described, stream), .read = read_drift},
     [LENGTH] = {{"length", "a number of bytes from 16 to 65536", "length of a key"},
         .kind = A_COUNT, .offset = AT(length), .min = 16, .max = 65536},
     [SEED] = {{"seed", "a whole number below 2^64", "seed of the draws"},
@@ -82,7 +97,7 @@ static const struct knob_row rows[ROWS] = {
 
 /* In the order of enum weir_stream_kind. */
 static const struct named kinds[] = {
-    {{.name = "uniform"}, ALL & ~(HAS(ALPHA) | HAS(BIAS))},
+    {{.name = "uniform"}, ALL & ~HAS(ALPHA)},
     {{.name = "zipf"}, ALL & ~HAS(DISTINCT)},
     {{.name = "endless"}, ALL & ~(HAS(ALPHA) | HAS(BIAS) | HAS(DISTINCT))},
 };
@@ -100,15 +115,38 @@ static void begin(void *record)
                                      .length = 19};
 }
 
-/* x with (1 - exp(-x)) / x = share, by halves. */
-static double solve(double share)
+/* Does a uniform stream tie frequency to importance? */
+static bool is_biased(const struct weir_stream *s)
 {
-    double lo = 1e-12, hi = 1 / share + 1;
+    return s->kind == WEIR_STREAM_UNIFORM && s->bias != WEIR_BIAS_NONE;
+}
+
+static void model_biased(const struct weir_stream *s, double n, double keys, double fresh,
+                         struct stream_model *m)
+{
+    model_by_importance(m, n, keys, fresh, s->lo, s->hi + 1.0, s->bias == WEIR_BIAS_INVERSE);
+}
+
+/* Draws per key, where so many draws of keys are distinct by this share. */
+static double distinct_share(const struct weir_stream *s, double draws, double per_key)
+{
+    struct stream_model m;
+
+    if (!is_biased(s))
+        return -expm1(-per_key) / per_key;
+    model_biased(s, draws, draws / per_key, 0, &m);
+    return model_distinct(&m, draws) / draws;
+}
+
+/* Draws per key with the share that is asked for, by halves. */
+static double solve(const struct weir_stream *s, double draws)
+{
+    double lo = 1e-12, hi = 1 / s->distinct + 1;
 
     for (int i = 0; i < 200; i++) {
         double x = (lo + hi) / 2;
 
-        if (-expm1(-x) / x > share)
+        if (distinct_share(s, draws, x) > s->distinct)
             lo = x;
         else
             hi = x;
@@ -126,7 +164,7 @@ static void complete(struct weir_stream *s, uint32_t given)
     else if (s->kind == WEIR_STREAM_ZIPF && !s->universe)
         s->universe = s->n;
     else if (s->kind == WEIR_STREAM_UNIFORM && !s->universe && s->distinct < 1)
-        s->universe = (uint64_t)(drawn / solve(s->distinct)) + 1;
+        s->universe = (uint64_t)(drawn / solve(s, drawn)) + 1;
 }
 
 static bool plan(void *record, struct weir_error *error)
@@ -141,7 +179,21 @@ static bool plan(void *record, struct weir_error *error)
         !s->universe)
         return error_refuse(error, "fresh= below 1 needs universe=: the keys that others come from",
                             NULL);
+    if (is_biased(s) && s->lo == 0)
+        return error_refuse(error,
+                            "bias= of a uniform stream needs importance= from 1 on: keys "
+                            "come as often as they matter",
+                            NULL);
     complete(s, d->is.given);
+    if (is_biased(s) && s->universe < (uint64_t)s->hi - s->lo + 1)
+        return error_refuse(error,
+                            "bias= of a uniform stream needs universe= with at least as "
+                            "many keys as importances",
+                            NULL);
+    if (s->drift > 0 && s->universe == 0)
+        return error_refuse(error, "drift= needs universe=: the keys that are replaced", NULL);
+    if (s->drift > 0 && (double)s->universe * ((double)s->n / (double)s->drift_every + 2) > 4e18)
+        return error_refuse(error, "drift= would make more keys than there are numbers for", NULL);
     return true;
 }
 
@@ -176,6 +228,17 @@ enum weir_status weir_stream_read(struct weir_stream *s, const char *sentence,
 
 /* ---- the model ---- */
 
+bool stream_has_model(const struct weir_stream *s, struct weir_error *error)
+{
+    if (s->drift == 0)
+        return true;
+    error_say(error, WEIR_UNSUPPORTED,
+              "there is no model of streams that drift; 'weir eval "
+              "--synthetic' measures filters on them",
+              NULL);
+    return false;
+}
+
 void stream_model(const struct weir_stream *s, struct stream_model *m)
 {
     double n = s->n ? (double)s->n : INFINITY, keys = (double)s->universe;
@@ -184,11 +247,13 @@ void stream_model(const struct weir_stream *s, struct stream_model *m)
         model_endless(m, n);
     else if (s->kind == WEIR_STREAM_ZIPF)
         model_zipf(m, n, keys, s->alpha, s->fresh);
+    else if (is_biased(s))
+        model_biased(s, n, keys, s->fresh, m);
     else
         model_uniform(m, n, keys, s->fresh);
-    if (!s->important)
+    if (!s->important || (is_biased(s) && m->bins))
         return;
-    if (s->bias)
+    if (s->bias && s->kind == WEIR_STREAM_ZIPF)
         model_bias(m, s->lo, s->hi + 1.0, s->bias == WEIR_BIAS_INVERSE);
     else
         model_importance(m, s->lo, s->hi + 1.0);
@@ -199,5 +264,5 @@ double weir_stream_distinct(const struct weir_stream *s)
     struct stream_model m;
 
     stream_model(s, &m);
-    return model_distinct(&m, m.n);
+    return s->drift > 0 ? NAN : model_distinct(&m, m.n);
 }

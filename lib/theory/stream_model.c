@@ -69,6 +69,26 @@ void model_importance(struct stream_model *m, double low, double high)
         m->bin[i].importance = m->fresh_importance;
 }
 
+void model_by_importance(struct stream_model *m, double n, double keys, double fresh, double low,
+                         double high, bool inverse)
+{
+    double sum = 0, each = keys / (high - low); /* keys of one importance */
+
+    *m = (struct stream_model){.n = n, .fresh = fresh, .important = true};
+    m->fresh_importance = (struct model_range){low, high};
+    for (double from = low; from < high && m->bins < MODEL_BINS;) {
+        double to = fmax(fmin(low - 1 + last_rank(m->bins, high - low), high - 1), from);
+        double values = to - from + 1, weight = sum_of_ranks(from, to, inverse ? 1 : -1);
+
+        add_bin(m, each * values, weight / values);
+        m->bin[m->bins - 1].importance = (struct model_range){from, to + 1};
+        sum += each * weight;
+        from = to + 1;
+    }
+    for (uint32_t i = 0; i < m->bins; i++)
+        m->bin[i].rate *= (1 - fresh) / sum;
+}
+
 /* Bins are in order of rank: each has its part of the way. */
 void model_bias(struct stream_model *m, double low, double high, bool inverse)
 {

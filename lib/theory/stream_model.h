@@ -56,6 +56,11 @@ void model_endless(struct stream_model *m, double n);
 void model_uniform(struct stream_model *m, double n, double keys, double fresh);
 void model_zipf(struct stream_model *m, double n, double keys, double alpha, double fresh);
 
+/* n draws from so many keys with importances low to high - 1, all as frequent among the
+ * keys; a key as often as it matters, or inversely. Fresh ones have any importance. */
+void model_by_importance(struct stream_model *m, double n, double keys, double fresh, double low,
+                         double high, bool inverse);
+
 /* Importance even from low to high, whatever the rate; or along with the rank, from
  * the highest at the most frequent key to the lowest at fresh ones, or inversely. */
 void model_importance(struct stream_model *m, double low, double high);

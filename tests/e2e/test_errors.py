@@ -86,6 +86,13 @@ WRONG = [
     (["gen", "uniform:n"], "parameter=value"),
     (["gen", "uniform:alpha=2"], "no parameter 'alpha'"),
     (["gen", "zipf:bias=direct"], "bias= needs importance="),
+    (["gen", "uniform:importance=0-9,bias=direct"], "importance= from 1 on"),
+    (["gen", "uniform:importance=1-50,bias=direct,universe=49"], "at least as many keys"),
+    (["gen", "endless:drift=10%/1k"], "drift= needs universe="),
+    (["gen", "zipf:drift=10%"], "10%/100k"),
+    (["gen", "zipf:drift=0/1k"], "10%/100k"),
+    (["gen", "zipf:n=1G,universe=1000000G,drift=1%/1"], "more keys than there are numbers"),
+    (["plan", "--stream", "zipf:drift=10%/1k"], "no model of streams that drift; 'weir eval --synthetic zipf:drift=10%/1k'"),
     (["list", "none"], "there is no filter or sketch 'none'"),
 ]
 

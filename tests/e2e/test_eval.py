@@ -338,3 +338,28 @@ def test_a_row_of_the_papers_tables_comes_out_as_printed(row):
     for rate in "fpr", "fnr":
         printed = float(row[rate + "_pct"]) / 100
         assert abs(got[rate] - printed) <= max(0.04 * printed, 0.0015), (rate, got[rate], printed)
+
+
+def test_the_truth_of_a_stream_that_drifts(here):
+    """That of its records in a file, by an exact set; theory says nothing of it."""
+    spec = "zipf:n=60k,universe=2k,alpha=0.9,fresh=5%,drift=20%/5k,seed=4"
+    lines = run("gen", spec).lines
+    (here / "file").write_text("\n".join(lines) + "\n")
+    asked = ["-a", "weir,bloom", "-m", "4K", "--seed", "9", "--format", "json"]
+    made = json.loads(run("eval", *asked, "--synthetic", spec).out)
+    read = json.loads(run("eval", *asked, "file").out)
+    for a, b in zip(made, read, strict=True):
+        assert a["distinct"] == len(set(lines)) == b["distinct"]
+        assert (a["fpr"], a["fnr"]) == (b["fpr"], b["fnr"]) and a["predicted_fpr"] is None
+
+
+@pytest.mark.parametrize("bias", ["direct", "inverse"])
+def test_predictions_on_streams_by_importance(bias):
+    """Of uniform streams whose keys come as often as they matter."""
+    spec = f"uniform:n=200k,distinct=50%,importance=1-50,bias={bias},seed=2"
+    rows = json.loads(run("eval", "-a", "bloom,sbf,rlbsbf,two-buffer,ibf-mc", "-m", "16K,64K", "--seed",
+                          "3", "--synthetic", spec, "--format", "json").out)
+    assert len(rows) == 10
+    for row in rows:
+        for rate in "fpr", "fnr":
+            assert row[rate] == pytest.approx(row["predicted_" + rate], rel=0.06, abs=0.003), row

@@ -58,3 +58,62 @@ def test_seed_and_length():
     assert not set(stream("uniform:n=100,seed=1")) & set(stream("uniform:n=100,seed=2"))
     assert {len(line) for line in stream("uniform:n=100")} == {19}
     assert {len(line) for line in stream("uniform:n=100,length=200")} == {200}
+
+
+def chi_square(counts, expected):
+    return sum((c - e) ** 2 / e for c, e in zip(counts, expected))
+
+
+def test_keys_of_a_uniform_stream_come_as_they_matter_or_inversely():
+    """Bhoraskar et al. 2013: chances in proportion to importance 1-50, or to one over it."""
+    for bias, power in ("direct", 1), ("inverse", -1):
+        rows = [line.split("\t") for line in
+                stream(f"uniform:n=200k,universe=505,importance=1-50,bias={bias},seed=3")]
+        weight = {key: int(value) for key, value in rows}
+        assert all(weight[key] == int(value) for key, value in rows) and len(weight) == 505
+        per_value = collections.Counter(weight.values())
+        assert set(per_value) == set(range(1, 51)) and set(per_value.values()) == {10, 11}
+        counts = collections.Counter(key for key, _ in rows)
+        total = sum(w ** power for w in weight.values())
+        expected = [200000 * weight[key] ** power / total for key in weight]
+        spread = chi_square([counts[key] for key in weight], expected)
+        assert abs(spread - 504) < 5 * math.sqrt(2 * 504), spread
+
+
+def test_a_biased_stream_has_the_distinct_share_asked_for():
+    for bias in "direct", "inverse":
+        for share in 0.5, 0.9:
+            lines = stream(f"uniform:n=100k,distinct={share},importance=1-50,bias={bias}")
+            assert abs(len(set(lines)) / 100000 - share) < 0.006
+
+
+def test_drift_replaces_a_share_of_the_keys():
+    """Stretch by stretch: so many of the keys of one are gone in the next, those never come back,
+    and the law stays."""
+    every, share = 20000, 0.25
+    lines = stream(f"zipf:n=200k,universe=500,alpha=0.7,drift={share}/20k,seed=5")
+    parts = [lines[i:i + every] for i in range(0, len(lines), every)]
+    keys = [set(part) for part in parts]
+    for before, after in zip(keys, keys[1:]):
+        assert abs(len(before - after) / len(before) - share) < 0.07
+    popular = [{key for key, _ in collections.Counter(part).most_common(100)} for part in parts]
+    gone = sum(len(a - b) for a, b in zip(popular, keys[1:]))
+    assert abs(gone / 900 - share) < 0.05  # of popular keys as many as of others
+    for i, part in enumerate(keys[:-2]):
+        for key in part - keys[i + 1]:
+            assert not any(key in later for later in keys[i + 2:])
+    assert len(set(lines)) == sum(len(b - a) for a, b in zip([set()] + keys, keys))
+    first, last = (sorted(collections.Counter(p).values(), reverse=True)[:20] for p in
+                   (parts[0], parts[-1]))
+    assert abs(sum(first) / sum(last) - 1) < 0.05
+    all_others = stream("uniform:n=3k,universe=100,drift=100%/1k")
+    assert not set(all_others[:1000]) & set(all_others[1000:2000])
+
+
+def test_drift_with_fresh_keys_and_importance():
+    rows = [line.split("\t") for line in
+            stream("zipf:n=50k,universe=1k,fresh=30%,importance=1-9,drift=10%/5k")]
+    weight = {key: value for key, value in rows}
+    assert all(weight[key] == value for key, value in rows)
+    once = sum(1 for n in collections.Counter(key for key, _ in rows).values() if n == 1)
+    assert once > 0.29 * 50000

@@ -263,7 +263,7 @@ static void a_stream_is_refused_in_the_same_words(void **state)
         {"poisson:n=3", "there is no stream 'poisson'; there are uniform, zipf, endless"},
         {NULL, "there is no stream ''; there are uniform, zipf, endless"},
         {"endless:alpha=2", "endless has no parameter 'alpha'; it takes n, universe, fresh, "
-                            "importance, length, seed"},
+                            "importance, drift, length, seed"},
         {"zipf:n=1M,n=2M", "n is given twice"},
         {"zipf:1M", "'1M' is not of the form parameter=value, such as n=1M"},
     };

@@ -44,8 +44,12 @@ static bool read_stream(struct plan *p)
     const char *stream = p->options->plan.stream;
     struct weir_error error;
 
-    return weir_stream_read(&p->stream, stream ? stream : "endless", &error) == WEIR_OK ||
-           reject("%s", error.text);
+    if (weir_stream_read(&p->stream, stream ? stream : "endless", &error) != WEIR_OK)
+        return reject("%s", error.text);
+    return p->stream.drift == 0 ||
+           reject("there is no model of streams that drift; 'weir eval --synthetic %s' measures "
+                  "filters on one",
+                  stream);
 }
 
 /* Keys that come once each, until the set is whole. */

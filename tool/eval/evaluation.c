@@ -27,8 +27,9 @@ static bool start(struct evaluation *ev, const struct shards *hasher, bool once)
 
     ev->hashes = hasher;
     weir_sentence_number(hasher->config, "seed", &ev->arrivals.kept.rng);
-    return a->synthetic && once ? truth_open_bitmap(&ev->truth, a->stream.spec.universe, limit)
-                                : truth_open_set(&ev->truth, limit);
+    return a->synthetic && once && a->stream.spec.drift == 0
+               ? truth_open_bitmap(&ev->truth, a->stream.spec.universe, limit)
+               : truth_open_set(&ev->truth, limit);
 }
 
 bool evaluation_open(struct evaluation *ev, const struct request *o)

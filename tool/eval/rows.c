@@ -92,7 +92,8 @@ static void predict(struct row *row, const struct entrant *e, const struct evalu
 {
     const struct weir_stream s = arrivals_stream(&ev->arrivals);
     bool known = ev->arrivals.synthetic && ev->arrivals.kept.showings <= 1;
-    bool uniform = known && s.kind == WEIR_STREAM_UNIFORM && s.fresh == 0;
+    bool uniform = known && s.kind == WEIR_STREAM_UNIFORM && s.fresh == 0 && s.drift == 0 &&
+                   s.bias == WEIR_BIAS_NONE;
     double keys = (double)e->score.n[NEW] / ev->entrants.orders, bits = 8 * (double)e->memory;
     struct weir_prediction p;
 

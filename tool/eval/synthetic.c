@@ -4,7 +4,11 @@
  * U (1 - exp(-n/U)) = D n, so that a share D of the arrivals is distinct.
  * Zipf: key r with probability proportional to r^-alpha, drawn by rejection
  * from the inverse of the integral (Hoermann and Derflinger, 1996), which needs
- * no table. */
+ * no table.
+ * By importance: keys have the importances in turn; one of these is drawn from the
+ * integral of x or 1/x, corrected by rejection, then one of its keys.
+ * Drift: a key stands at its rank for 1/share times the arrivals between two changes,
+ * and ranks change in turn, so that every time the same share of them does. */
 #include "eval/synthetic.h"
 
 #include <math.h>
@@ -12,6 +16,8 @@
 #include <string.h>
 
 #include "cli/messages.h"
+
+#define FRESH ((uint64_t)1 << 63) /* keys above are, where others are replaced */
 
 __extension__ typedef unsigned __int128 u128;
 
@@ -74,6 +80,49 @@ static void open_zipf(struct stream *s)
     s->squeeze = 2 - inverse(s, integral(s, 2.5) - pow(2, -s->spec.alpha));
 }
 
+/* ---- by importance ---- */
+
+/* lo to hi, each as likely as it is large, or as one over that. */
+static uint32_t draw_importance(struct stream *s)
+{
+    double lo = s->spec.lo, end = s->spec.hi + 1.0;
+    bool direct = s->spec.bias == WEIR_BIAS_DIRECT;
+
+    for (;;) {
+        double u = draw_share(s);
+        double x = direct ? sqrt(lo * lo + u * (end * end - lo * lo)) : lo * pow(end / lo, u);
+        double i = fmin(fmax(floor(x), lo), end - 1);
+        /* of its stretch of the integral, over that of the one that has least to spare */
+        double keep = direct ? i / (i + 0.5) / ((end - 1) / (end - 0.5))
+                             : lo * log1p(1 / lo) / (i * log1p(1 / i));
+
+        if (draw_share(s) < keep)
+            return (uint32_t)i;
+    }
+}
+
+static uint64_t draw_by_importance(struct stream *s)
+{
+    uint64_t values = (uint64_t)s->spec.hi - s->spec.lo + 1;
+    uint64_t turns = (s->spec.universe + values - 1) / values, rank;
+
+    do
+        rank = draw_importance(s) - s->spec.lo + draw_below(&s->rng, turns) * values + 1;
+    while (rank > s->spec.universe); /* the last turn may lack some */
+    return rank;
+}
+
+/* ---- drift ---- */
+
+/* The key that stands at this rank now. */
+static uint64_t key_at(const struct stream *s, uint64_t rank)
+{
+    double turn = (double)(mix(rank ^ mix(s->spec.seed + 3)) >> 11) * 0x1p-53;
+    uint64_t changes = s->spec.drift_every ? s->shown / s->spec.drift_every : 0;
+
+    return rank + s->spec.universe * (uint64_t)((double)changes * s->spec.drift + turn);
+}
+
 /* ---- the stream ---- */
 
 bool stream_open(struct stream *s, const char *specification)
@@ -84,36 +133,45 @@ bool stream_open(struct stream *s, const char *specification)
     if (weir_stream_read(&s->spec, specification, &error) != WEIR_OK)
         return reject("%s", error.text);
     s->rng = mix(s->spec.seed + 1);
-    s->next_fresh = s->spec.universe;
+    s->next_fresh = s->spec.drift > 0 ? FRESH : s->spec.universe;
     if (s->spec.kind == WEIR_STREAM_ZIPF)
         open_zipf(s);
     return true;
 }
 
-static uint32_t importance_of(const struct stream *s, uint64_t id)
+/* rank: 0 of a fresh key. */
+static uint32_t importance_of(const struct stream *s, uint64_t id, uint64_t rank)
 {
     uint64_t span = s->spec.hi - s->spec.lo;
-    double rank = id > s->spec.universe ? 1 : (double)(id - 1) / (double)s->spec.universe;
+    double way = rank == 0 ? 1 : (double)(rank - 1) / (double)s->spec.universe;
 
+    if (s->spec.bias != WEIR_BIAS_NONE && s->spec.kind == WEIR_STREAM_UNIFORM)
+        return s->spec.lo + (uint32_t)(((rank ? rank : id) - 1) % (span + 1));
     if (s->spec.bias == WEIR_BIAS_NONE)
         return s->spec.lo +
                (uint32_t)(mix(id * UINT64_C(0xd1342543de82ef95) ^ s->spec.seed) % (span + 1));
     if (s->spec.bias == WEIR_BIAS_INVERSE)
-        rank = 1 - rank;
-    return s->spec.hi - (uint32_t)((double)span * rank + 0.5);
+        way = 1 - way;
+    return s->spec.hi - (uint32_t)((double)span * way + 0.5);
+}
+
+static uint64_t draw_rank(struct stream *s)
+{
+    if (s->spec.kind == WEIR_STREAM_ZIPF)
+        return draw_zipf(s);
+    if (s->spec.bias != WEIR_BIAS_NONE)
+        return draw_by_importance(s);
+    return 1 + draw_below(&s->rng, s->spec.universe);
 }
 
 struct arrival stream_next(struct stream *s)
 {
-    struct arrival a;
+    bool fresh = s->spec.universe == 0 || (s->spec.fresh > 0 && draw_share(s) < s->spec.fresh);
+    uint64_t rank = fresh ? 0 : draw_rank(s);
+    struct arrival a = {.id = fresh ? ++s->next_fresh : key_at(s, rank)};
 
-    if (s->spec.universe == 0 || (s->spec.fresh > 0 && draw_share(s) < s->spec.fresh))
-        a.id = ++s->next_fresh;
-    else if (s->spec.kind == WEIR_STREAM_ZIPF)
-        a.id = draw_zipf(s);
-    else
-        a.id = 1 + draw_below(&s->rng, s->spec.universe);
-    a.importance = s->spec.important ? importance_of(s, a.id) : 0;
+    s->shown++;
+    a.importance = s->spec.important ? importance_of(s, a.id, rank) : 0;
     return a;
 }
 

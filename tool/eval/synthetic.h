@@ -8,11 +8,13 @@
 struct stream {
     struct weir_stream spec;
     uint64_t rng, next_fresh;
+    uint64_t shown;                  /* arrivals so far */
     double h_first, h_last, squeeze; /* of the zipf sampler */
 };
 
 struct arrival {
-    uint64_t id; /* keys of the universe from 1 on, fresh ones above */
+    uint64_t
+        id; /* keys of the universe from 1 on, fresh ones and those that replace others above */
     uint32_t importance;
 };
 
