@@ -339,6 +339,10 @@ WEIR_API size_t weir_sentence_knob(const char *sentence, const char *knob, char 
  * bytes (rounded up), a time in milliseconds. False if it is none. */
 WEIR_API bool weir_sentence_number(const char *sentence, const char *knob, uint64_t *number);
 
+/* A size as memory= takes it, in bytes: 65536, 64K, 64KB, 64KiB, 1.5m, 8000bit. K, M, G
+ * and T are powers of 1024 whatever follows them. False if it is none, or not whole. */
+WEIR_API bool weir_read_size(const char *text, uint64_t *bytes);
+
 WEIR_API const char *weir_version(void);
 
 #ifdef __cplusplus

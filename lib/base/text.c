@@ -161,35 +161,50 @@ bool span_whole(struct span a, uint64_t *out)
     return read_decimal(a, &d) && d.rest.n == 0 && scale(&d, 1, out);
 }
 
-/* The power of base that a unit letter stands for; 0 if it is none. */
-static uint64_t unit_of(char letter, uint64_t base)
+/* The power of base that a unit letter, as one of these, stands for; 0 if it is none. */
+static uint64_t unit_of(char letter, const char *letters, uint64_t base)
 {
     uint64_t unit = 1;
 
-    for (const char *u = "KMGT"; *u; u++) {
+    for (; *letters; letters++) {
         unit *= base;
-        if (letter == *u || (letter == 'k' && *u == 'K'))
+        if (letter == *letters)
             return unit;
     }
     return 0;
 }
 
+static char raised(char c)
+{
+    return (char)(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+}
+
+/* What may follow the letter of a size (0: none): B, iB; b, ib where the letter is small
+ * too, for Mb is often said of bits. */
+static bool is_bytes(struct span a, char letter)
+{
+    if (letter && raised(letter) != letter && (span_is(a, "b") || span_is(a, "ib")))
+        return true;
+    return span_is(a, "B") || (letter && span_is(a, "iB"));
+}
+
 bool span_size(struct span a, uint64_t *bits)
 {
     struct decimal d;
-    uint64_t unit = 1;
+    uint64_t unit;
+    char letter;
 
     if (!read_decimal(a, &d))
         return false;
     if (span_is(d.rest, "bit"))
         return scale(&d, 1, bits);
-    if (d.rest.n > 0) {
-        unit = unit_of(d.rest.s[0], 1024);
+    letter = d.rest.n > 0 ? d.rest.s[0] : '\0';
+    unit = unit_of(raised(letter), "KMGT", 1024);
+    if (unit)
         d.rest = after(d.rest, 1);
-    }
-    if (unit == 0 || (d.rest.n > 0 && !span_is(d.rest, "iB")))
+    if (d.rest.n > 0 && !is_bytes(d.rest, unit ? letter : '\0'))
         return false;
-    return scale(&d, unit * 8, bits);
+    return scale(&d, unit ? unit * 8 : 8, bits);
 }
 
 bool span_count(struct span a, uint64_t *out)
@@ -200,7 +215,7 @@ bool span_count(struct span a, uint64_t *out)
     if (!read_decimal(a, &d) || d.rest.n > 1)
         return false;
     if (d.rest.n == 1)
-        unit = unit_of(d.rest.s[0], 1000);
+        unit = unit_of(d.rest.s[0] == 'k' ? 'K' : d.rest.s[0], "KMGT", 1000);
     return unit != 0 && scale(&d, unit, out);
 }
 

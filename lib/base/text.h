@@ -35,9 +35,9 @@ struct span {
 bool span_is(struct span a, const char *word);
 
 /* Each of these takes the whole span or fails.
- * whole: digits. size: bytes with K, M, G, T (powers of 1024, "iB" may follow)
- * or bits with "bit"; gives bits. count: k, M, G, T (powers of 1000).
- * rate: a fraction or a percentage, 1e-3 allowed. */
+ * whole: digits. size: bytes with K, M, G, T (powers of 1024; "B" or "iB"
+ * may follow; mb and mib are as MB and MiB, Mb is refused) or bits with "bit"; gives bits. count:
+ * k, M, G, T (powers of 1000). rate: a fraction or a percentage, 1e-3 allowed. */
 bool span_whole(struct span a, uint64_t *out);
 bool span_size(struct span a, uint64_t *bits);
 bool span_count(struct span a, uint64_t *out);

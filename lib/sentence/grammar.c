@@ -314,3 +314,13 @@ bool weir_sentence_number(const char *sentence, const char *knob, uint64_t *numb
     *number = bits ? *number / 8 + (*number % 8 != 0) : *number;
     return true;
 }
+
+bool weir_read_size(const char *text, uint64_t *bytes)
+{
+    uint64_t bits;
+
+    if (!span_size((struct span){text, strlen(text)}, &bits) || bits % 8)
+        return false;
+    *bytes = bits / 8;
+    return true;
+}

@@ -118,7 +118,7 @@ def test_no_words_hold_a_number_that_is_none():
 
 
 def test_a_window_that_is_not_kept_is_not_said_to_be():
-    refused("plan", "--window", "10M", "-m", "64", saying="weir remembers 29 keys in 64.0 B, less than the window")
+    refused("plan", "--window", "10M", "-m", "64", saying="weir remembers 29 keys in 64 B, less than the window")
     for row in plan("--window", "1M", "-m", "4M"):
         assert row["remembered"] >= 1e6
 

@@ -37,7 +37,7 @@ def test_memory_is_divided_among_shards(here):
 
 
 def test_more_shards_than_the_memory_holds_are_refused(here):
-    refused("dedup", "-j", "3", "-m", "191", input="a\n", saying=["3 shards", "192 bytes"])
+    refused("dedup", "-q", "-j", "3", "-m", "191", input="a\n", saying=["3 shards", "192 bytes"])
     assert run("dedup", "-j", "3", "-m", "192", input="a\n").lines == ["a"]
 
 

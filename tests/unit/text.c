@@ -34,6 +34,13 @@ static void sizes_are_powers_of_1024_and_bits(void **state)
     assert_read(span_size, "1k", 8192);
     assert_read(span_size, "1KiB", 8192);
     assert_read(span_size, "64M", UINT64_C(1) << 29);
+    assert_read(span_size, "64MB", UINT64_C(1) << 29);
+    assert_read(span_size, "64MiB", UINT64_C(1) << 29);
+    assert_read(span_size, "64m", UINT64_C(1) << 29);
+    assert_read(span_size, "64mb", UINT64_C(1) << 29);
+    assert_read(span_size, "64mib", UINT64_C(1) << 29);
+    assert_read(span_size, "64B", 512);
+    assert_read(span_size, "2gb", UINT64_C(1) << 34);
     assert_read(span_size, "1G", UINT64_C(1) << 33);
     assert_read(span_size, "16T", UINT64_C(1) << 47);
     assert_read(span_size, "0.5K", 4096);
@@ -54,7 +61,6 @@ static void sizes_refuse_what_is_no_size(void **state)
                          "1 K",
                          "1X",
                          "1Kb",
-                         "1KB",
                          "1Ki",
                          "1bits",
                          "1.",
@@ -63,7 +69,11 @@ static void sizes_refuse_what_is_no_size(void **state)
                          "0x10",
                          "1.5bit",
                          "0.1",
-                         "1m",
+                         "1mm",
+                         "1Mi",
+                         "1BB",
+                         "1MBit",
+                         "B",
                          "1KiBs",
                          "64,0",
                          "bit",

@@ -114,7 +114,7 @@ static bool read_retries(struct options *o, const char *value)
 static bool read_checkpoint(struct options *o, const char *value)
 {
     o->state.seconds = 0;
-    o->state.checkpoint = true;
+    o->state.checkpoint = value;
     return (read_seconds(value, &o->state.seconds) && o->state.seconds > 0) ||
            (read_count(value, &o->state.records) && o->state.records > 0);
 }

@@ -161,6 +161,47 @@ static int check(const struct options *o)
     return 0;
 }
 
+/* ---- what was perhaps meant otherwise ---- */
+
+#define MEMORY_LITTLE 4096    /* bytes: whoever wants less than that knows why */
+#define CHECKPOINT_OFTEN 3600 /* records: up to here a bare number looks like seconds */
+
+/* -m 64 is 64 bytes. To measure and to plan with little is what eval and plan are for,
+ * and they print the bytes that they took. */
+static void hint_memory(const struct options *o, const struct command *c)
+{
+    const char *word = o->wanted.memory;
+    uint64_t bytes;
+
+    if (!word || (c->takes & (TAKES_TRUTH | TAKES_PLAN)) || !read_size(word, &bytes) ||
+        bytes >= MEMORY_LITTLE)
+        return;
+    size_t digits = strspn(word, "0123456789.");
+    note("-m %s is %s; -m %.*sM would be %.*s MiB", word, show_bytes((double)bytes).text,
+         (int)digits, word, (int)digits, word);
+}
+
+static void hint_checkpoint(const struct options *o)
+{
+    const char *word = o->state.checkpoint;
+
+    if (word && o->state.records && o->state.records <= CHECKPOINT_OFTEN &&
+        strspn(word, "0123456789") == strlen(word))
+        note("--checkpoint %s saves after every %s records; --checkpoint %ss would save every %s "
+             "seconds",
+             word, word, word, word);
+}
+
+static void hint(const struct options *o, const struct command *c)
+{
+    if (o->verbosity.quiet)
+        return;
+    hint_memory(o, c);
+    hint_checkpoint(o);
+}
+
+/* ---- the whole ---- */
+
 /* A report measures many filters and tells no times but theirs: it takes all
  * processors unless told. */
 static uint32_t default_threads(const struct options *o)
@@ -213,7 +254,10 @@ int options_read(struct options *o, int argc, char **argv, bool *done)
     o->threads = o->threads ? o->threads : default_threads(o);
     infer(o);
     o->wanted.importance = o->records.importance != NULL;
-    return status ? status : check(o);
+    status = status ? status : check(o);
+    if (status == 0)
+        hint(o, c);
+    return status;
 }
 
 void options_print(const char *command)

@@ -24,10 +24,10 @@ struct output {
 
 /* What is remembered between runs. */
 struct state_options {
-    const char *path; /* NULL: none is wanted */
-    bool checkpoint;  /* one was asked for */
-    double seconds;   /* between checkpoints; 0: not by time */
-    uint64_t records; /* 0: not by records */
+    const char *path;       /* NULL: none is wanted */
+    const char *checkpoint; /* as it was asked for, or NULL */
+    double seconds;         /* between checkpoints; 0: not by time */
+    uint64_t records;       /* 0: not by records */
     bool resume;
 };
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <weir.h>
 
 static bool digits(const char **at, uint64_t *out)
 {
@@ -32,30 +33,28 @@ bool read_number(const char *word, uint32_t *out, uint32_t most)
     return true;
 }
 
-static bool scaled(const char **at, const char *letters, uint64_t unit, uint64_t *out)
-{
-    const char *letter;
-
-    if (!digits(at, out))
-        return false;
-    if (!**at || !(letter = strchr(letters, **at)))
-        return true;
-    ++*at;
-    for (const char *l = letters; l <= letter; l++)
-        if (__builtin_mul_overflow(*out, unit, out))
-            return false;
-    return true;
-}
-
+/* One reader for the command and for the knobs of filters: 64MB is the same in both. */
 bool read_size(const char *word, uint64_t *bytes)
 {
-    return scaled(&word, "KMGT", 1024, bytes) &&
-           (!*word || strcmp(word, "B") == 0 || strcmp(word, "iB") == 0);
+    return weir_read_size(word, bytes);
 }
 
 bool read_count(const char *word, uint64_t *out)
 {
-    return scaled(&word, "kMGT", 1000, out) && !*word;
+    static const char letters[] = "kMGT";
+    const char *letter;
+
+    if (!digits(&word, out))
+        return false;
+    if (!*word)
+        return true;
+    letter = strchr(letters, *word == 'K' ? 'k' : *word);
+    if (!letter || word[1])
+        return false;
+    for (const char *l = letters; l <= letter; l++)
+        if (__builtin_mul_overflow(*out, 1000, out))
+            return false;
+    return true;
 }
 
 bool read_real(const char *word, double *out)
@@ -129,6 +128,7 @@ bool read_rate(const char *word, double *out)
 
 static struct shown show(double n, double unit, const char *const *names)
 {
+    const char *const *first = names;
     struct shown s;
 
     while (n >= unit * 0.9995 && names[1]) {
@@ -136,9 +136,9 @@ static struct shown show(double n, double unit, const char *const *names)
         names++;
     }
     snprintf(s.text, sizeof s.text,
-             n < 10 && **names    ? "%.2f%s"
-             : n < 100 && **names ? "%.1f%s"
-                                  : "%.0f%s",
+             names > first && n < 10    ? "%.2f%s"
+             : names > first && n < 100 ? "%.1f%s"
+                                        : "%.0f%s",
              n, *names);
     return s;
 }

@@ -10,7 +10,7 @@
 
 bool read_whole(const char *word, uint64_t *out);
 bool read_number(const char *word, uint32_t *out, uint32_t most); /* from 1 on */
-bool read_size(const char *word, uint64_t *bytes);                /* 64K, 1M, 2GiB */
+bool read_size(const char *word, uint64_t *bytes);                /* 64K, 1MB, 2GiB, 64m */
 bool read_count(const char *word, uint64_t *out);                 /* 500, 10k, 1M */
 bool read_seconds(const char *word, double *seconds);             /* 30s, 5m, 1h, 10ms */
 bool read_rate(const char *word, double *out);                    /* 0.3, 30%, 3/10; 0..1 */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -74,6 +75,14 @@ static bool count_all(const struct inputs *files, char delimiter, uint64_t *sum)
     return true;
 }
 
+/* Theory tells the error on average. That of one filter is as chance has it: at k = 7 its
+ * standard deviation is that of 1 / (4 sqrt(n)) more or fewer keys, and shards get unequal
+ * parts. With room for sqrt(n) more, -e is a ceiling of this very filter. */
+static uint64_t spread_of(uint64_t keys, uint32_t shards)
+{
+    return (uint64_t)ceil(sqrt((double)keys * shards));
+}
+
 bool keyset_open(const struct options *o, struct inputs files, struct shards *s)
 {
     struct wanted w = o->wanted;
@@ -86,6 +95,7 @@ bool keyset_open(const struct options *o, struct inputs files, struct shards *s)
 
     if (fits && !count_all(&files, o->records.nul ? '\0' : '\n', &keys))
         return false;
+    keys += spread_of(keys, o->shards ? o->shards : o->threads);
     snprintf(number, sizeof number, "%llu", (unsigned long long)keys);
     if (fits) {
         wanted_add(&w, knob, "capacity", number);

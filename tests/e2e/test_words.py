@@ -1,0 +1,63 @@
+"""The words around the data: units, notes, answers, metrics, tables."""
+import pytest
+
+from conftest import refused, run
+
+
+# ---- units ----
+
+@pytest.mark.parametrize("size", ["64M", "64m", "64MB", "64mb", "64MiB", "64mib", "65536K", "0.0625g", "67108864B"])
+def test_a_size_may_be_written_as_people_do(size, here):
+    run("build", "-m", size, "-o", "f", input="a\n")
+    assert "memory=67108864 " in run("info", "f").lines[0]
+    assert run("plan", "-m", size, "-a", "bloom", "--format", "tsv").lines == \
+        run("plan", "-m", "64M", "-a", "bloom", "--format", "tsv").lines
+
+
+def test_a_size_is_read_the_same_by_every_option(here):
+    line = "x" * 2000 + "\n"
+    for size in ["2K", "2k", "2KB", "2kb", "2KiB", "2048"]:
+        assert run("dedup", "--max-record", size, input=line).status == 0
+        assert run("top", "-S", f"memory={size}", "-q", input=line).status == 0
+    refused("dedup", "--max-record", "1.5KB", input=line, saying="longer than 1536 bytes")
+    for size in ["2Kb", "2KBs", "2XB", "KB"]:
+        refused("dedup", "--max-record", size, input=line, saying=[size, "does not fit"])
+        refused("dedup", "-m", size, input=line, saying=[f"memory={size}", "does not fit"])
+
+
+@pytest.mark.parametrize("size,said", [("64", "-m 64 is 64 B; -m 64M would be 64 MiB"),
+                                       ("2K", "-m 2K is 2.00 KiB; -m 2M would be 2 MiB"),
+                                       ("4095", "-m 4095 is 4.00 KiB; -m 4095M would be 4095 MiB")])
+def test_little_memory_draws_a_note(size, said, here):
+    (here / "k").write_text("a\n")
+    for command in [["dedup"], ["build", "-o", "f"], ["filter", "--keys", "k"]]:
+        asked = run(*command, "-m", size, input="a\n")
+        assert said in asked.err, asked.err
+        assert said not in run(*command, "-q", "-m", size, input="a\n").err
+    assert run("dedup", "-m", "4K", input="a\n").err == ""
+    assert said not in run("eval", "--synthetic", "uniform:n=1k", "-a", "bloom", "-m", size).err
+
+
+def test_a_bare_checkpoint_draws_a_note(here):
+    asked = run("dedup", "--state", "s", "--checkpoint", "30", input="a\n")
+    assert asked.err == ("weir: --checkpoint 30 saves after every 30 records; "
+                         "--checkpoint 30s would save every 30 seconds\n")
+    for when in ["30s", "1k", "1000000"]:
+        assert run("dedup", "--state", "s", "--checkpoint", when, input="a\n").err == ""
+    assert run("dedup", "-q", "--state", "s", "--checkpoint", "30", input="a\n").err == ""
+
+
+# ---- -e ----
+
+@pytest.mark.parametrize("keys,shards", [(300, 1), (10000, 1), (10000, 8)])
+@pytest.mark.parametrize("rate", ["5%", "1%", "0.2%"])
+def test_the_error_asked_for_is_a_ceiling_of_a_set(keys, shards, rate, here):
+    """Of the filter that was built, not of an average one: one in 40 or so sets of the size that
+    theory says is above its rate by this much."""
+    (here / "keys").write_text("".join(f"k{i}\n" for i in range(keys)))
+    (here / "others").write_text("".join(f"o{i}\n" for i in range(400000)))
+    for seed in range(1, 6):
+        run("build", "-e", rate, "--shards", shards, "--seed", seed, "-o", "f", "keys")
+        hits = int(run("filter", "f", "--count-only", "others").out)
+        ceiling = float(rate[:-1]) / 100 * 400000
+        assert hits < ceiling + 2.5 * ceiling ** 0.5, (seed, hits)
