@@ -74,7 +74,8 @@ static const struct command commands[] = {
     {"plan", "[OPTIONS] [--stream SPEC]", "Say what theory expects of filters on a stream",
      TAKES_FILTER | TAKES_PLAN | TAKES_QUIET, cmd_plan, PLAN_MORE},
     {"gen", "SPEC", "Print a stream to try things on", 0, cmd_gen, GEN_MORE},
-    {"list", "[NAME]", "List the filters, sketches and their knobs", 0, cmd_list, NULL},
+    {"list", "[--json] [NAME]", "List the filters, sketches, screens and their knobs", TAKES_LIST,
+     cmd_list, NULL},
     {"help", "[COMMAND]", "Tell how to use a command", 0, cmd_help, NULL},
     {"version", "", "Print the version", 0, cmd_version, NULL},
 };

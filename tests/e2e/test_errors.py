@@ -93,7 +93,7 @@ WRONG = [
     (["gen", "zipf:drift=0/1k"], "10%/100k"),
     (["gen", "zipf:n=1G,universe=1000000G,drift=1%/1"], "more keys than there are numbers"),
     (["plan", "--stream", "zipf:drift=10%/1k"], "no model of streams that drift; 'weir eval --synthetic zipf:drift=10%/1k'"),
-    (["list", "none"], "there is no filter or sketch 'none'"),
+    (["list", "nothing"], "there is no filter, sketch or screen 'nothing'"),
 ]
 
 

@@ -155,6 +155,24 @@ def test_ask_counts_what_was_seen_and_says_no_to_nothing(here):
     assert run("ask", "-q", "f", input="", ok=False).status == 1
 
 
+def test_list_has_filters_sketches_and_screens():
+    listed = json.loads(run("list", "--json").out)
+    assert list(listed) == ["filters", "sketches", "screens"]
+    names = {kind: [one["name"] for one in listed[kind]] for kind in listed}
+    assert names["screens"] == ["weir", "dabf", "1bf", "strict", "none"]
+    lines = run("list").lines
+    assert [line for line in lines if line[0] != " "] == names["filters"]
+    assert [line[2:] for line in lines if line[2] != " " and line[0] == " " and line[-1] != ":"] == (
+        names["sketches"] + names["screens"])
+    dabf = json.loads(run("list", "--json", "dabf").out)
+    assert dabf["filters"] == dabf["sketches"] == [] and len(dabf["screens"]) == 1
+    knobs = {knob["name"]: knob for knob in dabf["screens"][0]["knobs"]}
+    assert {"memory", "window", "theta"} <= set(knobs) and knobs["window"]["does"]
+    both = run("list", "weir").lines
+    assert both[0] == "weir" and "  weir" in both
+    refused("list", "--json", "nothing", saying="no filter, sketch or screen 'nothing'")
+
+
 @pytest.fixture
 def routers(here):
     """Ten filters of other seeds, sizes, kinds and shards; what each has."""

@@ -26,7 +26,8 @@ enum {
     TAKES_CHECK = 65536,  /* weir check's own */
     TAKES_STORE = 131072, /* how to deal with a store */
     TAKES_PLAN = 262144,  /* weir plan's own */
-    TAKES_ASK = 524288    /* weir ask's own */
+    TAKES_ASK = 524288,   /* weir ask's own */
+    TAKES_LIST = 1048576  /* weir list's own */
 };
 
 struct command {

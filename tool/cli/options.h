@@ -20,7 +20,7 @@ struct options {
     struct measures measures;       /* weir eval's own */
     enum table_style table;
     uint32_t threads, shards; /* shards: 0 if not given */
-    bool json, verify;        /* weir info's own */
+    bool json, verify;        /* of weir info; json of weir list too */
 
     struct set_options { /* weir filter's own */
         const char *keys, *strict;

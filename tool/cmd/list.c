@@ -1,12 +1,25 @@
-/* list.c - weir list: the filters, the sketches and their knobs. Names of
- * filters stand at the start of a line, those of sketches behind two blanks:
- * scripts can tell which -a of which command takes them. */
+/* list.c - weir list: the filters, the sketches, the screens and their knobs. Names of
+ * filters stand at the start of a line, those of others behind two blanks: scripts can
+ * tell which -a of which command takes them. */
+#include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cmd/commands.h"
 #include "cli/messages.h"
+
+static const struct listed {
+    enum weir_kind kind;
+    const char *plural, *heading;
+} kinds[] = {
+    {WEIR_KIND_FILTER, "filters", NULL},
+    {WEIR_KIND_SKETCH, "sketches", "  sketches, for 'weir count' and 'weir top':\n"},
+    {WEIR_KIND_SCREEN, "screens", "  screens, for 'weir check --screen':\n"},
+};
+
+#define KINDS (sizeof kinds / sizeof *kinds)
 
 static const char *indent_of(enum weir_kind kind)
 {
@@ -47,16 +60,86 @@ static bool print_kind(enum weir_kind kind, const char *name)
     return found;
 }
 
+/* ---- in JSON; NULL where memory is short ---- */
+
+static json_t *append(json_t *all, json_t *one)
+{
+    if (json_array_append_new(all, one) == 0)
+        return all;
+    json_decref(all);
+    return NULL;
+}
+
+static json_t *describe_knobs(enum weir_kind kind, size_t i)
+{
+    json_t *all = json_array();
+    const struct weir_knob *knob;
+
+    for (size_t j = 0; all && (knob = weir_listed_knob(kind, i, j)); j++)
+        all = append(all, json_pack("{s:s,s:s,s:s}", "name", knob->name, "takes", knob->takes,
+                                    "does", knob->does));
+    return all;
+}
+
+static json_t *describe_kind(enum weir_kind kind, const char *name)
+{
+    json_t *all = json_array();
+    const struct weir_about *about;
+
+    for (size_t i = 0; all && (about = weir_listed(kind, i)); i++)
+        if (!name || strcmp(name, about->name) == 0)
+            all = append(all, json_pack("{s:s,s:s,s:o}", "name", about->name, "idea", about->idea,
+                                        "knobs", describe_knobs(kind, i)));
+    return all;
+}
+
+static int refuse(const char *name)
+{
+    return fail("there is no filter, sketch or screen '%s'; 'weir list' shows all", name);
+}
+
+static int print_json(const char *name)
+{
+    json_t *all = json_object();
+    bool complete = true;
+    size_t found = 0;
+    char *text;
+
+    for (size_t i = 0; i < KINDS; i++) {
+        json_t *some = describe_kind(kinds[i].kind, name);
+
+        found += json_array_size(some);
+        complete &= json_object_set_new(all, kinds[i].plural, some) == 0;
+    }
+    text = complete ? json_dumps(all, 0) : NULL;
+    json_decref(all);
+    if (!text)
+        return fail("memory is short");
+    if (found)
+        puts(text);
+    free(text);
+    return found ? EXIT_FINE : refuse(name);
+}
+
+/* ---- in words ---- */
+
+static int print_text(const char *name)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < KINDS; i++) {
+        if (!name && kinds[i].heading)
+            fputs(kinds[i].heading, stdout);
+        found |= print_kind(kinds[i].kind, name);
+    }
+    if (found && !name && isatty(1))
+        note("'weir list NAME' explains the knobs");
+    return found ? EXIT_FINE : refuse(name);
+}
+
 int cmd_list(const struct options *o)
 {
     const char *name = o->operands ? o->operand[0] : NULL;
-    bool found = print_kind(WEIR_KIND_FILTER, name);
 
-    if (!name)
-        printf("  sketches, for 'weir count' and 'weir top':\n");
-    found |= print_kind(WEIR_KIND_SKETCH, name);
-    if (found && !name && isatty(1))
-        note("'weir list NAME' explains the knobs");
-    return found ? EXIT_FINE
-                 : fail("there is no filter or sketch '%s'; 'weir list' shows all", name);
+    return o->json ? print_json(name) : print_text(name);
 }

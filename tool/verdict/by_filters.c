@@ -10,6 +10,7 @@
 
 #include "cli/messages.h"
 #include "cli/units.h"
+#include "cli/utf8.h"
 
 #define ROW (RECORDS_MAX / 8) /* bytes */
 #define NOBODY "-"            /* stands where no filter has a key */
@@ -270,9 +271,9 @@ static json_t *describe_one(const struct one_filter *f, const struct tally *t)
 {
     double error = error_of(f);
 
-    return json_pack("{s:s,s:s,s:I,s:f,s:f}", "file", f->path, "config", f->shards.config, "seen",
-                     (json_int_t)f->seen, "error", error, "expected_false",
-                     expect_false(t->records, f->seen, error));
+    return json_pack("{s:o,s:s,s:I,s:f,s:f}", "file", utf8_string(f->path), "config",
+                     f->shards.config, "seen", (json_int_t)f->seen, "error", error,
+                     "expected_false", expect_false(t->records, f->seen, error));
 }
 
 static json_t *describe(void *context, const struct tally *t)
@@ -282,7 +283,10 @@ static json_t *describe(void *context, const struct tally *t)
     json_t *filters = json_array();
 
     for (uint32_t i = 0; i < m->count; i++)
-        json_array_append_new(filters, describe_one(&m->filter[i], t));
+        if (json_array_append_new(filters, describe_one(&m->filter[i], t)) != 0) {
+            json_decref(filters);
+            return NULL;
+        }
     return json_pack("{s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:f,s:o}", "records", (json_int_t)t->records,
                      "new", (json_int_t)(t->records - t->seen), "seen", (json_int_t)t->seen,
                      "skipped", (json_int_t)t->skipped, "bytes", (json_int_t)t->bytes, "seconds",
