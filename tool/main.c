@@ -33,7 +33,8 @@
     "  weir eval access.log --report out.html                 what to choose, with pictures\n"     \
     "  weir eval -a weir,bloom,sbf -m 1M,16M access.log       which errs how often on this log\n"  \
     "  weir eval --synthetic uniform:n=1M,distinct=60% -m 1M  all filters on a stream of 'weir "   \
-    "gen'\n"
+    "gen'\n"                                                                                       \
+    "  weir eval --oracle keys:bad.txt -k 3 proxy.log         which screen before this set\n"
 #define PLAN_MORE                                                                                  \
     "  weir plan -m 64M --stream uniform:n=100M,distinct=60%   which filter for this stream\n"     \
     "  weir plan --stream zipf:n=10M,fresh=10% -e 1% --fnr 5%  how much memory it needs\n"         \

@@ -2,6 +2,8 @@
 import fcntl
 import json
 import os
+import random
+import re
 import signal
 import sqlite3
 import subprocess
@@ -536,3 +538,77 @@ def test_what_goes_together(keys):
     refused("check", "--oracle", "keys:keys", "--retries", "-1", saying="from 0 to 1000")
     refused("check", "--oracle", "keys:keys", "--on-oracle-error", "guess", saying="stop|pass|drop")
     refused("check", "--oracle", "keys:keys", "-a", "bloom", saying="-a")
+
+
+# ---- weir eval --oracle: screens measured ----
+
+@pytest.fixture
+def screened(here):
+    """A stream of keys by a power law, of which the set has some, common and rare."""
+    rng = random.Random(11)
+    keys = [f"k{int(rng.paretovariate(0.5))}" for _ in range(40000)]
+    members = {key for key in sorted(set(keys)) if rng.random() < 0.3} | {f"absent{i}" for i in range(2000)}
+    (here / "set").write_text("\n".join(sorted(members)) + "\n")
+    (here / "stream").write_text("\n".join(keys) + "\n")
+    return keys, members
+
+
+def test_eval_measures_screens_as_check_runs_them(screened, here):
+    keys, members = screened
+    rows = json.loads(run("eval", "--oracle", "keys:set", "--screen", "weir,dabf,1bf,strict", "-m",
+                          "2K,16K", "--seed", "5", "--format", "json", "stream").out)
+    assert [row["screen"] for row in rows] == ["weir", "dabf", "1bf", "strict"] * 2
+    for row, memory in zip(rows, ["2K"] * 4 + ["16K"] * 4):
+        checked = run("check", "--oracle", "keys:set", "--screen", row["screen"], "-m", memory,
+                      "--seed", "5", "--emit", "all", "--stats", "json", "stream")
+        said = [line.split("\t")[0] == "member" for line in checked.lines]
+        is_member = [key in members for key in keys]
+        right = sum(s and i for s, i in zip(said, is_member))
+        wrong = sum(s and not i for s, i in zip(said, is_member))
+        all_members = sum(is_member)
+        assert row["n"] == len(keys) and row["members"] == all_members
+        assert row["precision"] == pytest.approx(right / (right + wrong), rel=1e-5)
+        assert row["recall"] == pytest.approx(right / all_members, rel=1e-5)
+        assert row["fpr"] == pytest.approx(wrong / (len(keys) - all_members), rel=1e-5)
+        assert row["fnr"] == pytest.approx(1 - right / all_members, rel=1e-4, abs=1e-9)
+        assert row["calls"] == json.loads(checked.err)["asked"]
+        assert row["calls_share"] == pytest.approx(row["calls"] / len(keys), rel=1e-5)
+    by = {(row["screen"], i // 4): row for i, row in enumerate(rows)}
+    assert by["strict", 0]["precision"] == by["strict", 0]["recall"] == 1
+    assert by["1bf", 0]["calls"] == 0 and by["1bf", 0]["precision"] < 0.99
+    assert by["dabf", 0]["recall"] < 1 or by["dabf", 0]["precision"] < 1
+    assert by["weir", 1]["calls"] < by["weir", 0]["calls"]
+
+
+def test_the_report_on_screens(screened, here):
+    keys, members = screened
+    asked = ["eval", "--oracle", "keys:set", "-m", "4K", "--seed", "5", "stream"]
+    said = run(*asked, "--report", "page.html").out.decode()
+    rows = json.loads(run(*asked, "--format", "json").out)
+    assert [row["screen"] for row in rows] == ["weir", "dabf", "1bf", "strict"]
+    page = (here / "page.html").read_text()
+    exact = min((row for row in rows if row["precision"] == row["recall"] == 1), key=lambda r: r["calls"])
+    assert f"Of those that did not err, {exact['screen']} in 4 KiB" in said
+    assert "Fewer calls: 1bf" in said and said.split(". The page")[0].split(":")[0] in page
+    for row in rows:
+        assert f"<td>{row['calls']}</td>" in page and f"<td>{row['recall']:.4g}</td>" in page
+    best = re.search(r'<tr class="best"><td>(\w+)</td>', page)
+    assert best.group(1) == exact["screen"]
+    assert run(*asked, "--format", "tsv").lines[0].split("\t") == list(rows[0])
+
+
+def test_what_eval_of_screens_refuses(screened):
+    refused("eval", "--screen", "dabf", "stream", saying="--screen needs --oracle URL")
+    refused("eval", "--oracle", "keys:set", "-a", "bloom", "stream", saying="one of the two")
+    refused("eval", "--oracle", "keys:set", "--curve", "3", "stream", saying="one of the two")
+    refused("eval", "--oracle", "keys:set", "--screen", "bloom", "stream", saying="no screen 'bloom'")
+    refused("eval", "--oracle", "keys:none", "stream", saying="keys:none")
+    refused("eval", "--oracle", "keys:set", "--report", "stream", "stream", saying="stream")
+    refused("eval", "--oracle", "keys:set", "--screen", "dabf", "-S", "slots=3", "stream",
+            saying="slots")
+
+
+def test_eval_of_screens_gives_each_the_knobs_it_has(screened):
+    rows = json.loads(run("eval", "--oracle", "keys:set", "--screen", "weir,dabf", "-S", "theta=1/3",
+                          "-S", "slots=12", "--format", "json", "stream").out)
+    assert "slots=12" in rows[0]["settings"] and "theta=1/3" in rows[1]["settings"]

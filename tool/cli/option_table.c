@@ -161,8 +161,9 @@ _Static_assert(SHARDS_MAX == 256, "the table says so");
 
 /* clang-format off */
 const struct option_row option_rows[] = {
-    {"oracle", 0, "URL", TAKES_CHECK, "the store that knows the set: sqlite:, postgres://, redis://, keys:", NULL, AT(check.oracle)},
+    {"oracle", 0, "URL", TAKES_CHECK | TAKES_TRUTH, "the store that knows the set: sqlite:, postgres://, redis://, keys:", NULL, AT(check.oracle)},
     {"screen", 0, "NAME", TAKES_CHECK, "what stands before it: weir, dabf, 1bf, strict, none (auto)", NULL, AT(check.screen)},
+    {"screen", 0, "NAME,...", TAKES_TRUTH, "measure these screens before the store of --oracle", NULL, AT(check.screen)},
     {"window", 0, "COUNT", TAKES_CHECK, "forget after so many records (dabf)", NULL, AT(check.window)},
     {"theta", 0, "RATIO", TAKES_CHECK, "memory of keys asked, over that of members: 1/9 (dabf)", NULL, AT(check.theta)},
     {"algorithm", 'a', "NAME", TAKES_FILTER, "the filter; 'weir list' shows them (eval: a,b,...)", .read = read_algorithm},

@@ -74,14 +74,14 @@ static bool is_automatic(const struct options *o)
     return !o->check.screen || strcmp(o->check.screen, "auto") == 0;
 }
 
-static weir_screen *open_asked(const struct options *o, struct store *store)
+static weir_screen *open_asked(const struct options *o, const struct asker *asker)
 {
     bool automatic = is_automatic(o), known;
     char text[24], *members = NULL;
     uint64_t keys = 0;
 
     known = (automatic || weir_find_knob(WEIR_KIND_SCREEN, o->check.screen, "set")) &&
-            store_size(store, &keys);
+            asker_size(asker, &keys);
     if (known && !wanted_sets(&o->wanted, "set")) {
         snprintf(text, sizeof text, "%llu", (unsigned long long)(keys ? keys : 1));
         members = text;
@@ -166,7 +166,7 @@ static int check(const struct options *o, struct asker *asker)
     int status = EXIT_ERROR;
 
     describe_keys(o, store_name(store), keys, sizeof keys);
-    screen = there ? load(o, keys, &stored) : open_asked(o, store);
+    screen = there ? load(o, keys, &stored) : open_asked(o, asker);
     if (screen && screening_open(&screening, asker, screen))
         status = pass(o, &screening, keys, there && o->state.resume ? &stored.state : NULL);
     screening_close(&screening);

@@ -5,7 +5,9 @@
 
 #include "cmd/commands.h"
 #include "eval/rows.h"
+#include "eval/screens.h"
 #include "report/report.h"
+#include "report/screens_page.h"
 #include "cli/messages.h"
 
 static bool print(const struct evaluation *t)
@@ -52,6 +54,51 @@ static int run(const struct request *o)
     return status;
 }
 
+/* ---- screens ---- */
+
+static bool check_screens(const struct request *o)
+{
+    const struct measures *m = &o->measures;
+
+    if (!o->oracle)
+        return reject(
+            "--screen needs --oracle URL, the store that knows the set: keys:FILE for one "
+            "in a file");
+    if (m->algorithms.n || m->curve || m->by_importance || m->permutations || m->finite ||
+        o->wanted.fpr)
+        return reject("--oracle measures screens, and -a, -e, --curve, --by-importance, "
+                      "--permutations and --finite are for filters; ask for one of the two");
+    return !m->report || report_screens_possible(o);
+}
+
+/* The page, if one is wanted; then the table, or with a page its first words. */
+static bool print_screens(const struct screens *s)
+{
+    const struct request *o = s->request;
+    struct table table = screens_table(s);
+
+    if (o->measures.report && !report_screens(s))
+        return false;
+    return o->measures.report && o->table == TABLE_ALIGNED ? report_screens_say(s)
+                                                           : table_print(&table, o->table);
+}
+
+static int measure_screens(const struct request *o)
+{
+    struct screens *s = check_screens(o) ? calloc(1, sizeof *s) : NULL;
+    int status = EXIT_ERROR;
+
+    if (!s)
+        return EXIT_ERROR;
+    if (screens_open(s, o) && screens_run(s) && print_screens(s)) {
+        screens_report(s);
+        status = EXIT_FINE;
+    }
+    screens_close(s);
+    free(s);
+    return status;
+}
+
 int cmd_eval(const struct options *o)
 {
     struct request request = {.inputs = options_inputs(o, 0),
@@ -59,9 +106,14 @@ int cmd_eval(const struct options *o)
                               .wanted = o->wanted,
                               .measures = o->measures,
                               .verbosity = o->verbosity,
+                              .oracle = o->check.oracle,
+                              .screens = o->check.screen,
+                              .patience = o->patience,
                               .table = o->table,
                               .threads = o->threads};
 
+    if (o->check.oracle || o->check.screen)
+        return measure_screens(&request);
     if (!check(&request))
         return EXIT_ERROR;
     return o->measures.report ? report_run(&request) : run(&request);

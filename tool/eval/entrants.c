@@ -11,9 +11,8 @@
 
 /* ---- who takes part ---- */
 
-/* The words of values such as "a,b"; false after a sentence. */
-static bool split(const struct values *list, const char *option, char words[ENTRANTS_MAX][64],
-                  uint32_t *count)
+bool selection_split(const struct values *list, const char *option, char words[ENTRANTS_MAX][64],
+                     uint32_t *count)
 {
     for (int i = 0; i < list->n; i++)
         for (const char *at = list->at[i], *next; at; at = next) {
@@ -142,8 +141,8 @@ void entrants_remove_last(struct entrants *all)
 bool selection_read(struct selection *s, const struct request *o, bool weighed)
 {
     *s = (struct selection){.request = o, .weighed = weighed};
-    if (!split(&o->measures.algorithms, "-a", s->name, &s->names) ||
-        !split(&o->measures.memories, "-m", s->memory, &s->memories))
+    if (!selection_split(&o->measures.algorithms, "-a", s->name, &s->names) ||
+        !selection_split(&o->measures.memories, "-m", s->memory, &s->memories))
         return false;
     for (size_t i = 0; o->measures.algorithms.n == 0 && weir_listed(WEIR_KIND_FILTER, i); i++)
         if (!(weir_listed(WEIR_KIND_FILTER, i)->traits & WEIR_FOR_TABLES))

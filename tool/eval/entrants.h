@@ -61,6 +61,11 @@ struct selection {
 bool filter_is(const char *name, uint64_t traits);
 bool filter_takes(const char *name, const char *knob);
 
+/* The words of values such as "a,b" of an option, after those that are there. False after
+ * a sentence. */
+bool selection_split(const struct values *list, const char *option, char words[ENTRANTS_MAX][64],
+                     uint32_t *count);
+
 /* All combinations of filters and memories. False after a sentence. */
 bool selection_read(struct selection *s, const struct request *o, bool weighed);
 bool entrants_add_all(struct entrants *all, const struct selection *s);

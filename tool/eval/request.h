@@ -15,6 +15,8 @@ struct request {
     struct wanted wanted;
     struct measures measures;
     struct verbosity verbosity;
+    const char *oracle, *screens; /* screens before a store are measured, not filters */
+    struct store_patience patience;
     enum table_style table;
     uint32_t threads;
 };

@@ -82,7 +82,8 @@ static bool gather(struct report *r)
     r->going_on = !r->request->measures.finite && kept_is_renewed(&s->kept);
     s->kept.showings = r->going_on ? SHOWINGS : 1;
     r->uniform = !r->going_on && s->synthetic && s->stream.spec.kind == WEIR_STREAM_UNIFORM &&
-                 s->stream.spec.fresh == 0;
+                 s->stream.spec.fresh == 0 && s->stream.spec.drift == 0 &&
+                 s->stream.spec.bias == WEIR_BIAS_NONE;
     return true;
 }
 

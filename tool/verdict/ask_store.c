@@ -61,6 +61,16 @@ struct store *asker_store(const struct asker *a)
     return a->store;
 }
 
+const char *asker_name(const struct asker *a)
+{
+    return store_name(a->store);
+}
+
+bool asker_size(const struct asker *a, uint64_t *keys)
+{
+    return store_size(a->store, keys);
+}
+
 /* A weir_oracle. Once a silence is to end the run, nobody is asked again. */
 static void ask_store(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
 {

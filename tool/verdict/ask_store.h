@@ -17,6 +17,12 @@ struct asker *asker_open(const char *url, const struct store_patience *p, const 
 void asker_close(struct asker *a);
 struct store *asker_store(const struct asker *a);
 
+/* Its URL as it may be shown. */
+const char *asker_name(const struct asker *a);
+
+/* About how many keys it holds; false if it cannot tell. */
+bool asker_size(const struct asker *a, uint64_t *keys);
+
 /* Give records a verdict of the store, WEIR_SEEN for members and WEIR_NEW for others:
  * all that are not bad, or only those whose verdict is WEIR_SEEN so far. Where it
  * does not answer, the batch fails there, or the verdict is VERDICT_UNKNOWN, as

@@ -1,0 +1,307 @@
+/* screens.c - see screens.h. A screen asks for keys as bytes; what the store said of a
+ * batch is found by their hashes, so that it is asked once for all screens. */
+#include "eval/screens.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <weir/hash.h>
+
+#include "cli/messages.h"
+#include "cli/signals.h"
+#include "eval/entrants.h"
+
+#define SLOTS (2 * RECORDS_MAX)
+#define MEMORY_DEFAULT "1M" /* as of weir check */
+
+struct screened_batch {
+    struct weir_bytes key[RECORDS_MAX]; /* those that are not bad */
+    uint8_t truth[RECORDS_MAX], answer[RECORDS_MAX];
+    uint32_t n;
+    uint32_t slot[SLOTS]; /* 1 + the key that is there */
+    struct weir_key hash[RECORDS_MAX];
+};
+
+/* ---- opening ---- */
+
+struct choices {
+    char name[ENTRANTS_MAX][64], memory[ENTRANTS_MAX][64];
+    uint32_t names, memories;
+};
+
+static bool takes(const char *name, const char *knob)
+{
+    return weir_find_knob(WEIR_KIND_SCREEN, name, knob) != NULL;
+}
+
+static bool read_choices(struct choices *c, const struct request *o)
+{
+    struct values named = {.at = {o->screens}, .n = o->screens != NULL};
+    const struct weir_about *about;
+
+    if (!selection_split(&named, "--screen", c->name, &c->names) ||
+        !selection_split(&o->measures.memories, "-m", c->memory, &c->memories))
+        return false;
+    for (size_t i = 0; !o->screens && (about = weir_listed(WEIR_KIND_SCREEN, i)); i++)
+        if (takes(about->name, "memory"))
+            snprintf(c->name[c->names++], sizeof c->name[0], "%s", about->name);
+    if (c->memories == 0)
+        snprintf(c->memory[c->memories++], sizeof c->memory[0], MEMORY_DEFAULT);
+    return true;
+}
+
+/* Each gets the knobs that it has; what none has, all get, and the library refuses it. */
+static bool is_given(const struct choices *c, const char *name, const char *knob)
+{
+    bool by_some = false;
+
+    for (uint32_t i = 0; i < c->names; i++)
+        by_some |= takes(c->name[i], knob);
+    return takes(name, knob) || !by_some;
+}
+
+static weir_screen *open_screen(const struct screens *s, const struct choices *c, const char *name,
+                                const char *memory)
+{
+    struct wanted w = {.algorithm = name, .seed = s->request->wanted.seed};
+    char sentence[WEIR_SENTENCE], knob[KNOB_MAX], number[24];
+    struct weir_error error;
+    weir_screen *screen = NULL;
+    uint64_t keys;
+
+    w.memory = takes(name, "memory") ? memory : NULL;
+    for (int i = 0; i < s->request->wanted.sets; i++)
+        if (is_given(c, name, s->request->wanted.set[i]))
+            w.set[w.sets++] = s->request->wanted.set[i];
+    if (takes(name, "set") && !wanted_sets(&w, "set") && asker_size(s->asker, &keys)) {
+        snprintf(number, sizeof number, "%llu", (unsigned long long)(keys ? keys : 1));
+        wanted_add(&w, knob, "set", number);
+    }
+    if (wanted_complete(&w, WEIR_KIND_SCREEN, NULL, NULL, sentence) &&
+        weir_screen_open(&screen, sentence, &error) != WEIR_OK)
+        fail("%s", error.text);
+    return screen;
+}
+
+/* "dabf memory=1M theta=1/9 seed=1" -> "dabf", "theta=1/9" */
+static void describe(struct screen_row *row, const char *config)
+{
+    char copy[WEIR_SENTENCE], *rest = copy;
+
+    snprintf(copy, sizeof copy, "%s", config);
+    snprintf(row->name, sizeof row->name, "%s", strsep(&rest, " "));
+    for (char *word; (word = strsep(&rest, " "));) {
+        size_t used = strlen(row->settings);
+
+        if (strncmp(word, "memory=", 7) != 0 && strncmp(word, "seed=", 5) != 0)
+            snprintf(row->settings + used, sizeof row->settings - used, "%s%s", used ? " " : "",
+                     word);
+    }
+}
+
+static bool add(struct screens *s, const struct choices *c, const char *name, const char *memory)
+{
+    weir_screen *screen;
+
+    if (s->count == SCREENS_MAX)
+        return reject("at most %d screens can be measured at once", SCREENS_MAX);
+    if (!(screen = open_screen(s, c, name, memory)))
+        return false;
+    if (!screening_open(&s->screening[s->count++], s->asker, screen))
+        return false;
+    describe(&s->row[s->count - 1], s->screening[s->count - 1].config);
+    s->row[s->count - 1].memory = weir_screen_stats_of(screen).memory;
+    return true;
+}
+
+static bool add_all(struct screens *s, const struct choices *c)
+{
+    for (uint32_t m = 0; m < c->memories; m++)
+        for (uint32_t i = 0; i < c->names; i++)
+            if ((m == 0 || takes(c->name[i], "memory")) && /* else it is there already */
+                !add(s, c, c->name[i], c->memory[m]))
+                return false;
+    return true;
+}
+
+bool screens_open(struct screens *s, const struct request *o)
+{
+    static struct choices choices;
+
+    *s = (struct screens){.request = o, .batch = calloc(1, sizeof *s->batch)};
+    if (!s->batch || !signals_watch())
+        return reject("the system is short of memory or files");
+    if (!read_choices(&choices, o) || !arrivals_open(&s->arrivals, o))
+        return false;
+    s->asker = asker_open(o->oracle, &o->patience, &o->records);
+    if (!s->asker)
+        return false;
+    if (weir_screen_open(&s->none, "none", NULL) != WEIR_OK)
+        return reject("memory is short");
+    return add_all(s, &choices);
+}
+
+void screens_close(struct screens *s)
+{
+    for (uint32_t i = 0; i < s->count; i++)
+        screening_close(&s->screening[i]);
+    weir_screen_close(s->none);
+    asker_close(s->asker);
+    if (s->arrivals.request)
+        arrivals_close(&s->arrivals);
+    free(s->batch);
+}
+
+/* ---- a batch ---- */
+
+/* Where a key is, or would be. */
+static uint32_t *slot_of(struct screened_batch *t, const struct weir_key *key)
+{
+    uint32_t at = (uint32_t)key->lo % SLOTS;
+
+    while (t->slot[at] &&
+           (t->hash[t->slot[at] - 1].lo != key->lo || t->hash[t->slot[at] - 1].hi != key->hi))
+        at = (at + 1) % SLOTS;
+    return &t->slot[at];
+}
+
+/* A weir_oracle: what the store said of these. */
+static void look_up(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
+{
+    struct screened_batch *t = context;
+
+    for (size_t i = 0; i < n; i++) {
+        struct weir_key key = weir_hash_bytes(WEIR_HASH_XXH3, 0, keys[i].data, keys[i].size);
+        uint32_t found = *slot_of(t, &key);
+
+        answers[i] = found ? t->truth[found - 1] : WEIR_UNANSWERED;
+    }
+}
+
+static void take_truth(struct screened_batch *t, const struct batch *b)
+{
+    t->n = 0;
+    memset(t->slot, 0, sizeof t->slot);
+    for (uint32_t i = 0; i < b->n; i++) {
+        if (b->verdict[i] == VERDICT_NONE)
+            continue;
+        t->key[t->n] = b->key[i];
+        t->truth[t->n] = b->verdict[i] == WEIR_SEEN ? WEIR_MEMBER : WEIR_OTHER;
+        t->hash[t->n] = weir_hash_bytes(WEIR_HASH_XXH3, 0, b->key[i].data, b->key[i].size);
+        *slot_of(t, &t->hash[t->n]) = t->n + 1;
+        t->n++;
+    }
+}
+
+static void count(struct screen_row *row, const struct screened_batch *t)
+{
+    row->n += t->n;
+    for (uint32_t i = 0; i < t->n; i++) {
+        bool is = t->truth[i] == WEIR_MEMBER, said = t->answer[i] == WEIR_MEMBER;
+
+        row->members += is;
+        row->right += is && said;
+        row->wrong += !is && said;
+    }
+}
+
+static void give(void *context, struct batch *b, uint32_t part)
+{
+    struct screens *s = context;
+
+    (void)part;
+    asker_ask_all(s->asker, s->none, b);
+    take_truth(s->batch, b);
+    for (uint32_t i = 0; i < s->count; i++) {
+        weir_screen_check(s->screening[i].screen, s->batch->key, s->batch->n, look_up, s->batch,
+                          s->batch->answer);
+        count(&s->row[i], s->batch);
+    }
+}
+
+/* ---- the whole ---- */
+
+static double share(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : NAN;
+}
+
+static void finish(struct screen_row *row, const struct screening *screening)
+{
+    row->precision = share(row->right, row->right + row->wrong);
+    row->recall = share(row->right, row->members);
+    row->fpr = share(row->wrong, row->n - row->members);
+    row->fnr = share(row->members - row->right, row->members);
+    row->calls = weir_screen_stats_of(screening->screen).asked;
+    row->share = share(row->calls, row->n);
+}
+
+bool screens_run(struct screens *s)
+{
+    struct progress progress;
+    struct pipe pipe = {.source = arrivals_source(&s->arrivals),
+                        .verdict = {.context = s, .parts = 1, .give = give},
+                        .threads = 2, /* one reads while the other asks */
+                        .progress = &progress};
+    bool ok;
+
+    progress_open(&progress, s->request->verbosity.quiet, arrivals_total(&s->arrivals));
+    progress.seen = "members";
+    ok = pipe_run(&pipe) && !pipe.failed && !signals_caught();
+    progress_clear(&progress);
+    if (pipe.failed && *pipe.failure)
+        fail("%s", pipe.failure);
+    s->tally = pipe.tally;
+    s->tally.skipped += s->arrivals.synthetic ? 0 : s->arrivals.files.reader.skipped;
+    s->tally.seconds = now() - progress.started;
+    for (uint32_t i = 0; i < s->count; i++)
+        finish(&s->row[i], &s->screening[i]);
+    return ok;
+}
+
+#define COLUMN(name, kind, member)                                                                 \
+    {                                                                                              \
+        name, COLUMN_##kind, offsetof(struct screen_row, member)                                   \
+    }
+
+struct table screens_table(const struct screens *s)
+{
+    static const struct table_column columns[] = {
+        COLUMN("screen", CHARS, name),
+        COLUMN("settings", CHARS, settings),
+        COLUMN("memory_bytes", COUNT, memory),
+        COLUMN("n", COUNT, n),
+        COLUMN("members", COUNT, members),
+        COLUMN("precision", NUMBER, precision),
+        COLUMN("recall", NUMBER, recall),
+        COLUMN("fpr", NUMBER, fpr),
+        COLUMN("fnr", NUMBER, fnr),
+        COLUMN("calls", COUNT, calls),
+        COLUMN("calls_share", NUMBER, share),
+        {NULL},
+    };
+
+    return (struct table){columns, s->row, sizeof *s->row, s->count};
+}
+
+void screens_report(const struct screens *s)
+{
+    enum stats_style style = stats_style(&s->request->verbosity);
+    const struct tally *t = &s->tally;
+
+    if (style == STATS_TEXT) {
+        fprintf(stderr, "weir: %llu records, %llu of them of members",
+                (unsigned long long)t->records, (unsigned long long)t->seen);
+        if (t->skipped)
+            fprintf(stderr, "; %llu malformed and skipped", (unsigned long long)t->skipped);
+        fprintf(stderr, "; %u screen%s in %.2f s\n", s->count, s->count == 1 ? "" : "s",
+                t->seconds);
+    } else if (style == STATS_JSON) {
+        fprintf(stderr,
+                "{\"records\": %llu, \"members\": %llu, \"skipped\": %llu, \"screens\": %u, "
+                "\"seconds\": %.6g}\n",
+                (unsigned long long)t->records, (unsigned long long)t->seen,
+                (unsigned long long)t->skipped, s->count, t->seconds);
+    }
+}
