@@ -13,6 +13,7 @@
 #include "eval/entrants.h"
 
 #define SLOTS (2 * RECORDS_MAX)
+#define ASK_ALL "none"      /* the screen that does */
 #define MEMORY_DEFAULT "1M" /* as of weir check */
 
 struct screened_batch {
@@ -137,7 +138,7 @@ bool screens_open(struct screens *s, const struct request *o)
     s->asker = asker_open(o->oracle, &o->patience, &o->records);
     if (!s->asker)
         return false;
-    if (weir_screen_open(&s->none, "none", NULL) != WEIR_OK)
+    if (weir_screen_open(&s->none, ASK_ALL, NULL) != WEIR_OK)
         return reject("memory is short");
     return add_all(s, &choices);
 }
