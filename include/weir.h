@@ -185,6 +185,7 @@ struct weir_stats {
     uint64_t fresh;  /* to be new */
     double fill;     /* share of cells in use */
     double error;    /* chance that a new key would be taken for seen now */
+    uint64_t lost; /* keys that fell out of window= or span= before their time: too little memory */
 };
 
 /* Fill in the figures, as many as the caller's struct of this size has room for; a

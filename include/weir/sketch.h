@@ -74,6 +74,11 @@ WEIR_API enum weir_status weir_sketch_take(weir_sketch *s, struct weir_bytes key
  * twelve half-lives, as adding does where the half-life is in records. */
 WEIR_API void weir_sketch_advance(weir_sketch *s, uint64_t now);
 
+/* weir_sketch_add_many() of keys that have a time each: exactly as if
+ * weir_sketch_advance() were called before each of them. */
+WEIR_API void weir_sketch_add_many_at(weir_sketch *s, const struct weir_bytes *keys,
+                                      const uint64_t *amounts, const uint64_t *times, size_t n);
+
 /* ---- ask ---- */
 
 /* The true count is at most count, and at least count - error: for "top"

@@ -188,15 +188,26 @@ void weir_touch(const weir *w, struct weir_key key)
     w->ops->touch(w, key);
 }
 
+/* How many of the keys from the first on, which the clock has come to, it changes
+ * nothing for. */
+static size_t run_of(const weir *w, const uint64_t *times, size_t n)
+{
+    uint64_t last = w->ops->stands ? w->ops->stands(w) : UINT64_MAX;
+    size_t run = 1;
+
+    while (run < n && times[run] <= last)
+        run++;
+    return run;
+}
+
 /* In runs during which the clock stands still. */
 void weir_observe_many_at(weir *w, const struct weir_key *keys, const uint64_t *times, size_t n,
                           uint8_t *verdicts)
 {
-    for (size_t at = 0, end; at < n; at = end) {
+    for (size_t at = 0, run; at < n; at += run) {
         weir_advance(w, times[at]);
-        for (end = at + 1; end < n && times[end] <= times[at];)
-            end++;
-        weir_observe_many(w, keys + at, end - at, verdicts + at);
+        run = run_of(w, times + at, n - at);
+        weir_observe_many(w, keys + at, run, verdicts + at);
     }
 }
 
@@ -269,6 +280,7 @@ void weir_measure(const weir *w, struct weir_stats *out, size_t size)
         .fresh = w->shown - w->seen,
         .fill = fill_of(w),
         .error = w->ops->error(w),
+        .lost = w->ops->lost ? w->ops->lost(w) : 0,
     };
 
     hand_out(out, size, &stats, sizeof stats);

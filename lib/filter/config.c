@@ -51,6 +51,8 @@ static void write_enter(struct text *t, const void *value)
         text_add_rate(t, *enter);
 }
 
+static const char *const yes_or_no[] = {"yes", "no", NULL};
+
 /* clang-format off */
 static const struct knob_row rows[KNOBS] = {
 #define AT(member) offsetof(struct config, member)
@@ -81,6 +83,9 @@ static const struct knob_row rows[KNOBS] = {
     [KNOB_SPAN] = {{"span", "a time from 4ms to 36500d: 500ms, 10s, 5m, 2h, 1d",
         "keys of so long a time are seen for certain"}, .kind = A_TIME, .offset = AT(span),
         .min = 4, .max = UINT64_C(3153600000000)},
+    [KNOB_REFRESH] = {{"refresh", "yes, or no with window= or span=",
+        "does a repeat renew its key's time"}, .kind = A_WORD, .offset = AT(refresh),
+        .words = yes_or_no},
     [KNOB_SLICES] = {{"slices", "a whole number from 1 to 96",
         "generations kept (l)"}, .kind = A_COUNT, .offset = AT(slices),
         .min = 1, .max = SLICES_MAX - K_MAX},
@@ -140,7 +145,8 @@ const struct grammar filter_grammar = {
     .rows = rows,
     .n = KNOBS,
     .wishes = HAS(KNOB_FPR),
-    .if_set = HAS(KNOB_CAPACITY) | HAS(KNOB_WINDOW) | HAS(KNOB_SPAN) | HAS(KNOB_ENTER),
+    .if_set = HAS(KNOB_CAPACITY) | HAS(KNOB_WINDOW) | HAS(KNOB_SPAN) | HAS(KNOB_REFRESH) |
+              HAS(KNOB_ENTER),
     .aside = HAS(KNOB_CAPACITY),
     .chance = HAS(KNOB_HASH) | HAS(KNOB_SEED),
     .divided = HAS(KNOB_MEMORY) | HAS(KNOB_CAPACITY) | HAS(KNOB_WINDOW),

@@ -21,6 +21,7 @@ enum knob {
     KNOB_P_STAR,
     KNOB_WINDOW,
     KNOB_SPAN,
+    KNOB_REFRESH,
     KNOB_SLICES,
     KNOB_WIDTH,
     KNOB_SLOTS,
@@ -54,7 +55,8 @@ struct config {
     uint64_t decay;
     uint64_t p_star; /* billionths */
     uint64_t window;
-    uint64_t span; /* milliseconds */
+    uint64_t span;    /* milliseconds */
+    uint64_t refresh; /* 0: a repeat renews its key, 1: it does not */
     uint64_t slices;
     uint64_t width; /* bits per fingerprint, at least */
     uint64_t slots; /* fingerprints per line, at most */

@@ -66,8 +66,9 @@ struct arrival {
 struct filter_ops {
     struct named is; /* name, idea, what it can do; HAS(...) | HAS_ALWAYS */
     bool (*plan)(struct config *c, struct shape *s, struct weir_error *error);
-    double (*error)(const weir *w); /* chance to take a new key for seen, now */
-    double (*fill)(const weir *w);  /* where that is not the share of cells in use */
+    double (*error)(const weir *w);  /* chance to take a new key for seen, now */
+    double (*fill)(const weir *w);   /* where that is not the share of cells in use */
+    uint64_t (*lost)(const weir *w); /* keys that fell out of a window early, or NULL */
 
     /* from loops.h */
     bool (*observe)(weir *w, struct weir_key key);
@@ -79,6 +80,7 @@ struct filter_ops {
     /* where it has a meaning, or NULL */
     bool (*forget)(weir *w, struct weir_key key);
     void (*advance)(weir *w, uint64_t now);
+    uint64_t (*stands)(const weir *w); /* the last time up to which advance() would do nothing */
     void (*merge)(weir *into, const weir *from);
     const char *(*unmergeable)(const struct config *c); /* why, or NULL if it is not */
     bool (*check)(const weir *w);                       /* can these loaded registers be? */

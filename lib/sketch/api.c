@@ -144,6 +144,16 @@ void weir_sketch_advance(weir_sketch *s, uint64_t now)
     fade_advance(s, now);
 }
 
+/* In runs of the same weight. */
+void weir_sketch_add_many_at(weir_sketch *s, const struct weir_bytes *keys, const uint64_t *amounts,
+                             const uint64_t *times, size_t n)
+{
+    for (size_t done = 0, run; done < n; done += run) {
+        run = fade_times(s, times + done, n - done);
+        weir_sketch_add_many(s, keys + done, amounts ? amounts + done : NULL, run);
+    }
+}
+
 enum weir_status weir_sketch_take(weir_sketch *s, struct weir_bytes key, uint64_t amount,
                                   struct weir_error *error)
 {

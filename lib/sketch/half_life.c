@@ -115,6 +115,22 @@ void fade_advance(weir_sketch *s, uint64_t now)
     go_to(s, steps_in(s, now - f->origin));
 }
 
+size_t fade_times(weir_sketch *s, const uint64_t *times, size_t n)
+{
+    struct half_life_state *f = &s->age;
+    size_t run = 1;
+
+    fade_advance(s, times[0]);
+    if (!fades(s) || !s->config.half_life.timed)
+        return n;
+    for (; run < n; run++) {
+        if (times[run] > f->clock && steps_in(s, times[run] - f->origin) != f->step)
+            break;
+        f->clock = times[run] > f->clock ? times[run] : f->clock;
+    }
+    return run;
+}
+
 int64_t fade_between(const weir_sketch *from, const weir_sketch *into)
 {
     const struct half_life_state *a = &from->age, *b = &into->age;

@@ -31,6 +31,10 @@ size_t fade_records(weir_sketch *s, size_t n);
 /* The time is now. */
 void fade_advance(weir_sketch *s, uint64_t now);
 
+/* The times are those of the next n records: how many of these weigh the same; the time
+ * is that of the last one then. */
+size_t fade_times(weir_sketch *s, const uint64_t *times, size_t n);
+
 /* Units times 2^(steps / 256), rounded down or up; stops at the most. */
 uint64_t fade_scale(uint64_t units, int64_t steps, bool up);
 

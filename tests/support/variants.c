@@ -36,6 +36,8 @@ static const struct {
     {"window", "memory=1K window=100", 1024},
     {"window", "window=333", 0},
     {"span", "memory=1K span=1m", 1024},
+    {"refresh", "memory=1K window=100 refresh=no", 1024},
+    {"refresh", "memory=64 span=1m refresh=no width=9", 64},
     {"slices", "memory=1K slices=1", 1024},
     {"slices", "memory=500 slices=96", 500},
     {"width", "memory=1K width=8", 1024},

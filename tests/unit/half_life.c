@@ -324,6 +324,36 @@ static void units_are_scaled_by_powers_of_two(void **state)
     }
 }
 
+/* Times stand still, go back, and leap over whole half-lives. */
+static void a_time_per_key_is_an_advance_before_each(void **state)
+{
+    static const char *const forms[] = {
+        "top keys=50 seed=3 half-life=1h", "count-min memory=64K seed=3 half-life=2s",
+        "heavykeeper memory=4K seed=3", "top keys=50 seed=3 half-life=700"};
+    struct counted c = counted_of(5000, 150, 1.0, 5);
+    static struct weir_bytes keys[5000];
+    static uint64_t times[5000];
+
+    (void)state;
+    for (uint64_t i = 0; i < c.n; i++) {
+        keys[i] = name_of(&c, c.draws[i]);
+        times[i] = 77 + i / 3 * 7 + (i % 11 == 0 ? 40000 : 0) + i / 1000 * 14 * HOUR;
+    }
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        weir_sketch *a = open_sketch(forms[i]), *b = open_sketch(forms[i]);
+
+        weir_sketch_add_many_at(a, keys, NULL, times, c.n);
+        for (size_t j = 0; j < c.n; j++) {
+            weir_sketch_advance(b, times[j]);
+            weir_sketch_add(b, keys[j], 1);
+        }
+        assert_same_sketch(a, b);
+        weir_sketch_close(a);
+        weir_sketch_close(b);
+    }
+    counted_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -333,6 +363,7 @@ int main(void)
         cmocka_unit_test(yesterdays_heavy_hitter_makes_room_for_todays),
         cmocka_unit_test(amounts_fade_as_records_do_and_stop_at_the_most),
         cmocka_unit_test(time_passes_only_when_told),
+        cmocka_unit_test(a_time_per_key_is_an_advance_before_each),
         cmocka_unit_test(merged_counts_add_up_as_of_the_last_record_of_each),
         cmocka_unit_test(merged_counts_add_up_at_the_later_time),
         cmocka_unit_test(the_latest_time_there_is_can_be_merged_with_the_first),

@@ -28,6 +28,91 @@ static void what_came_within_the_span_is_seen(void **state)
     weir_close(w);
 }
 
+/* ---- against the exact times ---- */
+
+#define KEYS 300
+#define SPAN (10 * MINUTE)
+
+/* Keys at random, seconds to minutes apart, in batches: dropped for certain up to the
+ * span, passed for certain after five quarters of it. It is counted from the latest
+ * showing, or with refresh=no from the latest that passed. */
+static void assert_keeps_its_span(const char *sentence, bool refresh)
+{
+    weir *w = open_filter(sentence);
+    uint64_t from[KEYS] = {0}, now = START, x = 12345;
+    uint64_t certain[2] = {0}, between[2] = {0};
+
+    for (uint32_t i = 0; i < 60000; i++) {
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        uint64_t key = (x >> 33) % KEYS;
+        now += (x >> 50) % (i % 50 == 0 ? 3 * MINUTE : 5000);
+        struct weir_key hashed = numbered(w, key);
+        uint8_t seen;
+        weir_observe_many_at(w, &hashed, &now, 1, &seen);
+        uint64_t age = from[key] ? now - from[key] : UINT64_MAX;
+        if (age <= SPAN)
+            assert_int_equal(seen, WEIR_SEEN);
+        else if (age > SPAN / 4 * 5)
+            assert_int_equal(seen, WEIR_NEW);
+        (age <= SPAN || age > SPAN / 4 * 5 ? certain : between)[seen]++;
+        if (refresh || !seen)
+            from[key] = now;
+    }
+    /* the case that tells the modes apart, and the others, did come */
+    assert_true(certain[0] > 500 && certain[1] > 500 && between[0] + between[1] > 100);
+    assert_int_equal(weir_stats_of(w).lost, 0);
+    weir_close(w);
+}
+
+static void a_repeat_renews_a_key(void **state)
+{
+    (void)state;
+    assert_keeps_its_span("weir memory=64K width=32 span=10m seed=1", true);
+}
+
+static void with_refresh_no_it_does_not(void **state)
+{
+    (void)state;
+    assert_keeps_its_span("weir memory=64K width=32 span=10m refresh=no seed=1", false);
+}
+
+/* A window of records likewise: the first passes, the next one after window= of them. */
+static void a_window_without_refresh_begins_with_the_first(void **state)
+{
+    weir *w = open_filter("weir memory=64K width=32 window=1000 refresh=no seed=1");
+    uint64_t passed = 0, last = 0;
+
+    (void)state;
+    for (uint64_t i = 1; i < 20000; i++) {
+        if (weir_observe(w, numbered(w, i % 10 ? 10 + i : 0)) == WEIR_SEEN || i % 10)
+            continue;
+        assert_true(passed == 0 || (i - last > 1000 && i - last <= 1260));
+        last = i;
+        passed++;
+    }
+    assert_true(passed >= 16);
+    weir_close(w);
+}
+
+static void keys_that_did_not_fit_are_counted(void **state)
+{
+    weir *w = open_filter("weir memory=4K width=16 span=10m seed=1"), *one;
+    uint64_t missed = 0;
+
+    (void)state;
+    weir_advance(w, START);
+    for (uint64_t i = 0; i < 10000; i++)
+        weir_observe(w, numbered(w, i));
+    for (uint64_t i = 0; i < 10000; i++)
+        missed += weir_ask(w, numbered(w, i)) == WEIR_NEW;
+    uint64_t lost = weir_stats_of(w).lost; /* but for the few that share a fingerprint */
+    assert_true(missed > 7000 && lost > missed - 100 && lost < missed + 100);
+    weir_close(w);
+    one = open_filter("bloom memory=64 seed=1");
+    assert_int_equal(weir_stats_of(one).lost, 0);
+    weir_close(one);
+}
+
 static void without_being_told_no_time_passes(void **state)
 {
     weir *w = open_filter("weir memory=64K span=4ms seed=1");
@@ -99,6 +184,10 @@ static void a_span_refuses_what_it_cannot_go_with(void **state)
                                          "within a line is either by time or by importance"},
         {"weir span=10", "span=10 does not fit: it takes a time from 4ms to 36500d: 500ms, 10s, "
                          "5m, 2h, 1d"},
+        {"weir refresh=no", "refresh=no goes with window= or span= only: it is their end that a "
+                            "repeat puts off"},
+        {"weir span=10m refresh=maybe", "refresh=maybe does not fit: it takes yes, or no with "
+                                        "window= or span="},
         {"weir span=3ms", "span=3ms does not fit: it takes a time from 4ms to 36500d: 500ms, 10s, "
                           "5m, 2h, 1d"},
     };
@@ -117,6 +206,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_came_within_the_span_is_seen),
+        cmocka_unit_test(a_repeat_renews_a_key),
+        cmocka_unit_test(with_refresh_no_it_does_not),
+        cmocka_unit_test(a_window_without_refresh_begins_with_the_first),
+        cmocka_unit_test(keys_that_did_not_fit_are_counted),
         cmocka_unit_test(without_being_told_no_time_passes),
         cmocka_unit_test(a_long_pause_forgets_all_and_a_step_back_nothing),
         cmocka_unit_test(time_goes_on_after_saving),

@@ -46,6 +46,7 @@ struct weir_stats shards_stats(const struct shards *s)
         sum.fresh += one.fresh;
         sum.fill += one.fill / s->count;
         sum.error += one.error / s->count;
+        sum.lost += one.lost;
     }
     return sum;
 }

@@ -23,7 +23,9 @@
  * A window is kept by marks in the line: how many slots from the front are of
  * the present quarter, or one, two, three before. Lines are aged when touched.
  * What came within the window is seen for certain, unless its line overflowed
- * (which is counted); what is older than the window and a quarter is not.
+ * (which is counted); what is older than the window and a quarter is not. With
+ * refresh=no a hit changes nothing: a key's window begins when it enters, and no
+ * repeat puts off its end.
  *
  * Price: one cache line per key. Bits per remembered key: log2(1/error) + 4.8
  * to 5.6; docs/weir-filter.md measures it. */
@@ -73,6 +75,9 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
     if (c->window && c->span)
         return refuse(error, "window= and span= do not go together: a window is of records or of "
                              "time");
+    if (c->refresh && !has_window(c))
+        return refuse(error, "refresh=no goes with window= or span= only: it is their end that a "
+                             "repeat puts off");
     if (has_window(c) && c->importance.mode != IMPORTANCE_NONE)
         return refuse(error, "window= and importance= do not go together: the order within a line "
                              "is either by time or by importance");
@@ -153,6 +158,11 @@ static double error_now(const weir *w)
 static double fill(const weir *w)
 {
     return mean_of_lines(w, share_of_line);
+}
+
+static uint64_t lost(const weir *w)
+{
+    return has_window(&w->config) ? w->reg[OVERFLOW] : 0;
 }
 
 /* ---- lines as lists ---- */
@@ -297,6 +307,19 @@ static void advance(weir *w, uint64_t now)
         turn(w);
 }
 
+/* Up to the end of the present quarter. */
+static uint64_t stands(const weir *w)
+{
+    uint64_t quarter = quarter_of(w->config.span), since;
+
+    if (!w->config.span || w->reg[BEGINNING] == 0)
+        return w->config.span ? 0 : UINT64_MAX;
+    return __builtin_mul_overflow(w->reg[EPOCH] + 1, quarter, &since) ||
+                   __builtin_add_overflow(since - 1, w->reg[BEGINNING] - 1, &since)
+               ? UINT64_MAX
+               : since;
+}
+
 /* ---- merging and checking ---- */
 
 /* a0 b0 a1 b1 ..., at the narrower width of the two. */
@@ -424,17 +447,19 @@ const struct filter_ops filter_weir = {
     .is.about = {"weir", "fingerprints in order of recency: one cache line, the longest memory",
                  WEIR_CAN_MERGE | WEIR_CAN_WINDOW | WEIR_CAN_TIME | WEIR_CAN_WEIGH | WEIR_CAN_LAST},
     .is.knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_WIDTH) | HAS(KNOB_SLOTS) | HAS(KNOB_WINDOW) |
-                HAS(KNOB_SPAN) | HAS(KNOB_IMPORTANCE) | HAS(KNOB_ENTER),
+                HAS(KNOB_SPAN) | HAS(KNOB_REFRESH) | HAS(KNOB_IMPORTANCE) | HAS(KNOB_ENTER),
     .plan = plan,
     .error = error_now,
     .predict = weir_foresee,
     .fill = fill,
+    .lost = lost,
     .observe = observe,
     .observe_many = observe_many,
     .ask = ask,
     .ask_many = ask_many,
     .touch = touch_key,
     .advance = advance,
+    .stands = stands,
     .merge = merge,
     .unmergeable = unmergeable,
     .check = check,

@@ -17,7 +17,8 @@ enum manner {
     RECENT,      /* new keys enter at the front */
     DEEP,        /* new keys enter at a depth */
     RANKED,      /* at a depth by importance */
-    TIMED        /* with a window */
+    TIMED,       /* with a window */
+    TIMED_ONCE   /* with a window that repeats do not renew */
 };
 
 /* A key on its way: its line is being fetched. */
@@ -47,7 +48,7 @@ INLINED struct spot spot_of(uint8_t *cells, uint64_t lines, struct weir_key key)
 
 INLINED uint32_t room_of(const enum manner m)
 {
-    return m == TIMED || m == ASKED_TIMED ? LINE_ROOM_WINDOW : LINE_ROOM;
+    return m == TIMED || m == TIMED_ONCE || m == ASKED_TIMED ? LINE_ROOM_WINDOW : LINE_ROOM;
 }
 
 static inline void share(const weir *w, struct common *b, const enum manner m)
@@ -194,13 +195,16 @@ INLINED bool show_ranked(weir *w, struct spot s, const uint32_t index, struct co
 
 /* ---- with a window ---- */
 
-INLINED bool show_timed(weir *w, struct spot s, const uint32_t index, struct common *b)
+INLINED bool show_timed(weir *w, struct spot s, const uint32_t index, const enum manner m,
+                        struct common *b)
 {
     const uint32_t bits = line_width[index];
     uint64_t tail = bits_load64(s.line + 56), now = w->reg[EPOCH] & (QUARTER_WRAP - 1);
     uint32_t age = (uint32_t)(now - (tail >> 40)) & (QUARTER_WRAP - 1);
     uint32_t slots = b->slots[index], live = live_slots(w, s.line, slots);
     uint64_t found = line_match_in(s.line, index, live, s.print >> (32 - bits));
+    if (m == TIMED_ONCE && found)
+        return true;
     bool full = (live == slots) & !found & (line_get(s.line, bits, slots - 1) != 0);
 
     if (__builtin_expect((live == 0) | (full & (index != b->floor)), false)) {
@@ -221,11 +225,11 @@ INLINED bool show_timed(weir *w, struct spot s, const uint32_t index, struct com
 INLINED bool visit_at(weir *w, struct spot s, const uint32_t index, const enum manner m,
                       struct common *b)
 {
-    return m == RECENT   ? show_front(w, s, index, b) != 0
-           : m == DEEP   ? show_deep(w, s, index, b)
-           : m == RANKED ? show_ranked(w, s, index, b)
-           : m == TIMED  ? show_timed(w, s, index, b)
-                         : ask_line(w, s, index, m, b);
+    return m == RECENT                     ? show_front(w, s, index, b) != 0
+           : m == DEEP                     ? show_deep(w, s, index, b)
+           : m == RANKED                   ? show_ranked(w, s, index, b)
+           : m == TIMED || m == TIMED_ONCE ? show_timed(w, s, index, m, b)
+                                           : ask_line(w, s, index, m, b);
 }
 
 /* Each width is compiled by itself. Lines at the floor, and a stream's first ones, are
@@ -251,7 +255,7 @@ static inline enum manner manner_of(const weir *w, bool asking)
 
     if (asking)
         return has_window(c) ? ASKED_TIMED : ASKED;
-    return has_window(c)                           ? TIMED
+    return has_window(c)                           ? (c->refresh ? TIMED_ONCE : TIMED)
            : c->importance.mode != IMPORTANCE_NONE ? RANKED
            : c->enter                              ? DEEP
                                                    : RECENT;
@@ -321,14 +325,19 @@ WALKER(RECENT)
 WALKER(DEEP)
 WALKER(RANKED)
 WALKER(TIMED)
+WALKER(TIMED_ONCE)
 
 static const struct {
     void (*many)(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
     bool (*one)(weir *w, struct weir_key key);
 } walkers[] = {
-    [ASKED] = {walk_ASKED, one_ASKED},    [ASKED_TIMED] = {walk_ASKED_TIMED, one_ASKED_TIMED},
-    [RECENT] = {walk_RECENT, one_RECENT}, [DEEP] = {walk_DEEP, one_DEEP},
-    [RANKED] = {walk_RANKED, one_RANKED}, [TIMED] = {walk_TIMED, one_TIMED},
+    [ASKED] = {walk_ASKED, one_ASKED},
+    [ASKED_TIMED] = {walk_ASKED_TIMED, one_ASKED_TIMED},
+    [RECENT] = {walk_RECENT, one_RECENT},
+    [DEEP] = {walk_DEEP, one_DEEP},
+    [RANKED] = {walk_RANKED, one_RANKED},
+    [TIMED] = {walk_TIMED, one_TIMED},
+    [TIMED_ONCE] = {walk_TIMED_ONCE, one_TIMED_ONCE},
 };
 
 /* Up to where a quarter of a window ends or the depth is chosen again. */
