@@ -1,0 +1,48 @@
+/* cursor.c - see cursor.h. */
+#include "cursor.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "args.h"
+
+void cursor_write(char text[CURSOR_SIZE], uint64_t offset, uint64_t version, uint64_t total,
+                  uint64_t chunks)
+{
+    int n = snprintf(text, CURSOR_SIZE, "%llu-%llu", (unsigned long long)offset,
+                     (unsigned long long)version);
+
+    if (total > 0)
+        snprintf(text + n, CURSOR_SIZE - (size_t)n, "-%llu-%llu", (unsigned long long)total,
+                 (unsigned long long)chunks);
+}
+
+static bool number(const char **at, uint64_t *value)
+{
+    const char *from = *at;
+
+    for (*value = 0; **at >= '0' && **at <= '9'; ++*at)
+        if (__builtin_mul_overflow(*value, 10, value) ||
+            __builtin_add_overflow(*value, (uint64_t)(**at - '0'), value))
+            return false;
+    return *at > from;
+}
+
+bool cursor_read(const struct rm_string *arg, struct cursor *c)
+{
+    uint64_t *const fields[] = {&c->offset, &c->version, &c->total, &c->chunks};
+    char text[CURSOR_SIZE];
+    const char *at = text;
+
+    *c = (struct cursor){0};
+    if (!arg_text(arg, text, sizeof text))
+        return false;
+    for (int i = 0; i < 4; i++) {
+        if (!number(&at, fields[i]))
+            return false;
+        if (*at != '-')
+            break;
+        at++;
+    }
+    return *at == '\0';
+}

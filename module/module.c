@@ -1,0 +1,54 @@
+/* module.c - where the server comes in: weir.so is loaded here. */
+#include <string.h>
+
+#include "command_table.h"
+#include "server.h"
+#include "settings.h"
+#include "value.h"
+
+#define VERSION_NUMBER 1
+#define CATEGORY_DEFAULT "weir" /* of ACL */
+
+int RedisModule_OnLoad(struct rm_ctx *ctx, struct rm_string **argv, int argc);
+
+static void set_options(struct rm_ctx *ctx)
+{
+    int options = RM_OPTION_HANDLE_IO_ERRORS | RM_OPTION_ASYNC_LOAD;
+
+    if (rm.GetModuleOptionsAll)
+        options |= rm.GetModuleOptionsAll() & RM_OPTION_SLOT_MIGRATION;
+    rm.SetModuleOptions(ctx, options);
+}
+
+/* Another module may have these names, as in Redis 8: the others are still of use. */
+__attribute__((unused)) static void create_if_free(struct rm_ctx *ctx, const struct command *list,
+                                                   const char *category)
+{
+    if (!commands_create(ctx, list, category))
+        rm.Log(ctx, "warning", "%s is another module's; the commands that begin so are left to it",
+               list->name);
+}
+
+__attribute__((visibility("default"))) int RedisModule_OnLoad(struct rm_ctx *ctx,
+                                                              struct rm_string **argv, int argc)
+{
+    const char *missing = server_find_calls(ctx), *why;
+
+    if (missing) {
+        if (rm.Log)
+            rm.Log(ctx, "warning", "weir needs Redis 7.0 or Valkey: there is no %s", missing);
+        return RM_ERR;
+    }
+    why = settings_read(argv, argc);
+    if (rm.IsModuleNameBusy(settings_name()))
+        why = "a module of this NAME is there already";
+    rm.SetModuleAttribs(ctx, settings_name(), VERSION_NUMBER, RM_API_VERSION);
+    if (why) {
+        rm.Log(ctx, "warning", "%s", why);
+        return RM_ERR;
+    }
+    set_options(ctx);
+    if (types_create(ctx) != RM_OK || !commands_create(ctx, commands_weir, CATEGORY_DEFAULT))
+        return RM_ERR;
+    return settings_register(ctx);
+}

@@ -1,0 +1,205 @@
+"""WEIR.*: filters from sentences, as keys."""
+import os
+import time
+
+from conftest import refused
+
+EXACT = "bloom memory=1M k=8 seed=1"
+
+
+def items(n, name="item"):
+    return [f"{name}{i}" for i in range(n)]
+
+
+def test_observe_tells_what_was_seen(r):
+    assert r("WEIR.CREATE", "f", EXACT) == "OK"
+    assert r("WEIR.OBSERVE", "f", "a", "b", "a") == [0, 0, 1]
+    assert r("WEIR.ASK", "f", "a", "b", "c") == [1, 1, 0]
+    assert r("WEIR.ASK", "f", "c") == [0]
+    assert r("TYPE", "f") == "weir-filt"
+
+
+def test_more_items_than_are_shown_at_once(r):
+    r("WEIR.CREATE", "f", EXACT)
+    keys = items(3000)
+    assert r("WEIR.OBSERVE", "f", *keys) == [0] * 3000
+    assert r("WEIR.OBSERVE", "f", *keys[::-1], "new") == [1] * 3000 + [0]
+    assert r("WEIR.ASK", "f", *keys, "other") == [1] * 3000 + [0]
+
+
+def test_items_are_bytes(r):
+    r("WEIR.CREATE", "f", EXACT)
+    assert r("WEIR.OBSERVE", "f", b"a\0b", b"a\0c", b"", b"a") == [0, 0, 0, 0]
+    assert r("WEIR.ASK", "f", b"a\0b", b"a\0c", b"", b"a\0") == [1, 1, 1, 0]
+
+
+def test_create(r):
+    assert r("WEIR.CREATE", "f", "sbf memory=64K") == "OK"
+    refused(r, "WEIR.CREATE", "f", "sbf memory=64K", saying="the key exists")
+    assert r("WEIR.CREATE", "f", "sbf memory=64K", "NX") is None
+    assert r("WEIR.CREATE", "g", "sbf memory=64K", "nx") == "OK"
+    refused(r, "WEIR.CREATE", "h", "sbf memory=64K", "XX", saying="NX")
+    refused(r, "WEIR.CREATE", "h", "nothing memory=64K", saying="nothing")
+    refused(r, "WEIR.CREATE", "h", "sbf memory=2G", saying="allowed")
+    refused(r, "WEIR.CREATE", "h", "sbf memory=64K" + " " * 600, saying="511")
+    refused(r, "WEIR.CREATE", "h", b"sbf\0memory=64K", saying="NUL")
+    assert r("EXISTS", "h") == 0
+    r("SET", "s", "text")
+    refused(r, "WEIR.CREATE", "s", "sbf memory=64K", saying="WRONGTYPE")
+    for command in "OBSERVE", "ASK", "FORGET":
+        refused(r, "WEIR." + command, "s", "a", saying="WRONGTYPE")
+
+
+def test_observe_creates_from_the_default_sentence(r):
+    assert r("WEIR.OBSERVE", "f", "a", "a") == [0, 1]
+    assert b"weir memory=1048576" in r("WEIR.INFO", "f", "sentence")
+    assert r("WEIR.ASK", "nothing", "a", "b") == [0, 0]
+    refused(r, "WEIR.FORGET", "nothing", "a", saying="no such key")
+
+
+def test_the_time_of_the_records(r):
+    r("WEIR.CREATE", "f", "weir memory=64K span=10s seed=1")
+    assert r("WEIR.OBSERVE", "f", "AT", 1000, "a") == [0]
+    assert r("WEIR.OBSERVE", "f", "AT", 10000, "a", "b") == [1, 0]
+    assert r("WEIR.OBSERVE", "f", "AT", 60000, "a", "b") == [0, 0]
+    for bad in "-1", "x", "1.5", "99999999999999999999":
+        refused(r, "WEIR.OBSERVE", "f", "AT", bad, "a", saying="AT takes a time")
+    refused(r, "WEIR.OBSERVE", "f", "AT", saying="AT takes a time")
+
+
+def test_the_servers_clock(r):
+    r("WEIR.CREATE", "f", "weir memory=64K span=200ms seed=1")
+    assert r("WEIR.OBSERVE", "f", "a") == [0]
+    assert r("WEIR.OBSERVE", "f", "a") == [1]
+    time.sleep(0.5)
+    r("WEIR.OBSERVE", "f", "b")
+    time.sleep(0.5)
+    assert r("WEIR.OBSERVE", "f", "a") == [0]
+
+
+def test_weighted(r):
+    r("WEIR.CREATE", "f", "weir memory=64 importance=1-100 width=8 seed=3")
+    kept = dropped = 0
+    for i in range(200):
+        r("WEIR.OBSERVE", "f", "WEIGHTED", 100, f"much{i}", 1, f"little{i}", 1, f"small{i}")
+        kept += r("WEIR.ASK", "f", f"much{i - 10}")[0]
+        dropped += r("WEIR.ASK", "f", f"little{i - 10}")[0]
+    assert kept > 2 * dropped + 20, (kept, dropped)
+    for bad in (["x", "a"], ["1"], ["-1", "a"], ["4294967296", "a"], ["1", "a", "2"]):
+        refused(r, "WEIR.OBSERVE", "f", "WEIGHTED", *bad, saying="importance")
+
+
+def test_hashed(r):
+    r("WEIR.CREATE", "f", EXACT)
+    keys = [bytes([i]) * 7 + os.urandom(9) for i in range(50)]
+    assert r("WEIR.OBSERVE", "f", "HASHED", *keys) == [0] * 50
+    assert r("WEIR.OBSERVE", "f", "HASHED", *keys) == [1] * 50
+    assert r("WEIR.ASK", "f", "HASHED", *keys) == [1] * 50
+    assert r("WEIR.ASK", "f", *keys) == [0] * 50
+    assert r("WEIR.OBSERVE", "f", "WEIGHTED", "HASHED", 1, keys[0], 7, keys[1]) == [1, 1]
+    refused(r, "WEIR.OBSERVE", "f", "HASHED", b"short", saying="16 bytes")
+    refused(r, "WEIR.OBSERVE", "f", "HASHED", keys[0], b"short", saying="16 bytes")
+
+
+def test_items_that_look_like_options(r):
+    r("WEIR.CREATE", "f", EXACT)
+    assert r("WEIR.OBSERVE", "f", "ITEMS", "AT", "ONCE", "ITEMS") == [0, 0, 0]
+    assert r("WEIR.ASK", "f", "ITEMS", "ITEMS", "HASHED", "AT") == [1, 0, 1]
+    refused(r, "WEIR.OBSERVE", "f", "ITEMS", saying="no item")
+    refused(r, "WEIR.ASK", "f", "HASHED", saying="no item")
+
+
+def test_forget(r):
+    r("WEIR.CREATE", "f", "counting memory=64K seed=1")
+    r("WEIR.OBSERVE", "f", "a", "b", "b")
+    assert r("WEIR.FORGET", "f", "a", "b", "c") == [1, 1, 0]
+    assert r("WEIR.ASK", "f", "a", "b") == [0, 1]
+    r("WEIR.CREATE", "g", "sbf memory=64K")
+    refused(r, "WEIR.FORGET", "g", "a")
+
+
+def test_merge(r):
+    for i, key in enumerate("abc"):
+        r("WEIR.CREATE", key, EXACT)
+        r("WEIR.OBSERVE", key, key, f"all{i}")
+    assert r("WEIR.MERGE", "a", 2, "b", "c") == "OK"
+    assert r("WEIR.ASK", "a", "a", "b", "c", "all0", "all1", "all2", "d") == [1] * 6 + [0]
+    assert r("WEIR.ASK", "b", "a", "c") == [0, 0]
+    assert r("WEIR.MERGE", "new", 2, "b", "c") == "OK"
+    assert r("WEIR.ASK", "new", "a", "b", "c") == [0, 1, 1]
+    assert r("WEIR.MERGE", "b", 1, "b") == "OK"
+    r("WEIR.CREATE", "other", "bloom memory=1M k=8 seed=2")
+    before = r("DEBUG", "DIGEST-VALUE", "a")
+    refused(r, "WEIR.MERGE", "a", 2, "b", "other")
+    refused(r, "WEIR.MERGE", "a", 2, "b", "nothing", saying="no such key")
+    refused(r, "WEIR.MERGE", "a", 3, "b", "c", saying="as many")
+    refused(r, "WEIR.MERGE", "a", 0, "b", saying="as many")
+    refused(r, "WEIR.MERGE", "a", "x", "b", saying="as many")
+    r("SET", "s", "text")
+    refused(r, "WEIR.MERGE", "a", 2, "b", "s", saying="WRONGTYPE")
+    assert r("DEBUG", "DIGEST-VALUE", "a") == before
+
+
+def test_info(r, r3):
+    r("WEIR.CREATE", "f", EXACT)
+    r("WEIR.OBSERVE", "f", "a", "b", "a")
+    flat = r("WEIR.INFO", "f")
+    told = dict(zip(flat[::2], flat[1::2]))
+    assert told["shown"] == 3 and told["seen"] == 1 and told["new"] == 2
+    assert told["memory"] == 1 << 20 and told["dump"] == b"possible"
+    assert b"bloom memory=1048576" in told["sentence"] and b"seed=1" in told["sentence"]
+    assert r3("WEIR.INFO", "f")["shown"] == 3
+    assert 0 < r3("WEIR.INFO", "f", "FILL") < 1e-4
+    refused(r, "WEIR.INFO", "f", "colour", saying="fields")
+    refused(r, "WEIR.INFO", "g", saying="no such key")
+
+
+# ---- ONCE ----
+
+def test_a_retry_gets_the_first_answer_and_changes_nothing(r):
+    r("WEIR.CREATE", "f", EXACT)
+    first = r("WEIR.OBSERVE", "f", "ONCE", "p", 1, "a", "b", "a")
+    assert first == [0, 0, 1]
+    digest = r("DEBUG", "DIGEST-VALUE", "f")
+    assert r("WEIR.OBSERVE", "f", "ONCE", "p", 1, "a", "b", "a") == first
+    assert r("DEBUG", "DIGEST-VALUE", "f") == digest
+    assert r("WEIR.OBSERVE", "f", "ONCE", "p", 2, "a", "b", "a") == [1, 1, 1]
+    assert r("WEIR.OBSERVE", "f", "ONCE", "q", 1, "a", "c") == [1, 0]
+    refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", 1, "a", "b", saying="other items")
+    assert r("WEIR.INFO", "f", "producers") == 2
+
+
+def test_a_number_whose_answer_is_gone_is_never_applied(r):
+    r("WEIR.CREATE", "f", EXACT)
+    for i in range(100, 120):
+        assert r("WEIR.OBSERVE", "f", "ONCE", "p", i, f"x{i}") == [0]
+    for i in range(104, 120):
+        assert r("WEIR.OBSERVE", "f", "ONCE", "p", i, f"x{i}") == [0]
+    shown = r("WEIR.INFO", "f", "shown")
+    for i in range(100, 104):
+        refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", i, f"x{i}", saying="gone")
+    assert r("WEIR.INFO", "f", "shown") == shown
+    assert r("WEIR.OBSERVE", "f", "ONCE", "p", 200, "y") == [0]
+    assert r("WEIR.OBSERVE", "f", "ONCE", "p", 150, "z") == [0], "late, but never applied before"
+    assert r("WEIR.OBSERVE", "f", "ONCE", "p", 150, "z") == [0]
+
+
+def test_more_producers_than_are_remembered(r):
+    r("WEIR.CREATE", "f", EXACT)
+    r.pipeline([["WEIR.OBSERVE", "f", "ONCE", f"p{i}", 7, f"x{i}"] for i in range(1024)])
+    assert r("WEIR.OBSERVE", "f", "ONCE", "p0", 7, "x0") == [0]
+    assert r("WEIR.OBSERVE", "f", "ONCE", "late", 3, "late") == [0]
+    assert r("WEIR.INFO", "f", "producers") == 1024
+    refused(r, "WEIR.OBSERVE", "f", "ONCE", "p0", 7, "x0", saying="above 7")
+    refused(r, "WEIR.OBSERVE", "f", "ONCE", "later", 7, "x", saying="above 7")
+    assert r("WEIR.OBSERVE", "f", "ONCE", "later", 8, "later") == [0]
+
+
+def test_limits_of_once(r):
+    refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", "x", "a", saying="ONCE takes")
+    refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", saying="ONCE takes")
+    refused(r, "WEIR.OBSERVE", "f", "ONCE", "p" * 257, 1, "a", saying="256")
+    refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", 1, *items(8193), saying="8192")
+    assert r("EXISTS", "f") == 0
+    assert r("WEIR.OBSERVE", "f", "ONCE", "p", 1, *items(8192)) == \
+        r("WEIR.OBSERVE", "f", "ONCE", "p", 1, *items(8192))

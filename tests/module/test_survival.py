@@ -1,0 +1,142 @@
+"""What is acknowledged is still there: after a restart, on a replica, in a copy."""
+import random
+import time
+
+import pytest
+from conftest import refused
+
+SENTENCES = ["weir memory=64K", "weir memory=64K span=10s", "weir memory=32K importance=log", "bloom memory=64K",
+             "counting memory=64K", "sbf memory=64K", "ibf-mc memory=64K", "rlbsbf memory=64K", "bsbf memory=64K",
+             "two-buffer memory=64K", "apbf memory=64K"]
+
+
+def fill(r, seed=1, n=300):
+    """Keys of every family, in states that differ."""
+    rng = random.Random(seed)
+    commands = []
+    for i, sentence in enumerate(SENTENCES):
+        r("WEIR.CREATE", f"filter{i}", sentence, "NX")
+    for i in range(n):
+        key = f"filter{rng.randrange(len(SENTENCES))}"
+        words = [f"i{rng.randrange(5000)}" for _ in range(rng.randrange(1, 40))]
+        once = ["ONCE", f"p{rng.randrange(5)}", i] if rng.random() < .2 else []
+        commands.append(["WEIR.OBSERVE", key, *once, *words])
+        if rng.random() < .05:
+            commands.append(["WEIR.FORGET", "filter4", *words])
+    r.pipeline(commands)
+
+
+def digests(r):
+    keys = sorted(r("KEYS", "*"))
+    return dict(zip(keys, r("DEBUG", "DIGEST-VALUE", *keys)))
+
+
+def wait(condition, seconds=30):
+    end = time.time() + seconds
+    while not condition():
+        assert time.time() < end
+        time.sleep(0.02)
+
+
+def test_rdb(start):
+    server = start()
+    r = server.client()
+    fill(r)
+    before = digests(r)
+    assert len(set(before.values())) == len(before)
+    r("DEBUG", "RELOAD")
+    assert digests(r) == before
+    r("SAVE")
+    server.kill()
+    server.options = ("--dbfilename", "dump.rdb")
+    server.start()
+    r = server.client()
+    assert digests(r) == before
+
+
+@pytest.mark.parametrize("preamble", ["yes", "no"])
+def test_aof(start, preamble):
+    server = start(options=("--appendonly", "yes", "--appendfsync", "always", "--aof-use-rdb-preamble", preamble))
+    r = server.client()
+    fill(r)
+    before = digests(r)
+    server.kill()
+    server.start()
+    r = server.client()
+    assert digests(r) == before
+    r("BGREWRITEAOF")
+    wait(lambda: b"aof_rewrite_in_progress:0" in r("INFO", "persistence")
+         and b"aof_rewrite_scheduled:0" in r("INFO", "persistence"))
+    assert b"aof_last_bgrewrite_status:ok" in r("INFO", "persistence")
+    fill(r, seed=2, n=50)
+    before = digests(r)
+    server.kill()
+    server.start()
+    assert digests(server.client()) == before
+
+
+def test_a_replica_has_the_same_bytes(start):
+    master, replica = start(), start()
+    r, s = master.client(), replica.client()
+    fill(r)
+    s("REPLICAOF", "127.0.0.1", master.port)
+    wait(lambda: b"master_link_status:up" in s("INFO", "replication"))
+    fill(r, seed=2, n=600)
+    r("WEIR.OBSERVE", "by default", "a", "b", "a")
+    r("WEIR.CREATE", "no seed", "weir memory=4K span=5s")
+    r("WEIR.OBSERVE", "no seed", *range(100))
+    r("WEIR.MERGE", "merged", 1, "filter3")
+    assert r("WAIT", 1, 10000) == 1
+    assert digests(s) == digests(r)
+    assert s("DBSIZE") == r("DBSIZE")
+
+
+def test_copy_rename_ttl_dump(r):
+    r("WEIR.CREATE", "f", "weir memory=16K")
+    r("WEIR.OBSERVE", "f", "ONCE", "p", 1, "a", "b")
+    digest = r("DEBUG", "DIGEST-VALUE", "f")
+    assert r("COPY", "f", "g") == 1
+    assert r("RENAME", "f", "h") == "OK"
+    assert r("DEBUG", "DIGEST-VALUE", "g") == r("DEBUG", "DIGEST-VALUE", "h") == digest
+    r("WEIR.OBSERVE", "g", "c")
+    assert r("DEBUG", "DIGEST-VALUE", "g") != digest
+    assert r("RESTORE", "back", 0, r("DUMP", "h")) == "OK"
+    assert r("DEBUG", "DIGEST-VALUE", "back") == digest
+    assert r("PEXPIRE", "h", 20) == 1
+    time.sleep(0.1)
+    assert r("EXISTS", "h") == 0
+    assert r("OBJECT", "ENCODING", "g") == b"raw"
+    assert 16384 <= r("MEMORY", "USAGE", "g") <= 40000
+    assert r("UNLINK", "g", "back") == 2
+
+
+def test_migrate(start):
+    here, there = start(), start()
+    r, s = here.client(), there.client()
+    r("WEIR.CREATE", "f", "weir memory=64K")
+    r("WEIR.OBSERVE", "f", *range(500))
+    digest = r("DEBUG", "DIGEST-VALUE", "f")
+    assert r("MIGRATE", "127.0.0.1", there.port, "f", 0, 5000) == "OK"
+    assert r("EXISTS", "f") == 0
+    assert s("DEBUG", "DIGEST-VALUE", "f") == digest
+
+
+def test_transactions_and_scripts(start):
+    master, replica = start(), start()
+    r, s = master.client(), replica.client()
+    s("REPLICAOF", "127.0.0.1", master.port)
+    wait(lambda: b"master_link_status:up" in s("INFO", "replication"))
+    r("MULTI")
+    r("WEIR.CREATE", "f", "weir memory=16K span=1s")
+    r("WEIR.OBSERVE", "f", "a", "b")
+    r("WEIR.OBSERVE", "g", "a", "a")
+    assert r("EXEC") == ["OK", [0, 0], [0, 1]]
+    script = "redis.call('WEIR.OBSERVE', KEYS[1], 'c'); return redis.call('WEIR.OBSERVE', KEYS[1], ARGV[1], 'a')"
+    assert r("EVAL", script, 1, "f", "c") == [1, 1]
+    r("FUNCTION", "LOAD", "#!lua name=lib\nredis.register_function('seen', function(k, a) "
+      "return redis.call('WEIR.OBSERVE', k[1], unpack(a)) end)")
+    assert r("FCALL", "seen", 1, "f", "d", "d") == [0, 1]
+    r("WAIT", 1, 10000)
+    assert digests(s) == digests(r)
+    refused(s, "WEIR.OBSERVE", "f", "x", saying="READONLY")
+    assert s("WEIR.ASK", "f", "d", "x") == [1, 0]
