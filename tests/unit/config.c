@@ -218,7 +218,7 @@ static void words_must_be_parameters(void **state)
 static void values_beyond_a_knob_are_refused_with_what_it_takes(void **state)
 {
     static const char *const bad[][3] = {
-        {"bloom", "memory", "63|511bit|17T|0||64m|64MB|-64|1.0000001K"},
+        {"bloom", "memory", "63|511bit|17T|0||64x|64Mb|-64|1.0000001K"},
         {"bloom", "capacity", "0|1000000000001|2T|1.5||ten"},
         {"bloom", "fpr", "0|1|100%|2|1e-301||nan|0.1.1|-0.1"},
         {"bloom", "k", "0|33|2.5||two|0x2"},
