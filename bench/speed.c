@@ -35,7 +35,7 @@ static bool is_filter(const char *name)
 {
     for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i); i++)
         if (!strcmp(weir_listed(WEIR_KIND_FILTER, i)->name, name))
-            return true;
+            return weir_listed(WEIR_KIND_FILTER, i)->traits & WEIR_CAN_LEARN;
     return false;
 }
 
@@ -137,7 +137,8 @@ static void repetition(struct table *t, const struct options *o, double memory_m
                        const struct stream *s)
 {
     for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i); i++) {
-        if (!wanted(o, weir_listed(WEIR_KIND_FILTER, i)->name))
+        if (!wanted(o, weir_listed(WEIR_KIND_FILTER, i)->name) ||
+            !(weir_listed(WEIR_KIND_FILTER, i)->traits & WEIR_CAN_LEARN))
             continue;
         const char *name = weir_listed(WEIR_KIND_FILTER, i)->name;
 

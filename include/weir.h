@@ -40,12 +40,13 @@ typedef struct weir weir;
 
 enum weir_status {
     WEIR_OK = 0,
-    WEIR_BAD_CONFIG,  /* the sentence asks for what cannot be */
-    WEIR_NO_MEMORY,   /* the system gave no memory, or no randomness */
-    WEIR_BAD_DATA,    /* these bytes are not a saved filter, or a damaged one */
-    WEIR_MISMATCH,    /* two filters of different configuration */
-    WEIR_UNSUPPORTED, /* this filter cannot do that */
-    WEIR_WRITE_FAILED /* the sink refused bytes */
+    WEIR_BAD_CONFIG,   /* the sentence asks for what cannot be */
+    WEIR_NO_MEMORY,    /* the system gave no memory, or no randomness */
+    WEIR_BAD_DATA,     /* these bytes are not a saved filter, or a damaged one */
+    WEIR_MISMATCH,     /* two filters of different configuration */
+    WEIR_UNSUPPORTED,  /* this filter cannot do that */
+    WEIR_WRITE_FAILED, /* the sink refused bytes */
+    WEIR_FULL          /* no room for a key, or for so many (weir/build.h) */
 };
 
 /* One sentence for a person: what was wrong, the value, what would be right.
@@ -127,7 +128,13 @@ WEIR_API void weir_hash_many(const weir *w, const struct weir_bytes *bytes, size
 enum weir_verdict { WEIR_NEW = 0, WEIR_SEEN = 1 };
 
 /* Show one key to the filter: say whether it was probably seen before, then
- * remember it. Cannot fail, never allocates. */
+ * remember it. Cannot fail, never allocates.
+ *
+ * A filter that is full and has no room for it (cuckoo; others have no such state) does not
+ * remember the key, which weir_measure() counts as overflow. On a filter that cannot learn
+ * (without WEIR_CAN_LEARN: fuse, made by weir/build.h) and on a view this is a caller's
+ * bug: of a filter that cannot learn builds with WEIR_DEBUG stop at it, others answer as
+ * weir_ask(). */
 WEIR_API enum weir_verdict weir_observe(weir *w, struct weir_key key);
 
 /* The same for n keys in order, several times as fast: memory is fetched ahead.
@@ -186,6 +193,8 @@ struct weir_stats {
     double fill;     /* share of cells in use */
     double error;    /* chance that a new key would be taken for seen now */
     uint64_t lost; /* keys that fell out of window= or span= before their time: too little memory */
+    uint64_t
+        overflow; /* showings for which a filter that fills up had no room: see weir_observe() */
 };
 
 /* Fill in the figures, as many as the caller's struct of this size has room for; a
@@ -285,6 +294,7 @@ enum weir_trait {
     WEIR_CAN_COUNT_ANY = 1 << 8,   /* count any key, by its hash alone: weir_sketch_add_hashed() */
     WEIR_CAN_HOLD_SET = 1 << 9,    /* a screen that is told the set before the first check */
     WEIR_CAN_CONFIRM = 1 << 10,    /* a screen that asks the store at all */
+    WEIR_CAN_LEARN = 1 << 11,      /* be shown keys, one after the other: weir_observe() */
     WEIR_FOR_IMPORTANCE = 1 << 16, /* of use only where some keys matter more than others */
     WEIR_FOR_TABLES = 1 << 17      /* there to reproduce the tables of a paper, not to be chosen */
 };

@@ -47,6 +47,15 @@ weir *handle_open(const struct config *config, const struct shape *shape,
     return w;
 }
 
+static enum weir_status refuse_fixed(const struct config *c, struct weir_error *error)
+{
+    return error_say(
+        error, WEIR_UNSUPPORTED, c->is.of->about.name,
+        " cannot learn key by key: it is built from a set that is known whole, by 'weir "
+        "build --fixed' or weir_build_begin()",
+        NULL);
+}
+
 enum weir_status weir_open_with(weir **out, const char *sentence,
                                 const struct weir_options *options, struct weir_error *error)
 {
@@ -57,6 +66,8 @@ enum weir_status weir_open_with(weir **out, const char *sentence,
     *out = NULL;
     if (status == WEIR_OK)
         status = sentence_complete(&filter_grammar, sentence, &p, error);
+    if (status == WEIR_OK && p.config.ops->fixed)
+        status = refuse_fixed(&p.config, error);
     if (status != WEIR_OK)
         return status;
     *out = handle_open(&p.config, &p.shape, &memory);
@@ -114,40 +125,39 @@ void weir_hash_many(const weir *w, const struct weir_bytes *bytes, size_t n, str
     weir_hash_bytes_many((uint32_t)w->config.hash, w->config.seed, bytes, n, keys);
 }
 
-/* A key of another seed or hash= is a caller's bug. */
-static inline void check_keys(const weir *w, const struct weir_key *keys, size_t n)
+/* To be shown a key is for filters that can learn. */
+static inline void check_learns(const weir *w)
 {
 #ifdef WEIR_DEBUG
-    uint32_t ours = hash_origin(w->config.hash, w->config.seed);
-
-    for (size_t i = 0; i < n; i++)
-        assert(!keys[i].origin || keys[i].origin == ours); /* hashed for this seed and hash= */
+    assert(w->is_view || w->ops->is.about.traits & WEIR_CAN_LEARN); /* or build it: weir/build.h */
 #else
-    (void)w, (void)keys, (void)n;
+    (void)w;
 #endif
 }
 
 enum weir_verdict weir_observe(weir *w, struct weir_key key)
 {
-    check_keys(w, &key, 1);
+    check_learns(w);
+    check_keys(&w->config, &key, 1);
     return w->ops->observe(w, key) ? WEIR_SEEN : WEIR_NEW;
 }
 
 void weir_observe_many(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
-    check_keys(w, keys, n);
+    check_learns(w);
+    check_keys(&w->config, keys, n);
     w->ops->observe_many(w, keys, n, verdicts);
 }
 
 enum weir_verdict weir_ask(const weir *w, struct weir_key key)
 {
-    check_keys(w, &key, 1);
+    check_keys(&w->config, &key, 1);
     return w->ops->ask(w, key) ? WEIR_SEEN : WEIR_NEW;
 }
 
 void weir_ask_many(const weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
-    check_keys(w, keys, n);
+    check_keys(&w->config, keys, n);
     w->ops->ask_many(w, keys, n, verdicts);
 }
 
@@ -281,6 +291,7 @@ void weir_measure(const weir *w, struct weir_stats *out, size_t size)
         .fill = fill_of(w),
         .error = w->ops->error(w),
         .lost = w->ops->lost ? w->ops->lost(w) : 0,
+        .overflow = w->ops->overflow ? w->ops->overflow(w) : 0,
     };
 
     hand_out(out, size, &stats, sizeof stats);

@@ -25,6 +25,7 @@ enum knob {
     KNOB_SLICES,
     KNOB_WIDTH,
     KNOB_SLOTS,
+    KNOB_BITS,
     KNOB_IMPORTANCE,
     KNOB_ENTER,
     KNOB_HASH,
@@ -60,6 +61,7 @@ struct config {
     uint64_t slices;
     uint64_t width; /* bits per fingerprint, at least */
     uint64_t slots; /* fingerprints per line, at most */
+    uint64_t bits;  /* per fingerprint of a set */
     struct importance importance;
     uint64_t enter; /* a share of the slots, in billionths, or: */
     uint64_t hash;  /* 0 fast, 1 keyed */

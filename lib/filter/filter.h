@@ -15,6 +15,8 @@
 #ifndef WEIR_FILTER_FILTER_H
 #define WEIR_FILTER_FILTER_H
 
+#include <assert.h>
+
 #include "base/cells.h"
 #include "base/hash.h"
 #include "base/memory.h"
@@ -24,14 +26,30 @@
 #include "theory/stream_model.h"
 
 #define REGISTERS K_MAX
+#define SHAPE_DETAILS 5
 
 /* The storage a filter asks for. */
 struct shape {
-    uint64_t cells;     /* per plane */
-    uint32_t planes;    /* arrays of cells, all alike */
-    uint32_t width;     /* bits per cell */
-    uint32_t registers; /* 64-bit numbers beside the cells */
-    uint32_t lines;     /* cache lines one observation touches, at most */
+    uint64_t cells;                 /* per plane */
+    uint32_t planes;                /* arrays of cells, all alike */
+    uint32_t width;                 /* bits per cell */
+    uint32_t registers;             /* 64-bit numbers beside the cells */
+    uint32_t lines;                 /* cache lines one observation touches, at most */
+    uint64_t detail[SHAPE_DETAILS]; /* the filter's own: what its plan worked out */
+};
+
+/* A fixed filter is filled part by part: a key belongs to the part that the upper bits of its
+ * digest, the low half of its hash, say. */
+struct fixed_parts {
+    uint64_t parts, keys; /* keys: of a part, at most */
+    uint64_t scratch;     /* bytes that filling one takes meanwhile */
+};
+
+struct fixed_ops {
+    struct fixed_parts (*parts)(const weir *w);
+    /* The digests are ascending, without repeats. False if they are too many, or do not go
+     * together: a filter of more capacity is needed. */
+    bool (*fill_part)(weir *w, uint64_t part, const uint64_t *digests, size_t n, void *scratch);
 };
 
 /* A sentence that is complete, and the storage that it comes to. */
@@ -84,7 +102,9 @@ struct filter_ops {
     void (*merge)(weir *into, const weir *from);
     const char *(*unmergeable)(const struct config *c); /* why, or NULL if it is not */
     bool (*check)(const weir *w);                       /* can these loaded registers be? */
-    bool (*check_cells)(const weir *w); /* and these cells with them? Reads them all. */
+    bool (*check_cells)(const weir *w);  /* and these cells with them? Reads them all. */
+    const struct fixed_ops *fixed;       /* it cannot learn: builder.c makes it */
+    uint64_t (*overflow)(const weir *w); /* showings for which there was no room */
 
     /* What it will do on such a stream, by its model; false where that has none.
      * The configuration is complete, p is all NAN before. */
@@ -132,6 +152,19 @@ static inline struct cells plane(const weir *w, uint64_t i)
 static inline uint64_t place(struct weir_key key, uint32_t i, uint64_t n)
 {
     return bits_scale(hash_word(key.lo, key.hi, i), n);
+}
+
+/* A key of another seed or hash= is a caller's bug. */
+static inline void check_keys(const struct config *c, const struct weir_key *keys, size_t n)
+{
+#ifdef WEIR_DEBUG
+    uint32_t ours = hash_origin(c->hash, c->seed);
+
+    for (size_t i = 0; i < n; i++)
+        assert(!keys[i].origin || keys[i].origin == ours); /* hashed for this seed and hash= */
+#else
+    (void)c, (void)keys, (void)n;
+#endif
 }
 
 /* The random numbers of an arrival. */

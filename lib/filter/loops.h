@@ -11,19 +11,20 @@
 #define LINES_AHEAD 64 /* cache lines in flight: enough to hide memory, few enough for L1 */
 #define KEYS_AHEAD 32  /* a power of two */
 
-#ifdef NO_VICTIMS /* a filter has no cells to fetch beside those of the key */
-static inline void touch_victims(const weir *w, const struct arrival *a)
-{
-    (void)w, (void)a;
-}
-#endif
-
 static inline size_t keys_ahead(const weir *w)
 {
     size_t ahead = LINES_AHEAD / w->shape.lines;
 
     return ahead < 2 ? 2 : ahead > KEYS_AHEAD ? KEYS_AHEAD : ahead;
 }
+
+#ifndef ONLY_ASKED /* a filter that cannot learn has no more than touch and probe */
+#ifdef NO_VICTIMS  /* a filter has no cells to fetch beside those of the key */
+static inline void touch_victims(const weir *w, const struct arrival *a)
+{
+    (void)w, (void)a;
+}
+#endif
 
 static inline void prepare(const weir *w, struct arrival *a, struct weir_key key, uint64_t number)
 {
@@ -66,6 +67,7 @@ static void observe_many(weir *w, const struct weir_key *keys, size_t n, uint8_t
             prepare(w, &ring[i % KEYS_AHEAD], keys[i], first + i);
     }
 }
+#endif
 
 static bool ask(const weir *w, struct weir_key key)
 {
@@ -98,6 +100,18 @@ static void touch_key(const weir *w, struct weir_key key)
     a.key = key;
     touch(w, &a);
 }
+
+#ifdef ONLY_ASKED
+static bool observe(weir *w, struct weir_key key)
+{
+    return ask(w, key);
+}
+
+static void observe_many(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+{
+    ask_many(w, keys, n, verdicts);
+}
+#endif
 
 #define FILTER_LOOPS                                                                               \
     .observe = observe, .observe_many = observe_many, .ask = ask, .ask_many = ask_many,            \

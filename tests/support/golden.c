@@ -11,11 +11,15 @@
 
 weir *golden_filter(const char *name)
 {
-    weir *w = open_filtered("%s memory=200 seed=2012", name);
-    struct weir_key *keys = stream_of(w, STREAM, 3);
+    weir *hashes = open_filter("seed=2012");
+    struct weir_key *keys = stream_of(hashes, STREAM, 3);
+    char sentence[SENTENCE];
 
-    for (size_t i = 0; i < STREAM; i++)
+    snprintf(sentence, sizeof sentence, "%s memory=200 seed=2012", name);
+    weir *w = can_learn(name) ? open_filter(sentence) : built_filter(sentence, keys, STREAM);
+    for (size_t i = 0; i < STREAM && can_learn(name); i++)
         weir_observe(w, keys[i]);
+    weir_close(hashes);
     free(keys);
     return w;
 }

@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <weir/build.h>
 
-#include "base/rng.h"
+#include "filter/filter.h"
 
 size_t sized(size_t full)
 {
@@ -35,6 +36,25 @@ weir *open_filtered(const char *format, ...)
     vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
     return open_filter(sentence);
+}
+
+bool can_learn(const char *name)
+{
+    return weir_find(WEIR_KIND_FILTER, name)->traits & WEIR_CAN_LEARN;
+}
+
+weir *built_filter(const char *sentence, const struct weir_key *keys, size_t n)
+{
+    struct weir_error error = {0};
+    weir_builder *b;
+    weir *w = NULL;
+
+    if (weir_build_begin(&b, sentence, NULL, &error) != WEIR_OK ||
+        weir_build_add(b, keys, n, &error) != WEIR_OK ||
+        weir_build_finish(b, &w, &error) != WEIR_OK)
+        fail_msg("'%s' is not built: %s", sentence, error.text);
+    assert_non_null(w);
+    return w;
 }
 
 struct listed names_with(enum weir_kind kind, uint64_t traits)
@@ -146,7 +166,8 @@ bool loads_usable(struct blob b)
         keys[i] = numbered(w, i);
         keys[i].importance = (uint32_t)(i * 0x9e3779b9u);
     }
-    weir_observe_many(w, keys, 40, verdicts);
+    if (w->ops->is.about.traits & WEIR_CAN_LEARN)
+        weir_observe_many(w, keys, 40, verdicts);
     weir_ask_many(w, keys, 40, verdicts);
     struct weir_stats stats = weir_stats_of(w);
     assert_true(stats.fill >= 0 && stats.fill <= 1 && stats.error >= 0 && stats.error <= 1.000001);

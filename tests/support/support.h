@@ -28,6 +28,11 @@ weir *open_filtered(const char *format, ...) __attribute__((format(printf, 1, 2)
 /* The sentence with which a configuration is refused. */
 void assert_refused(const char *sentence, const char *expected);
 
+/* Can it be opened and shown keys? If not it is built: */
+bool can_learn(const char *name);
+/* Must be built, from these keys. */
+weir *built_filter(const char *sentence, const struct weir_key *keys, size_t n);
+
 /* The names of those with all of these traits, as refusals list them. */
 struct listed {
     char text[200];

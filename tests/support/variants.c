@@ -90,7 +90,8 @@ static void run_filter(size_t i, void (*law)(const struct variant *v))
 void for_each_variant_of(const char *filter, void (*law)(const struct variant *v))
 {
     for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i); i++)
-        if (!filter || strcmp(filter, weir_listed(WEIR_KIND_FILTER, i)->name) == 0)
+        if (can_learn(weir_listed(WEIR_KIND_FILTER, i)->name) &&
+            (!filter || strcmp(filter, weir_listed(WEIR_KIND_FILTER, i)->name) == 0))
             run_filter(i, law);
 }
 

@@ -15,7 +15,8 @@ struct variant {
     size_t memory;           /* bytes asked for, rounded up; 0 if left to fpr */
 };
 
-/* Run a law on every variant of every filter, or of one by its name. */
+/* Run a law on every variant of every filter that can learn, or of one by its name. Those that
+ * are built whole have laws of their own: set_laws.c. */
 void for_each_variant(void (*law)(const struct variant *v));
 void for_each_variant_of(const char *filter, void (*law)(const struct variant *v));
 

@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <weir/build.h>
 #include <weir/saved.h>
 
 #define ARENA (32 << 20)
@@ -130,6 +131,27 @@ static enum weir_status life_of_filter(const char *sentence, struct weir_error *
     return status;
 }
 
+/* More keys than the buffers of a builder hold. */
+static enum weir_status life_of_set(const char *sentence, struct weir_error *error)
+{
+    weir_builder *b;
+    weir *w = NULL;
+    enum weir_status status = weir_build_begin(&b, sentence, &options, error);
+
+    for (uint64_t i = 0; status == WEIR_OK && i < 280000; i++)
+        status = weir_build_add_bytes(b, &(struct weir_bytes){&i, sizeof i}, 1, error);
+    if (status != WEIR_OK) {
+        weir_build_cancel(b);
+        return status;
+    }
+    status = weir_build_finish(b, &w, error);
+    assert_true((w != NULL) == (status == WEIR_OK));
+    if (w)
+        assert_int_equal(pool.bytes, weir_stats_of(w).bytes);
+    weir_close(w);
+    return status;
+}
+
 static enum weir_status live_sketch(weir_sketch *s[HANDLES], const char *sentence,
                                     struct weir_error *error)
 {
@@ -235,6 +257,13 @@ static void law_a_filter_is_of_the_callers_memory(const struct variant *v)
     every_byte_comes_and_goes(life_of_filter, v->sentence);
 }
 
+static void a_set_is_built_in_the_callers_memory(void **state)
+{
+    (void)state;
+    every_byte_comes_and_goes(life_of_set, "fuse seed=1");
+    every_byte_comes_and_goes(life_of_set, "bloom memory=64K seed=1");
+}
+
 /* All that are listed, at their simplest. */
 static void of_every(enum weir_kind kind, life of)
 {
@@ -330,6 +359,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         law_test(a_filter_is_of_the_callers_memory),
+        cmocka_unit_test(a_set_is_built_in_the_callers_memory),
         cmocka_unit_test(a_sketch_is_of_the_callers_memory),
         cmocka_unit_test(a_screen_is_of_the_callers_memory),
         cmocka_unit_test(no_block_is_larger_than_the_most),

@@ -116,7 +116,8 @@ static void filters_beyond_two_to_the_32_cells_use_all_of_them(void **state)
 {
     (void)state;
     for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i); i++)
-        run_huge(weir_listed(WEIR_KIND_FILTER, i)->name);
+        if (can_learn(weir_listed(WEIR_KIND_FILTER, i)->name))
+            run_huge(weir_listed(WEIR_KIND_FILTER, i)->name);
 }
 
 int main(void)

@@ -206,7 +206,7 @@ static bool ask_all(struct plan *p)
     for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i) && p->n < FILTERS_MOST; i++) {
         uint64_t traits = weir_listed(WEIR_KIND_FILTER, i)->traits;
 
-        if (traits & WEIR_FOR_TABLES || (p->set && !(traits & WEIR_CAN_KEEP_ALL)))
+        if (traits & WEIR_FOR_TABLES || !(traits & (p->set ? WEIR_CAN_KEEP_ALL : WEIR_CAN_LEARN)))
             continue; /* listed if it is asked for */
         if (!name_filter(p, weir_listed(WEIR_KIND_FILTER, i)->name, sentence))
             return false;
@@ -235,13 +235,24 @@ static bool ask_opened(struct plan *p, const char *sentence)
     return true;
 }
 
+/* A fixed filter is for a set. An unknown name is refused elsewhere. */
+static bool fits_stream(const struct plan *p, const char *sentence)
+{
+    const struct weir_about *about = weir_find(WEIR_KIND_FILTER, sentence);
+
+    return p->set || !about || about->traits & WEIR_CAN_LEARN ||
+           reject("%s is built from a set that is known whole, and learns nothing from a stream; "
+                  "--keys N asks for such a set",
+                  about->name);
+}
+
 /* As it would be opened, and its best settings beside it if those are others. */
 static bool ask_one(struct plan *p)
 {
     char sentence[SENTENCE_MAX];
     struct weir_error error;
 
-    if (!name_filter(p, p->options->wanted.algorithm, sentence))
+    if (!name_filter(p, p->options->wanted.algorithm, sentence) || !fits_stream(p, sentence))
         return false;
     p->n += !p->sizing && !p->windowed && !p->set && ask_opened(p, sentence);
     if (ask(p, sentence, &p->p[p->n], &error) != WEIR_OK)

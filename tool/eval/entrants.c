@@ -145,7 +145,8 @@ bool selection_read(struct selection *s, const struct request *o, bool weighed)
         !selection_split(&o->measures.memories, "-m", s->memory, &s->memories))
         return false;
     for (size_t i = 0; o->measures.algorithms.n == 0 && weir_listed(WEIR_KIND_FILTER, i); i++)
-        if (!(weir_listed(WEIR_KIND_FILTER, i)->traits & WEIR_FOR_TABLES))
+        if ((weir_listed(WEIR_KIND_FILTER, i)->traits & (WEIR_FOR_TABLES | WEIR_CAN_LEARN)) ==
+            WEIR_CAN_LEARN)
             snprintf(s->name[s->names++], sizeof s->name[0], "%s",
                      weir_listed(WEIR_KIND_FILTER, i)->name);
     return true;

@@ -71,7 +71,7 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 
 const struct filter_ops filter_bloom = {
     .is.about = {"bloom", "never forgets, fills up: the best for a stream that fits",
-                 WEIR_CAN_MERGE | WEIR_CAN_KEEP_ALL},
+                 WEIR_CAN_LEARN | WEIR_CAN_MERGE | WEIR_CAN_KEEP_ALL},
     .is.knobs = HAS_ALWAYS | HAS(KNOB_CAPACITY) | HAS(KNOB_FPR) | HAS(KNOB_K),
     .plan = plan,
     .error = error_now,

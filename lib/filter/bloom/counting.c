@@ -80,7 +80,7 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 
 const struct filter_ops filter_counting = {
     .is.about = {"counting", "Bloom's filter with counters: keys can be forgotten again",
-                 WEIR_CAN_FORGET | WEIR_CAN_MERGE | WEIR_CAN_KEEP_ALL},
+                 WEIR_CAN_LEARN | WEIR_CAN_FORGET | WEIR_CAN_MERGE | WEIR_CAN_KEEP_ALL},
     .is.knobs = HAS_ALWAYS | HAS(KNOB_CAPACITY) | HAS(KNOB_FPR) | HAS(KNOB_K) | HAS(KNOB_CELL),
     .plan = plan,
     .error = error_now,

@@ -47,7 +47,7 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 
 const struct filter_ops filter_bsbf = {
     .is.about = {"bsbf", "each new key clears a random bit per array: fewer false positives",
-                 WEIR_CAN_LAST},
+                 WEIR_CAN_LEARN | WEIR_CAN_LAST},
     .is.knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K),
     .plan = plan,
     .error = error_now,

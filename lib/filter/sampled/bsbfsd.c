@@ -58,7 +58,8 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 #include "filter/loops.h"
 
 const struct filter_ops filter_bsbfsd = {
-    .is.about = {"bsbfsd", "each new key clears one bit in all: forgets little, fills up slowly"},
+    .is.about = {"bsbfsd", "each new key clears one bit in all: forgets little, fills up slowly",
+                 WEIR_CAN_LEARN},
     .is.knobs = HAS_ALWAYS | HAS(KNOB_K),
     .plan = plan,
     .error = error_now,

@@ -70,7 +70,7 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 const struct filter_ops filter_rlbsbf = {
     .is.about = {"rlbsbf",
                  "as bsbf, but clears the more the fuller it is: the best balance of its kind",
-                 WEIR_CAN_LAST},
+                 WEIR_CAN_LEARN | WEIR_CAN_LAST},
     .is.knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K),
     .plan = plan,
     .error = error_now,

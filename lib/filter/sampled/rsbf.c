@@ -42,7 +42,7 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 #include "filter/loops.h"
 
 const struct filter_ops filter_rsbf = {
-    .is.about = {"rsbf", "inserts ever fewer new keys, as a reservoir sample does"},
+    .is.about = {"rsbf", "inserts ever fewer new keys, as a reservoir sample does", WEIR_CAN_LEARN},
     .is.knobs = RESERVOIR_KNOBS,
     .plan = plan,
     .error = error_now,

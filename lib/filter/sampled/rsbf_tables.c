@@ -38,7 +38,7 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 
 const struct filter_ops filter_rsbf_tables = {
     .is.about = {"rsbf-tables", "rsbf as its paper's tables were made: to reproduce them",
-                 WEIR_FOR_TABLES},
+                 WEIR_CAN_LEARN | WEIR_FOR_TABLES},
     .is.knobs = RESERVOIR_KNOBS,
     .plan = plan,
     .error = error_now,

@@ -74,7 +74,7 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 
 const struct filter_ops filter_sbf = {
     .is.about = {"sbf", "stable Bloom filter: what is not shown again fades",
-                 WEIR_CAN_MERGE | WEIR_CAN_LAST},
+                 WEIR_CAN_LEARN | WEIR_CAN_MERGE | WEIR_CAN_LAST},
     .is.knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K) | HAS(KNOB_CELL) | HAS(KNOB_DECAY),
     .plan = plan,
     .error = error_now,

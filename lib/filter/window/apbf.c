@@ -195,7 +195,7 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 
 const struct filter_ops filter_apbf = {
     .is.about = {"apbf", "age-partitioned: a window of the latest keys, forgotten in small steps",
-                 WEIR_CAN_WINDOW | WEIR_CAN_LAST},
+                 WEIR_CAN_LEARN | WEIR_CAN_WINDOW | WEIR_CAN_LAST},
     .is.knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K) | HAS(KNOB_WINDOW) | HAS(KNOB_SLICES),
     .plan = plan,
     .error = error_now,

@@ -125,7 +125,7 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 
 const struct filter_ops filter_two_buffer = {
     .is.about = {"two-buffer", "two Bloom filters in turn: a window of the latest keys",
-                 WEIR_CAN_WINDOW | WEIR_CAN_LAST},
+                 WEIR_CAN_LEARN | WEIR_CAN_WINDOW | WEIR_CAN_LAST},
     .is.knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K) | HAS(KNOB_WINDOW),
     .plan = plan,
     .error = error_now,

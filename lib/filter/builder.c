@@ -1,0 +1,274 @@
+/* builder.c - weir/build.h: a filter from a set that is known whole.
+ *
+ * A filter that can learn is opened and shown the keys. A fixed one is not known in size before
+ * all keys are there: their digests are gathered (digests.h), counted without repeats, and
+ * then go into a filter of that capacity, part by part. */
+#include <assert.h>
+
+#include "filter/digests.h"
+#include "filter/filter.h"
+#include "sentence/memory_options.h"
+
+#define AT_ONCE 256     /* keys that are shown or hashed at a time */
+#define ENLARGEMENTS 64 /* of a filter whose parts are too uneven: one in twenty needs the first   \
+                         */
+
+struct weir_builder {
+    struct planned planned;
+    struct config asked;             /* as it was said, but with its seed */
+    struct memory memory, of_handle; /* one source, but the handle may have a limit */
+    void *allocation;
+    weir *learner;          /* or: */
+    struct digests digests; /* of a fixed one */
+    uint64_t added;
+};
+
+/* ---- beginning ---- */
+
+static enum weir_status no_memory(struct weir_error *error)
+{
+    return error_say(error, WEIR_NO_MEMORY, "the system does not give the memory to build a filter",
+                     NULL);
+}
+
+static bool is_fixed(const weir_builder *b)
+{
+    return b->planned.config.ops->fixed;
+}
+
+static enum weir_status begin(weir_builder *b, struct weir_error *error)
+{
+    const struct planned *p = &b->planned;
+
+    if (is_fixed(b))
+        return digests_open(&b->digests, &b->memory) == WEIR_OK ? WEIR_OK : no_memory(error);
+    b->learner = handle_open(&p->config, &p->shape, &b->of_handle);
+    return b->learner ? WEIR_OK
+                      : error_no_memory(error, p->config.memory / 8, handle_bytes(&p->shape),
+                                        &b->of_handle);
+}
+
+enum weir_status weir_build_begin(weir_builder **out, const char *config,
+                                  const struct weir_options *options, struct weir_error *error)
+{
+    struct planned planned;
+    struct memory memory;
+    void *allocation;
+    enum weir_status status = options_read(options, &memory, error);
+
+    *out = NULL;
+    if (status == WEIR_OK)
+        status = sentence_complete(&filter_grammar, config, &planned, error);
+    if (status != WEIR_OK)
+        return status;
+    uint64_t most = memory.most; /* is of the handle */
+    memory.most = 0;
+    weir_builder *b = memory_open(&memory, sizeof *b, &allocation);
+    if (!b)
+        return no_memory(error);
+    b->planned = planned;
+    b->memory = memory;
+    b->of_handle = memory;
+    b->of_handle.most = most;
+    b->allocation = allocation;
+    sentence_read(&filter_grammar, config, &b->asked, NULL);
+    b->asked.seed = planned.config.seed;
+    status = begin(b, error);
+    if (status == WEIR_OK)
+        *out = b;
+    else
+        weir_build_cancel(b);
+    return status;
+}
+
+void weir_build_aside(weir_builder *b, const struct weir_aside *aside)
+{
+    assert(b->added == 0);
+    b->digests.aside = *aside;
+}
+
+size_t weir_build_config(const weir_builder *b, char *buffer, size_t size)
+{
+    return sentence_write(&filter_grammar, &b->planned.config, buffer, size);
+}
+
+void weir_build_cancel(weir_builder *b)
+{
+    if (!b)
+        return;
+    weir_close(b->learner);
+    if (is_fixed(b))
+        digests_close(&b->digests);
+    struct memory memory = b->memory;
+    memory_close(&memory, b->allocation);
+}
+
+/* ---- adding ---- */
+
+static enum weir_status say_digests(enum weir_status status, struct weir_error *error)
+{
+    if (status == WEIR_WRITE_FAILED)
+        return error_say(error, status, "the keys of the set could not be put aside", NULL);
+    return status == WEIR_OK ? WEIR_OK : no_memory(error);
+}
+
+static enum weir_status say_full(const weir *w, struct weir_error *error)
+{
+    char keys[24];
+    struct text t = text_in(keys, sizeof keys);
+
+    text_add_u64(&t, w->config.capacity);
+    return error_say(error, WEIR_FULL, w->ops->is.about.name,
+                     " has no room for a key: it is made for ", keys,
+                     " showings, and for eight of one key; give it more capacity=", NULL);
+}
+
+static enum weir_status show(weir_builder *b, const struct weir_key *keys, size_t n,
+                             struct weir_error *error)
+{
+    uint8_t verdicts[AT_ONCE];
+    weir *w = b->learner;
+
+    for (size_t at = 0, some; at < n; at += some) {
+        some = n - at < AT_ONCE ? n - at : AT_ONCE;
+        weir_observe_many(w, keys + at, some, verdicts);
+        if (w->ops->overflow && w->ops->overflow(w))
+            return say_full(w, error);
+    }
+    return WEIR_OK;
+}
+
+enum weir_status weir_build_add(weir_builder *b, const struct weir_key *keys, size_t n,
+                                struct weir_error *error)
+{
+    check_keys(&b->planned.config, keys, n);
+    b->added += n;
+    return is_fixed(b) ? say_digests(digests_add(&b->digests, keys, n), error)
+                       : show(b, keys, n, error);
+}
+
+enum weir_status weir_build_add_bytes(weir_builder *b, const struct weir_bytes *bytes, size_t n,
+                                      struct weir_error *error)
+{
+    const struct config *c = &b->planned.config;
+    struct weir_key keys[AT_ONCE];
+    enum weir_status status = WEIR_OK;
+
+    for (size_t at = 0, some; at < n && status == WEIR_OK; at += some) {
+        some = n - at < AT_ONCE ? n - at : AT_ONCE;
+        for (size_t i = 0; i < some; i++) {
+            struct hash128 h = hash_by(c->hash, bytes[at + i].data, bytes[at + i].size, c->seed);
+
+            keys[i] = (struct weir_key){h.lo, h.hi, 1, 0};
+        }
+        status = weir_build_add(b, keys, some, error);
+    }
+    return status;
+}
+
+/* ---- finishing a fixed filter ---- */
+
+/* What filling takes meanwhile. */
+struct filling {
+    weir *w;
+    struct fixed_parts parts;
+    struct digest_reader reader;
+    uint64_t *digests;
+    void *scratch;
+};
+
+/* All parts. WEIR_FULL: one of them has too many keys. */
+static enum weir_status fill_parts(weir_builder *b, struct filling *f)
+{
+    enum weir_status status = WEIR_OK;
+
+    digests_begin(&f->reader, &b->digests);
+    for (uint64_t part = 0; part < f->parts.parts && status == WEIR_OK; part++) {
+        uint64_t n;
+
+        status =
+            digests_of_part(&f->reader, part, f->parts.parts, f->digests, f->parts.keys + 1, &n);
+        if (status == WEIR_OK &&
+            !f->w->ops->fixed->fill_part(f->w, part, f->digests, (size_t)n, f->scratch))
+            status = WEIR_FULL;
+    }
+    return status;
+}
+
+static enum weir_status fill_handle(weir_builder *b, weir *w)
+{
+    struct fixed_parts parts = w->ops->fixed->parts(w);
+    uint64_t head = memory_lines(sizeof(struct filling));
+    uint64_t digests = memory_lines(8 * (parts.keys + 1));
+    void *allocation;
+
+    struct filling *f = memory_open(&b->memory, head + digests + parts.scratch, &allocation);
+    if (!f)
+        return WEIR_NO_MEMORY;
+    f->w = w;
+    f->parts = parts;
+    f->digests = (uint64_t *)(void *)((uint8_t *)f + head);
+    f->scratch = (uint8_t *)f + head + digests;
+    enum weir_status status = fill_parts(b, f);
+    memory_close(&b->memory, allocation);
+    return status;
+}
+
+/* One of the capacity that its configuration says; WEIR_FULL if that is too little. */
+static enum weir_status make_fixed(weir_builder *b, weir **out, struct weir_error *error)
+{
+    struct planned *p = &b->planned;
+
+    if (!filter_grammar.plan(p, error)) {
+        if (error)
+            error->status = WEIR_FULL;
+        return WEIR_BAD_CONFIG;
+    }
+    weir *w = handle_open(&p->config, &p->shape, &b->of_handle);
+    if (!w)
+        return error_no_memory(error, p->config.memory / 8, handle_bytes(&p->shape), &b->of_handle);
+    enum weir_status status = fill_handle(b, w);
+    if (status == WEIR_OK)
+        *out = w;
+    else
+        weir_close(w);
+    return status == WEIR_FULL ? status : say_digests(status, error);
+}
+
+static enum weir_status finish_fixed(weir_builder *b, weir **out, struct weir_error *error)
+{
+    struct config *c = &b->planned.config;
+    uint64_t different;
+    enum weir_status status = say_digests(digests_settle(&b->digests, &different), error);
+    uint64_t capacity = different ? different : 1;
+
+    for (int i = 0; status == WEIR_OK && !*out && i < ENLARGEMENTS; i++) {
+        *c = b->asked;
+        c->capacity = capacity;
+        c->is.given |= HAS(KNOB_CAPACITY);
+        status = make_fixed(b, out, error);
+        if (status == WEIR_FULL)
+            status = WEIR_OK;
+        capacity += capacity / 256 + 1;
+    }
+    if (status != WEIR_OK || !*out)
+        return status == WEIR_BAD_CONFIG ? WEIR_FULL : status;
+    (*out)->shown = b->added;
+    (*out)->seen = b->added - different;
+    return WEIR_OK;
+}
+
+enum weir_status weir_build_finish(weir_builder *b, weir **out, struct weir_error *error)
+{
+    enum weir_status status = WEIR_OK;
+
+    *out = NULL;
+    if (is_fixed(b)) {
+        status = finish_fixed(b, out, error);
+    } else {
+        *out = b->learner;
+        b->learner = NULL;
+    }
+    weir_build_cancel(b);
+    return status;
+}

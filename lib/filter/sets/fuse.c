@@ -1,0 +1,205 @@
+/* fuse.c - the binary fuse filter (Graf and Lemire 2022): a set that never changes, in nine
+ * bits a key at an error of 0.4 %.
+ *
+ * A key has a fingerprint and three places, in three segments that follow each other. The
+ * fingerprints at the three places, xor-ed, are that of the key: for every key of the set,
+ * as fuse_part.c solves it; for any other with chance 2^-bits. Segments that overlap from key to
+ * key make it possible to solve with 1.125 places a key, where places anywhere need 1.23.
+ *
+ * The set is cut into parts of one to two million keys by hash, each solved by itself, so that
+ * building takes little memory beside the keys. Parts are all of one size: that of the mean,
+ * and four standard deviations. So a place follows from the hash and the configuration; of
+ * the cells only the attempt by which its part was solved has a say in it.
+ *
+ *   [prints of part 0][of part 1] ... [attempt of part 0][of part 1] ...
+ *
+ * Of a key 64 bits are used, its digest: keys in which these are equal are one.
+ * Three-wise, not four-wise, which would take 8.6 bits: a question is three lines on one page, and
+ * building is faster.
+ *
+ * Price: three cache lines per question; 1.125 * bits per key, from a million keys on. */
+#include "filter/sets/fuse.h"
+
+#include "filter/sets/print_bits.h"
+#include "theory/sets.h"
+
+#define PART_MOST 2000000
+#define SEGMENTS_LEAST 3
+
+/* ---- planning ---- */
+
+/* The paper's: 2^floor(log(n) / log(3.33) + 2.25), as the keys from which on each power holds.
+ * Whole numbers, as the size of a file must not hang on a machine's logarithm. */
+static uint64_t segment_length(uint64_t keys)
+{
+    static const uint32_t from[] = {0,    3,     9,     28,     92,     304,    1010,
+                                    3362, 11194, 37276, 124128, 413343, 1376430};
+    uint32_t i = sizeof from / sizeof *from - 1;
+
+    while (keys < from[i])
+        i--;
+    return UINT64_C(4) << i;
+}
+
+/* log2 in 65536ths, by a straight line between powers of two: at most 0.09 too low. */
+static uint64_t log2_below(uint64_t n)
+{
+    uint32_t whole = 63 - (uint32_t)__builtin_clzll(n);
+
+    return ((uint64_t)whole << 16) + (((n - (UINT64_C(1) << whole)) << 16) >> whole);
+}
+
+/* The paper's 0.875 + 0.25 log(10^6) / log(n) places a key, at least 1.125: in 65536ths. */
+static uint64_t places_per_key(uint64_t keys)
+{
+    uint64_t log_million = 1306238; /* of 10^6, in 65536ths */
+    uint64_t factor = 57344 + log_million * 16384 / log2_below(keys);
+
+    return factor < 73728 || keys >= 1000000 ? 73728 : factor;
+}
+
+static uint64_t root_of(uint64_t n)
+{
+    uint64_t root = 0;
+
+    for (uint64_t bit = UINT64_C(1) << 31; bit; bit >>= 1)
+        if ((root | bit) * (root | bit) <= n)
+            root |= bit;
+    return root;
+}
+
+struct fuse_grid fuse_grid_for(uint64_t capacity)
+{
+    struct fuse_grid g = {.parts = (capacity + PART_MOST - 1) / PART_MOST};
+    uint64_t mean = (capacity + g.parts - 1) / g.parts;
+
+    g.keys = g.parts > 1 ? mean + 4 * root_of(mean) : mean;
+    uint64_t keys = g.keys < 4 ? 4 : g.keys;
+    uint64_t places = (keys * places_per_key(keys) + 65535) >> 16;
+    uint64_t segments = places / segment_length(keys);
+    segments = segments < SEGMENTS_LEAST ? SEGMENTS_LEAST : segments;
+    g.length = (places + segments - 1) / segments;
+    g.starts = segments - 2;
+    g.prints = (segments * g.length + 7) / 8 * 8;
+    return g;
+}
+
+static uint64_t memory_of(uint64_t capacity, uint64_t bits)
+{
+    struct fuse_grid g = fuse_grid_for(capacity);
+    uint64_t memory = 8 * (fuse_attempts_at(&g, (uint32_t)bits) + g.parts);
+
+    return memory < MEMORY_MIN ? MEMORY_MIN : memory;
+}
+
+static bool plan(struct config *c, struct shape *s, struct weir_error *error)
+{
+    static const struct print_sizes sizes = {memory_of, fuse_error};
+
+    if (!print_bits_plan(c, &sizes, error))
+        return false;
+    shape_planes(s, c, 1, 8);
+    s->lines = 3;
+    struct fuse_grid g = fuse_grid_for(c->capacity);
+    uint64_t detail[SHAPE_DETAILS] = {g.parts, g.prints, g.keys, g.starts, g.length};
+    for (int i = 0; i < SHAPE_DETAILS; i++)
+        s->detail[i] = detail[i];
+    return true;
+}
+
+/* ---- asking ---- */
+
+static inline void touch(const weir *w, struct arrival *a)
+{
+    const struct fuse_grid g = fuse_grid(w);
+    uint32_t bits = (uint32_t)w->config.bits;
+    uint64_t digest = a->key.lo, part = bits_scale(digest, g.parts);
+    uint32_t attempt = w->cells[fuse_attempts_at(&g, bits) + part];
+    struct fuse_places p = fuse_places(&g, digest, digest * g.parts, attempt);
+
+    for (int i = 0; i < 3; i++)
+        prints_touch(w->cells, bits, a->at[i] = part * g.prints + p.at[i]);
+}
+
+static bool probe(const weir *w, const struct arrival *a)
+{
+    uint32_t bits = (uint32_t)w->config.bits, sum = fuse_print(a->key.lo, bits);
+
+    for (int i = 0; i < 3; i++)
+        sum ^= prints_get(w->cells, bits, a->at[i]);
+    return sum == 0 && w->shown != 0;
+}
+
+static double error_now(const weir *w)
+{
+    return w->shown ? fuse_error(w->config.bits) : 0;
+}
+
+/* Each key has a place of its own. */
+static double fill(const weir *w)
+{
+    const struct fuse_grid g = fuse_grid(w);
+
+    return (double)(w->shown - w->seen) / (double)(g.parts * g.prints);
+}
+
+static bool predict(const struct config *c, const struct shape *s, const struct stream_model *m,
+                    struct prediction *p)
+{
+    return fuse_predict(c->bits, (double)c->capacity, (double)(s->detail[0] * s->detail[1]), m, p);
+}
+
+/* ---- building and loading ---- */
+
+static struct fixed_parts parts(const weir *w)
+{
+    const struct fuse_grid g = fuse_grid(w);
+
+    return (struct fixed_parts){g.parts, g.keys, fuse_scratch(&g)};
+}
+
+/* So many keys cannot be; nothing lies behind the attempts. */
+static bool check(const weir *w)
+{
+    const struct fuse_grid g = fuse_grid(w);
+
+    return w->shown - w->seen <= g.parts * g.keys && (w->shown == 0 || w->seen < w->shown);
+}
+
+static bool check_cells(const weir *w)
+{
+    const struct fuse_grid g = fuse_grid(w);
+    uint64_t used = fuse_attempts_at(&g, (uint32_t)w->config.bits) + g.parts;
+
+    for (uint64_t i = used; i < w->shape.cells; i++)
+        if (w->cells[i])
+            return false;
+    return true;
+}
+
+static const char *unmergeable(const struct config *c)
+{
+    (void)c;
+    return "fuse filters cannot be merged: each is solved for its keys at once; build one from the "
+           "keys of both";
+}
+
+#define ONLY_ASKED
+#include "filter/loops.h"
+
+static const struct fixed_ops fixed = {parts, fuse_fill_part};
+
+const struct filter_ops filter_fuse = {
+    .is.about = {"fuse", "a set that never changes, built whole: the smallest, fastest to ask",
+                 WEIR_CAN_KEEP_ALL},
+    .is.knobs = HAS_ALWAYS | HAS(KNOB_CAPACITY) | HAS(KNOB_FPR) | HAS(KNOB_BITS),
+    .plan = plan,
+    .error = error_now,
+    .fill = fill,
+    .predict = predict,
+    .unmergeable = unmergeable,
+    .check = check,
+    .check_cells = check_cells,
+    .fixed = &fixed,
+    FILTER_LOOPS,
+};

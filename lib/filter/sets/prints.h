@@ -1,0 +1,37 @@
+/* prints.h - fingerprints of 1 to 32 bits, packed: number i begins at bit i * bits of a
+ * little-endian bit string, as the cells of base/cells.h do.
+ *
+ * Each is read and written by one word of eight bytes, so up to eight bytes behind the
+ * last one are read too: a line follows the cells of a handle, the sums those of a file. */
+#ifndef WEIR_FILTER_SETS_PRINTS_H
+#define WEIR_FILTER_SETS_PRINTS_H
+
+#include "base/cells.h"
+
+static inline uint64_t prints_mask(uint32_t bits)
+{
+    return (UINT64_C(1) << bits) - 1;
+}
+
+static inline void prints_touch(const uint8_t *prints, uint32_t bits, uint64_t i)
+{
+    cells_fetch(prints + (i * bits >> 3));
+}
+
+static inline uint32_t prints_get(const uint8_t *prints, uint32_t bits, uint64_t i)
+{
+    uint64_t bit = i * bits;
+
+    return (uint32_t)(bits_load64(prints + (bit >> 3)) >> (bit & 7) & prints_mask(bits));
+}
+
+static inline void prints_set(uint8_t *prints, uint32_t bits, uint64_t i, uint32_t value)
+{
+    uint64_t bit = i * bits, shift = bit & 7;
+    uint8_t *p = prints + (bit >> 3);
+    uint64_t word = bits_load64(p);
+
+    bits_store64(p, (word & ~(prints_mask(bits) << shift)) | (uint64_t)value << shift);
+}
+
+#endif

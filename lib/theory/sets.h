@@ -1,0 +1,15 @@
+/* theory/sets.h - sets of fingerprints: the chance that a stranger's is there. */
+#ifndef WEIR_THEORY_SETS_H
+#define WEIR_THEORY_SETS_H
+
+#include "theory/stream_model.h"
+
+/* Of a fuse filter, by the bits of its fingerprints. */
+double fuse_error(uint64_t bits);
+
+/* Of the keys of a stream, all of them there from the first arrival on; false if they are more than
+ * it is for. */
+bool fuse_predict(uint64_t bits, double capacity, double places, const struct stream_model *m,
+                  struct prediction *p);
+
+#endif

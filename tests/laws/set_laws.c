@@ -1,0 +1,482 @@
+/* set_laws.c - what holds for every filter that is built whole (weir/build.h), in every
+ * configuration: the laws of filter_laws.c that show keys one by one are not for them. */
+#include "support/variants.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <weir/build.h>
+#include <weir/saved.h>
+
+#include "filter/filter.h"
+
+#define KEYS 5000 /* different ones */
+
+static const char *const knobs[] = {
+    "bits=4",       "bits=5",  "bits=7",  "bits=8",   "bits=9",      "bits=11",  "bits=12",
+    "bits=13",      "bits=16", "bits=20", "bits=24",  "bits=32",     "fpr=0.4%", "fpr=0.001",
+    "capacity=100", "",        "fpr=10%", "hash=sip", "memory=8000",
+};
+
+static char running[SENTENCE];
+
+static int tell_sentence(void **state)
+{
+    (void)state;
+    if (*running)
+        print_error("it was: %s\n", running);
+    *running = '\0';
+    return 0;
+}
+
+/* Key number i, with the seed and hash= of the sentence that is running. */
+static struct weir_key key_of(uint64_t i)
+{
+    static char sentence[SENTENCE];
+    static weir *hashes;
+
+    if (!hashes || strcmp(sentence, running) != 0) {
+        weir_close(hashes);
+        hashes = open_filtered("memory=64 seed=11%s", strstr(running, "sip") ? " hash=sip" : "");
+        strcpy(sentence, running);
+    }
+    return numbered(hashes, i);
+}
+
+static struct weir_key *keys_from(uint64_t from, size_t n)
+{
+    struct weir_key *keys = malloc((n + 1) * sizeof *keys);
+
+    for (size_t i = 0; i < n; i++)
+        keys[i] = key_of(from + i);
+    return keys;
+}
+
+static weir *built(uint64_t from, size_t n)
+{
+    struct weir_key *keys = keys_from(from, n);
+    weir *w = built_filter(running, keys, n);
+
+    free(keys);
+    return w;
+}
+
+static void for_each_set(void (*law)(void))
+{
+    for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i); i++)
+        for (size_t j = 0; j < sizeof knobs / sizeof *knobs; j++) {
+            if (can_learn(weir_listed(WEIR_KIND_FILTER, i)->name))
+                continue;
+            snprintf(running, sizeof running, "%s %s seed=11",
+                     weir_listed(WEIR_KIND_FILTER, i)->name, knobs[j]);
+            law();
+            *running = '\0';
+        }
+}
+
+static void assert_has_all(const weir *w, uint64_t from, size_t n)
+{
+    struct weir_key *keys = keys_from(from, n);
+    uint8_t *verdicts = malloc(n + 1);
+
+    verdicts[n] = 0xee;
+    weir_ask_many(w, keys, n, verdicts);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(verdicts[i], WEIR_SEEN);
+        assert_int_equal(weir_ask(w, keys[i]), WEIR_SEEN);
+    }
+    assert_int_equal(verdicts[n], 0xee);
+    free(keys);
+    free(verdicts);
+}
+
+/* ---- members and strangers ---- */
+
+static void law_no_member_is_missed(void)
+{
+    static const size_t sizes[] = {1, 2, 3, 4, 5, 7, 10, 31, 100, 304, 1010, KEYS};
+
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        if (strstr(running, "memory=") && sizes[i] == KEYS && strstr(running, "bits=32"))
+            continue;
+        weir *w = built(0, sizes[i]);
+
+        assert_has_all(w, 0, sizes[i]);
+        weir_close(w);
+    }
+}
+
+/* Within 5.2 sigma. */
+static void law_strangers_are_members_as_often_as_told(void)
+{
+    weir *w = built(0, KEYS);
+    double told = weir_stats_of(w).error, met = 0, n = (double)sized(400000);
+
+    for (uint64_t i = 0; i < (uint64_t)n; i++)
+        met += weir_ask(w, key_of(UINT64_C(1) << 40 | i)) / n;
+    if ((met - told) * (met - told) > 27 * told * (1 - told) / n + 27 / n / n)
+        fail_msg("told %g, met %g", told, met);
+    weir_close(w);
+}
+
+static void law_the_empty_set_has_no_member(void)
+{
+    weir *w = built(0, 0);
+
+    for (uint64_t i = 0; i < 1000; i++)
+        assert_int_equal(weir_ask(w, key_of(i)), WEIR_NEW);
+    assert_true(weir_stats_of(w).error == 0 && weir_stats_of(w).fill == 0);
+    assert_int_equal(weir_stats_of(w).shown, 0);
+    weir_close(w);
+}
+
+/* ---- the keys alone count ---- */
+
+static void law_order_repeats_and_batches_do_not_matter(void)
+{
+    weir *straight = built(0, 1000), *w = NULL;
+    weir_builder *b;
+
+    assert_int_equal(weir_build_begin(&b, running, NULL, NULL), WEIR_OK);
+    for (uint64_t i = 0; i < 3000; i++) {
+        struct weir_key key = key_of((i * 7919) % 1000);
+
+        assert_int_equal(weir_build_add(b, &key, 1, NULL), WEIR_OK);
+    }
+    assert_int_equal(weir_build_finish(b, &w, NULL), WEIR_OK);
+    assert_int_equal(weir_stats_of(w).shown, 3000);
+    assert_int_equal(weir_stats_of(w).seen, 2000);
+    assert_int_equal(weir_stats_of(w).fresh, 1000);
+    w->shown = straight->shown;
+    w->seen = straight->seen;
+    assert_same_state(w, straight);
+    weir_close(w);
+    weir_close(straight);
+}
+
+/* Room that is counted, and can be cut off. */
+struct room {
+    struct blob bytes;
+    uint64_t most;
+};
+
+static bool put(void *context, uint64_t at, const void *data, size_t size)
+{
+    struct room *r = context;
+
+    assert_true(at <= r->bytes.size); /* without gaps */
+    if (at + size > r->most)
+        return false;
+    if (at + size > r->bytes.size) {
+        r->bytes.data = realloc(r->bytes.data, at + size);
+        r->bytes.size = at + size;
+    }
+    memcpy(r->bytes.data + at, data, size);
+    return true;
+}
+
+static bool get(void *context, uint64_t at, void *data, size_t size)
+{
+    const struct room *r = context;
+
+    assert_true(at + size <= r->bytes.size);
+    memcpy(data, r->bytes.data + at, size);
+    return true;
+}
+
+#define MANY 600000 /* more than the buffers hold, twice over */
+
+static enum weir_status build_aside(struct room *r, const struct weir_key *keys, weir **w)
+{
+    struct weir_aside aside = {put, get, r};
+    struct weir_error error = {0};
+    enum weir_status status;
+    weir_builder *b;
+
+    assert_int_equal(weir_build_begin(&b, running, NULL, NULL), WEIR_OK);
+    weir_build_aside(b, &aside);
+    status = weir_build_add(b, keys, MANY, &error);
+    if (status == WEIR_OK)
+        status = weir_build_finish(b, w, &error);
+    else
+        weir_build_cancel(b);
+    assert_true(status == WEIR_OK || (error.status == (int)status && *error.text));
+    return status;
+}
+
+static void keys_put_aside_give_the_same_filter(void **state)
+{
+    (void)state;
+    strcpy(running, "fuse seed=11");
+    struct weir_key *keys = keys_from(0, MANY);
+    weir *straight = built_filter(running, keys, MANY), *w = NULL;
+    struct room r = {{NULL, 0}, UINT64_MAX};
+
+    assert_int_equal(build_aside(&r, keys, &w), WEIR_OK);
+    assert_true(r.bytes.size > 8 * MANY / 3 && r.bytes.size <= 8 * MANY);
+    assert_same_state(w, straight);
+    weir_close(w);
+    r.most = r.bytes.size / 2;
+    blob_free(r.bytes);
+    r.bytes = (struct blob){NULL, 0};
+    assert_int_equal(build_aside(&r, keys, &w), WEIR_WRITE_FAILED);
+    blob_free(r.bytes);
+    free(keys);
+    weir_close(straight);
+    *running = '\0';
+}
+
+/* ---- sizes ---- */
+
+static void law_the_size_is_as_told_before(void)
+{
+    weir *w = built(0, KEYS);
+    struct weir_stats stats = weir_stats_of(w);
+    char config[SENTENCE], told[SENTENCE];
+
+    weir_config(w, config, sizeof config);
+    assert_int_equal(weir_complete(WEIR_KIND_FILTER, config, told, sizeof told, NULL), WEIR_OK);
+    assert_string_equal(told, config);
+    assert_int_equal(stats.memory * 8, w->config.memory);
+    assert_int_equal(w->config.capacity, KEYS);
+    assert_true(stats.bytes >= stats.memory);
+    assert_true(w->config.bits == 4 || stats.error <= 1.0 / 16);
+    weir_close(w);
+}
+
+/* 1.125 times the bits, within 1 %, from a million keys on. */
+static void fuse_takes_what_the_paper_says(void **state)
+{
+    static const uint64_t sizes[] = {1000000,
+                                     1048576,
+                                     1376430,
+                                     2000000,
+                                     2000001,
+                                     3999999,
+                                     10000000,
+                                     100000000,
+                                     UINT64_C(1000000000),
+                                     UINT64_C(100000000000)};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (uint64_t bits = 4; bits <= 32; bits += bits < 16 ? 1 : bits == 24 ? 8 : 4) {
+            char sentence[SENTENCE], told[SENTENCE];
+            uint64_t memory;
+
+            snprintf(sentence, sizeof sentence, "fuse capacity=%llu bits=%d",
+                     (unsigned long long)sizes[i], (int)bits);
+            assert_int_equal(weir_complete(WEIR_KIND_FILTER, sentence, told, sizeof told, NULL),
+                             WEIR_OK);
+            assert_true(weir_sentence_number(told, "memory", &memory));
+            double ratio = 8 * (double)memory / (double)sizes[i] / (double)bits;
+            if (ratio < 1.1249 || ratio > 1.125 * 1.01)
+                fail_msg("%s: %g", told, ratio);
+        }
+}
+
+static void memory_is_a_limit_that_gives_the_bits(void **state)
+{
+    struct weir_key *keys;
+    struct weir_error error = {0};
+    weir_builder *b;
+    weir *w;
+
+    (void)state;
+    strcpy(running, "fuse memory=8000 seed=11");
+    w = built(0, KEYS);
+    assert_true(w->config.bits > 8 && weir_stats_of(w).memory <= 8000);
+    weir_close(w);
+    keys = keys_from(0, KEYS);
+    assert_int_equal(weir_build_begin(&b, "fuse memory=8000 fpr=1e-6 seed=11", NULL, &error),
+                     WEIR_OK);
+    assert_int_equal(weir_build_add(b, keys, KEYS, &error), WEIR_OK);
+    w = (weir *)&error;
+    assert_int_equal(weir_build_finish(b, &w, &error), WEIR_FULL);
+    assert_null(w);
+    assert_int_equal(error.status, WEIR_FULL);
+    assert_non_null(strstr(error.text, "memory= is too small: 5000 keys take "));
+    free(keys);
+    *running = '\0';
+}
+
+/* ---- files ---- */
+
+static void law_saved_loaded_viewed_and_cloned_are_equal(void)
+{
+    weir *w = built(0, KEYS), *loaded, *viewed, *twin = weir_clone(w);
+    struct blob b = blob_of(w);
+
+    assert_int_equal(weir_load(&loaded, b.data, b.size, NULL, NULL), WEIR_OK);
+    assert_int_equal(weir_view(&viewed, b.data, b.size, NULL, NULL, NULL), WEIR_OK);
+    assert_same_state(w, loaded);
+    assert_same_state(w, twin);
+    assert_has_all(viewed, 0, KEYS);
+    for (uint64_t i = 0; i < 2000; i++) {
+        struct weir_key key = key_of(UINT64_C(1) << 40 | i);
+
+        assert_int_equal(weir_ask(viewed, key), weir_ask(w, key));
+    }
+    weir_clear(twin);
+    assert_int_equal(weir_ask(twin, key_of(1)), WEIR_NEW);
+    assert_int_equal(weir_stats_of(twin).shown, 0);
+    weir_close(w);
+    weir_close(twin);
+    weir_close(loaded);
+    weir_close(viewed);
+    blob_free(b);
+}
+
+/* ---- what it refuses ---- */
+
+static void law_it_is_not_opened_taught_merged_or_made_to_forget(void)
+{
+    weir *w = built(0, 100), *other = built(1000, 100), *opened = w;
+    struct weir_error error = {0};
+    struct blob before = blob_of(w);
+
+    assert_int_equal(weir_open(&opened, running, &error), WEIR_UNSUPPORTED);
+    assert_null(opened);
+    assert_non_null(strstr(error.text, "weir build --fixed"));
+    assert_int_equal(weir_merge(w, other, &error), WEIR_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "build one from the keys of both"));
+    assert_int_equal(weir_forget(w, key_of(1), NULL, &error), WEIR_UNSUPPORTED);
+#ifndef WEIR_DEBUG /* where it stops the program */
+    uint8_t verdicts[100];
+    struct weir_key *keys = keys_from(50, 100);
+
+    weir_observe_many(w, keys, 100, verdicts);
+    for (size_t i = 0; i < 100; i++)
+        assert_int_equal(verdicts[i], weir_ask(w, keys[i]));
+    assert_int_equal(weir_observe(w, keys[99]), weir_ask(w, keys[99]));
+    free(keys);
+#endif
+    struct blob after = blob_of(w);
+    assert_same_blob(before, after);
+    blob_free(before);
+    blob_free(after);
+    weir_close(w);
+    weir_close(other);
+}
+
+/* ---- builders of filters that can learn ---- */
+
+static void law_a_builder_gives_what_observing_gives(const struct variant *v)
+{
+    weir *straight = open_filter(v->sentence);
+    struct weir_key *keys = stream_of(straight, 500, 5);
+    weir *w = built_filter(v->sentence, keys, 500);
+
+    for (size_t i = 0; i < 500; i++)
+        weir_observe(straight, keys[i]);
+    assert_same_state(w, straight);
+    weir_close(w);
+    weir_close(straight);
+    free(keys);
+}
+
+LAW(a_builder_gives_what_observing_gives)
+
+static void a_builder_can_be_given_up_at_any_time(void **state)
+{
+    static const char *const sentences[] = {"fuse seed=1", "bloom memory=1K seed=1"};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++)
+        for (size_t n = 0; n < 3000; n += 1499) {
+            weir_builder *b;
+            char config[SENTENCE];
+
+            assert_int_equal(weir_build_begin(&b, sentences[i], NULL, NULL), WEIR_OK);
+            for (size_t j = 0; j < n; j++)
+                assert_int_equal(
+                    weir_build_add_bytes(b, &(struct weir_bytes){&j, sizeof j}, 1, NULL), WEIR_OK);
+            assert_true(weir_build_config(b, config, sizeof config) > 0);
+            assert_non_null(strstr(config, "seed=1"));
+            weir_build_cancel(b);
+        }
+    weir_build_cancel(NULL);
+}
+
+static void a_bad_sentence_has_no_builder(void **state)
+{
+    struct weir_error error = {0};
+    weir_builder *b = (weir_builder *)&error;
+
+    (void)state;
+    assert_int_equal(weir_build_begin(&b, "fuse bits=17", NULL, &error), WEIR_BAD_CONFIG);
+    assert_null(b);
+    assert_string_equal(error.text, "bits= does not fit: it takes 4 to 16, 20, 24 or 32");
+    assert_int_equal(weir_build_begin(&b, "fuse fpr=1e-12", NULL, &error), WEIR_BAD_CONFIG);
+    assert_int_equal(weir_build_begin(&b, "fuse k=3", NULL, &error), WEIR_BAD_CONFIG);
+    assert_int_equal(weir_build_begin(&b, "fuse bits=8 fpr=0.1%", NULL, &error), WEIR_BAD_CONFIG);
+}
+
+/* Several parts, of keys of which each came three times; checked against members and
+ * strangers. */
+static void parts_of_millions_miss_nothing(void **state)
+{
+    size_t n = sized(4500000);
+    weir_builder *b;
+    weir *w;
+    uint64_t missed = 0, met = 0;
+
+    (void)state;
+    strcpy(running, "fuse bits=8 seed=11");
+    assert_int_equal(weir_build_begin(&b, running, NULL, NULL), WEIR_OK);
+    for (uint64_t i = 0; i < n + n / 3; i++) {
+        struct weir_key key = key_of(i % n);
+
+        assert_int_equal(weir_build_add(b, &key, 1, NULL), WEIR_OK);
+    }
+    assert_int_equal(weir_build_finish(b, &w, NULL), WEIR_OK);
+    assert_int_equal(weir_stats_of(w).fresh, n);
+    for (uint64_t i = 0; i < n; i++) {
+        missed += weir_ask(w, key_of(i)) == WEIR_NEW;
+        met += weir_ask(w, key_of(UINT64_C(1) << 40 | i));
+    }
+    assert_int_equal(missed, 0);
+    assert_true(8.0 * (double)weir_stats_of(w).memory < 9.1 * (double)n || n < 1000000);
+    double off = (double)met - (double)n / 256;
+    assert_true(off * off < 27 * (double)n / 256);
+    weir_close(w);
+    *running = '\0';
+}
+
+#define SET_LAW(name)                                                                              \
+    static void name(void **state)                                                                 \
+    {                                                                                              \
+        (void)state;                                                                               \
+        for_each_set(law_##name);                                                                  \
+    }
+#define set_law_test(name) cmocka_unit_test_teardown(name, tell_sentence)
+
+SET_LAW(no_member_is_missed)
+SET_LAW(strangers_are_members_as_often_as_told)
+SET_LAW(the_empty_set_has_no_member)
+SET_LAW(order_repeats_and_batches_do_not_matter)
+SET_LAW(the_size_is_as_told_before)
+SET_LAW(saved_loaded_viewed_and_cloned_are_equal)
+SET_LAW(it_is_not_opened_taught_merged_or_made_to_forget)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        set_law_test(no_member_is_missed),
+        set_law_test(strangers_are_members_as_often_as_told),
+        set_law_test(the_empty_set_has_no_member),
+        set_law_test(order_repeats_and_batches_do_not_matter),
+        set_law_test(the_size_is_as_told_before),
+        set_law_test(saved_loaded_viewed_and_cloned_are_equal),
+        set_law_test(it_is_not_opened_taught_merged_or_made_to_forget),
+        cmocka_unit_test(keys_put_aside_give_the_same_filter),
+        cmocka_unit_test(fuse_takes_what_the_paper_says),
+        cmocka_unit_test(memory_is_a_limit_that_gives_the_bits),
+        law_test(a_builder_gives_what_observing_gives),
+        cmocka_unit_test(a_builder_can_be_given_up_at_any_time),
+        cmocka_unit_test(a_bad_sentence_has_no_builder),
+        cmocka_unit_test(parts_of_millions_miss_nothing),
+    };
+
+    return cmocka_run_group_tests_name("set laws", tests, NULL, NULL);
+}
