@@ -80,6 +80,23 @@ struct weir_prediction {
 WEIR_API enum weir_status weir_predict(struct weir_prediction *p, const char *filter,
                                        const struct weir_stream *s, struct weir_error *error);
 
+/* The chance that a key is missed if it was last shown so many arrivals before, at the end of
+ * the stream (of one without end: once the filter has settled). missed: of any key, as
+ * arrivals are; NaN where the model does not tell (rsbf). */
+struct weir_gap {
+    char config[320]; /* of the filter, as in struct weir_prediction */
+    uint64_t memory;
+    double missed;
+    uint32_t classes; /* of importance, 1 to that; 0 if it does not tell them apart */
+    double class_share[WEIR_CLASSES], class_missed[WEIR_CLASSES]; /* of class i at [i] */
+};
+
+/* Statuses as of weir_predict(); WEIR_BAD_CONFIG also for a gap that the stream has no room
+ * for, or of none. */
+WEIR_API enum weir_status weir_predict_gap(struct weir_gap *out, const char *filter,
+                                           const struct weir_stream *s, double gap,
+                                           struct weir_error *error);
+
 /* The least rate of false negatives that any filter of so many bits can have
  * over that many keys, drawn alike, with this rate of false positives; NaN
  * where there are none. */

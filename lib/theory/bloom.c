@@ -68,4 +68,5 @@ void bloom_predict(double cells, uint64_t k, const struct stream_model *m, struc
     p->error = bloom_error(cells, keys, k);
     p->fill = -expm1(-(double)k * keys / cells);
     p->paper = p->error;
+    p->gap_missed = 0;
 }

@@ -181,4 +181,5 @@ void slots_predict(const struct slots *f, const struct stream_model *m, struct p
     l.gone = 1 - p->error;
     p->fnr = model_missed(m, missed_after, &l);
     p->stable = l.error[l.full];
+    p->gap_missed = missed_after(&l, p->gap);
 }

@@ -86,6 +86,30 @@ static struct sampled_meeting meet(const struct sampled_run *r, double t)
     return x;
 }
 
+/* The chance that a key shown so many arrivals ago, and then set, is missed by now. */
+static double missed_after(const struct sampled_run *r, double gap)
+{
+    uint32_t last = r->moments - 1, at = last - 1;
+    double empty = 0, kept = 1, alone = 1, end = fmin(gap, r->past[last].inserted);
+
+    for (uint32_t i = 1; i < r->gaps && r->gap[i - 1].age < end; i++) {
+        double age = fmin(r->gap[i].age, end);
+        double alone_on = exp(-model_distinct(r->m, age) / r->f->bits);
+        double kept_on =
+            exp(cleared_at(r, r->past[last].inserted - age, &at) - r->past[last].cleared);
+
+        empty += (alone + alone_on) / 2 * (kept - kept_on);
+        kept = kept_on;
+        alone = alone_on;
+    }
+    return missed_with(empty, r->f->k);
+}
+
+static bool is_reservoir(const struct sampled *f)
+{
+    return f->kind == SAMPLED_RSBF || f->kind == SAMPLED_RSBF_TABLES;
+}
+
 static bool is_late(const struct sampled *f, double t)
 {
     return f->bits < f->p_star * t;
@@ -94,9 +118,7 @@ static bool is_late(const struct sampled *f, double t)
 /* The chance that an arrival that finds a zero bit is inserted. */
 static double insertion(const struct sampled *f, double t)
 {
-    bool reservoir = f->kind == SAMPLED_RSBF || f->kind == SAMPLED_RSBF_TABLES;
-
-    return reservoir && !is_late(f, t) && t > f->bits ? f->bits / t : 1;
+    return is_reservoir(f) && !is_late(f, t) && t > f->bits ? f->bits / t : 1;
 }
 
 /* The chance that a bit is cleared by an arrival. */
@@ -213,6 +235,8 @@ void sampled_predict(const struct sampled *f, const struct stream_model *m, stru
     p->error = x.error;
     p->fpr = wrong[0] / news;
     p->fnr = repeats > 1e-9 * end ? wrong[1] / repeats : NAN;
+    if (p->gap > 0 && !is_reservoir(f)) /* which does not set every key */
+        p->gap_missed = missed_after(&r, p->gap);
     if (isinf(m->n)) { /* what has not come by then has been forgotten when it does */
         p->fpr = x.error;
         p->fnr = m->fresh == 1 ? NAN

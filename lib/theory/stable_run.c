@@ -142,6 +142,34 @@ static void sum_up(const struct class_misses *tallies, uint32_t n, struct predic
     p->fnr = all > 0 ? missed / all : NAN;
 }
 
+/* A repeat after a gap, at the last look: straight from one age to the next. */
+static double missed_after(const struct cell_history *f, const double *forgotten, uint32_t level,
+                           double gap)
+{
+    uint32_t l = 0;
+
+    while (l + 1 < f->steps && f->age[l + 1] < gap)
+        l++;
+    double part = fmin(1, (gap - f->age[l]) / (f->age[l + 1] - f->age[l]));
+    double from = miss(f, forgotten[l * (f->of.top + 1) + level]);
+    return from + part * (miss(f, forgotten[(l + 1) * (f->of.top + 1) + level]) - from);
+}
+
+static void add_gap(const struct cell_history *f, const struct key_class *classes,
+                    const double *forgotten, struct prediction *p)
+{
+    double sum = 0, shares = 0;
+
+    for (uint32_t c = 0; c < f->classes; c++) {
+        double missed = missed_after(f, forgotten, classes[c].level, p->gap);
+
+        p->class_gap_missed[c + 1] = missed;
+        sum += p->class_share[c + 1] * missed;
+        shares += p->class_share[c + 1];
+    }
+    p->gap_missed = sum / shares;
+}
+
 static bool false_negatives(struct cell_history *f, const struct key_class *classes,
                             struct prediction *p)
 {
@@ -156,6 +184,8 @@ static bool false_negatives(struct cell_history *f, const struct key_class *clas
     if (ok) {
         look_all(f, tallies, forgotten);
         sum_up(tallies, f->classes, p);
+        if (p->gap > 0)
+            add_gap(f, classes, forgotten, p);
     }
     free(tallies);
     free(forgotten);

@@ -211,5 +211,11 @@ double model_below(const struct stream_model *m, double importance)
 
 void prediction_none(struct prediction *p)
 {
-    *p = (struct prediction){NAN, NAN, NAN, NAN, NAN, NAN, 0, {0}, {0}, false};
+    *p = (struct prediction){.fpr = NAN,
+                             .fnr = NAN,
+                             .fill = NAN,
+                             .error = NAN,
+                             .stable = NAN,
+                             .paper = NAN,
+                             .gap_missed = NAN};
 }

@@ -99,6 +99,10 @@ struct prediction {
     uint32_t classes;   /* of importance, from 1 on; 0 if they are all alike */
     double class_share[MODEL_CLASSES], class_fnr[MODEL_CLASSES]; /* of class i at [i] */
     bool no_memory; /* to work it out: that is why it is not known */
+
+    double gap; /* asked for: arrivals between two showings of a key; 0: nothing is */
+    /* the chance that the second is missed, at the end; of all arrivals, and of class i */
+    double gap_missed, class_gap_missed[MODEL_CLASSES];
 };
 
 /* All of it not known. */

@@ -10,6 +10,7 @@
 #include "theory/window.h"
 
 #define MOMENTS 8                 /* of a period */
+#define PARTS 16                  /* of a moment, for gaps */
 #define PERIODS_EACH 64           /* looked at one by one; after that, rows of them */
 #define AGES (WINDOW_SLICES + 34) /* periods that matter */
 
@@ -25,6 +26,9 @@ struct periods {
     const void *filter;
     struct window_meeting (*meet)(const void *filter, const struct periods *p, uint32_t period,
                                   int i);
+    /* The chance that a key is not there any more, shown before so many ends of periods. */
+    double (*gone)(const void *filter, const struct periods *p, uint32_t period, int i,
+                   double ends);
     double length;
     struct window_meeting settled[MOMENTS]; /* in all periods */
     uint32_t steady;                        /* from this period on */
@@ -91,6 +95,23 @@ static void add_periods(const struct periods *p, double whole, struct sums *s)
     }
 }
 
+/* A repeat after a gap is missed, in this period; on average over when it comes. */
+static double missed_after(const struct periods *p, double period, double gap)
+{
+    double sum = 0;
+    uint32_t now = (uint32_t)fmin(period, p->steady);
+
+    for (int part = 0; part < MOMENTS * PARTS; part++) {
+        double at = p->length * (part + 0.5) / (MOMENTS * PARTS);
+        double ends = gap > at ? ceil((gap - at) / p->length) : 0;
+        int i = part / PARTS;
+
+        if (ends <= period)
+            sum += p->gone(p->filter, p, now, i, ends) * (1 - meet(p, period, i).error);
+    }
+    return sum / (MOMENTS * PARTS);
+}
+
 static void predict(struct periods *p, struct prediction *out)
 {
     bool endless = isinf(p->m->n);
@@ -108,6 +129,8 @@ static void predict(struct periods *p, struct prediction *out)
     out->fnr = s.all - s.news > 1e-9 * s.all ? s.false_new / (s.all - s.news) : NAN;
     out->fill = last.fill;
     out->error = last.error;
+    if (out->gap > 0)
+        out->gap_missed = missed_after(p, endless ? INFINITY : whole, out->gap);
 }
 
 /* One that would not be over by the end is cut there. */
@@ -133,10 +156,20 @@ static struct window_meeting meet_two(const void *filter, const struct periods *
                                    -expm1(-p->keys[period > 0][i] * per_cell)};
 }
 
+static double gone_two(const void *filter, const struct periods *p, uint32_t period, int i,
+                       double ends)
+{
+    (void)filter;
+    (void)p;
+    (void)period;
+    (void)i;
+    return ends > 1;
+}
+
 static void predict_two(const struct two_buffer *f, const struct stream_model *m,
                         struct prediction *p)
 {
-    struct periods periods = {.m = m, .filter = f, .meet = meet_two, .steady = 2};
+    struct periods periods = {.m = m, .filter = f, .meet = meet_two, .gone = gone_two, .steady = 2};
 
     lay_table(&periods, within(m, model_age(m, two_buffer_shown(f->cells, f->window, f->k))), 3);
     predict(&periods, p);
@@ -146,7 +179,7 @@ void two_buffer_predict(const struct two_buffer *f, const struct stream_model *m
                         struct prediction *p)
 {
     struct stream_model endless;
-    struct prediction settled;
+    struct prediction settled = {.gap = 0};
 
     model_endless(&endless, INFINITY);
     predict_two(f, &endless, &settled);
@@ -189,6 +222,20 @@ static struct window_meeting meet_apbf(const void *filter, const struct periods 
     return (struct window_meeting){apbf_error_at(fill, f->k, f->slices), missed, all};
 }
 
+static double gone_apbf(const void *filter, const struct periods *p, uint32_t period, int i,
+                        double ends)
+{
+    const struct apbf *f = filter;
+    uint32_t k = (uint32_t)f->k, l = (uint32_t)f->slices;
+    double there = 1;
+
+    if (ends > k + l)
+        return 1;
+    for (uint32_t age = l + 1; age <= (uint32_t)ends; age++)
+        there *= -expm1(-keys_of_slice(p, k, age - 1, period, i) / f->bits);
+    return 1 - there;
+}
+
 /* The keys that are taken in a period, in the long run. One that comes is not, if
  * the k youngest slices have it: it came in this period, or earlier, and the bits it
  * has not set in the slices since are there by chance. */
@@ -211,7 +258,8 @@ static double taken_in(const struct apbf *f, const struct periods *p)
 static void predict_apbf(const struct apbf *f, const struct stream_model *m, struct prediction *p)
 {
     uint32_t ages = (uint32_t)(f->k + f->slices);
-    struct periods periods = {.m = m, .filter = f, .meet = meet_apbf, .steady = ages + 1};
+    struct periods periods = {
+        .m = m, .filter = f, .meet = meet_apbf, .gone = gone_apbf, .steady = ages + 1};
     double length = model_age(m, f->generation), longer = length;
 
     for (int i = 0; i < 8 && longer < m->n && !(m->bins == 0 && i > 0); i++) {
@@ -228,7 +276,7 @@ static void predict_apbf(const struct apbf *f, const struct stream_model *m, str
 void apbf_predict(const struct apbf *f, const struct stream_model *m, struct prediction *p)
 {
     struct stream_model endless;
-    struct prediction settled;
+    struct prediction settled = {.gap = 0};
 
     model_endless(&endless, INFINITY);
     predict_apbf(f, &endless, &settled);

@@ -3,6 +3,7 @@ import json
 import math
 import os
 import re
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -291,3 +292,78 @@ WRONG = [
 @pytest.mark.parametrize("args,saying", WRONG, ids=[" ".join(a) for a, _ in WRONG])
 def test_wrong_call(args, saying):
     refused("plan", *args, saying=saying)
+
+
+# ---- misses by gap ----
+
+def gap_stream(gaps, n, importances=None):
+    """Fresh keys, but every 100th arrival one that was shown exactly so many before; with which gap."""
+    lines, gap_of = [], []
+    for i in range(n):
+        gap = gaps[i // 100 % len(gaps)] if i % 100 == 0 else None
+        if gap and i > gap and gap_of[i - gap] is None:
+            lines.append(lines[i - gap])
+            gap_of.append(gap)
+        else:
+            lines.append(f"{i}\t{importances(i)}" if importances else f"{i}")
+            gap_of.append(None)
+    return lines, gap_of
+
+
+GAPS = [299, 997, 2003, 7001]  # none of them a multiple of 100: what is shown again was new
+
+
+@pytest.fixture(scope="module")
+def by_gap():
+    return gap_stream(GAPS, 400000)
+
+
+@pytest.mark.parametrize("name", ["weir", "bloom", "sbf", "bsbf", "rlbsbf", "two-buffer", "apbf"])
+def test_misses_by_gap_are_those_measured(name, by_gap):
+    lines, gap_of = by_gap
+    rows = plan("-a", name, "-m", "4K", "--gap", ",".join(map(str, GAPS)))
+    assert [row["gap"] for row in rows] == GAPS
+    tags = [line.split("\t")[0] for line in run("dedup", "-a", name, "-m", "4K", "--seed", "1", "--emit",
+                                                "all", input="\n".join(lines) + "\n").lines]
+    for row in rows:
+        asked = [tag == "new" for i, (tag, gap) in enumerate(zip(tags, gap_of))
+                 if gap == row["gap"] and i > 100000]
+        assert len(asked) > 700
+        assert sum(asked) / len(asked) == pytest.approx(row["missed"], abs=0.045), (name, row)
+
+
+def test_misses_by_gap_and_class_are_those_measured():
+    lines, gap_of = gap_stream(GAPS[:2], 400000, lambda i: 1 + zlib.crc32(b"%d" % i) % 50)
+    knobs = ["-a", "ibf-mc", "-m", "4K", "-S", "importance=1-50"]
+    rows = plan(*knobs, "--gap", "299,997", "--stream", "endless:importance=1-50")
+    whole = {row["gap"]: row["missed"] for row in rows if row["class"] is None}
+    classes = sorted({int(row["class"]) for row in rows if row["class"]})
+    assert classes == list(range(1, 8)) and set(whole) == {299, 997}
+    tags = [line.split("\t")[0] for line in
+            run("dedup", *knobs, "--seed", "1", "--emit", "all", "--tsv", "-k", "1", "-i", "2",
+                input="\n".join(lines) + "\n").lines]
+    shares = [row["share"] for row in rows if row["class"] and row["gap"] == 299]
+    assert sum(shares) == pytest.approx(1, abs=1e-4)
+    seen = {gap: [] for gap in whole}
+    for i, (tag, gap) in enumerate(zip(tags, gap_of)):
+        if gap and i > 50000:
+            seen[gap].append((int(lines[i].split("\t")[1]), tag == "new"))
+    bounds = [round(50 * sum(shares[:i])) for i in range(8)]
+    for row in rows:
+        if row["class"]:
+            low, high = bounds[int(row["class"]) - 1], bounds[int(row["class"])]
+            some = [missed for value, missed in seen[row["gap"]] if low < value <= high]
+        else:
+            some = [missed for _, missed in seen[row["gap"]]]
+        assert len(some) > 150 and sum(some) / len(some) == pytest.approx(row["missed"], abs=0.09), row
+
+
+def test_gaps_that_make_no_sense():
+    refused("plan", "--gap", "0", saying="--gap 0 does not fit")
+    refused("plan", "--gap", "1k,x", saying="--gap 1k,x does not fit")
+    refused("plan", "--gap", "1M", "--stream", "uniform:n=1M", saying="a gap is from 1")
+    refused("plan", "--gap", "1k", "--keys", "1M", saying="--gap tells of filters as they are opened")
+    refused("plan", "--gap", "1k", "-a", "rsbf", saying="the model of rsbf does not tell misses by gap")
+    refused("plan", "--gap", "1k", "-a", "weir", "-S", "importance=1-9", "--stream",
+            "endless:importance=1-9", saying="no model of weir")
+    refused("plan", "--gap", "1k", "file", saying="reads no files")

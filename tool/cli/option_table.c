@@ -210,6 +210,7 @@ const struct option_row option_rows[] = {
     {"stream", 0, "SPEC", TAKES_PLAN, "the stream, as for 'weir gen'; or endless (default)", NULL, AT(plan.stream)},
     {"window", 0, "COUNT", TAKES_PLAN, "keep the latest so many keys for certain: who can, in which memory", NULL, AT(plan.window)},
     {"keys", 0, "COUNT", TAKES_PLAN, "hold a set of so many keys: who can, in which memory", NULL, AT(plan.keys)},
+    {"gap", 0, "COUNT,...", TAKES_PLAN, "the chance to miss a key that was last shown so many records before", NULL, AT(plan.gap)},
     {"fnr", 0, "RATE", TAKES_PLAN, "ceiling of false negatives: 0.05, 5%", .read = read_fnr, .fits = "a rate above 0: 0.05 or 5%"},
     {"cost", 0, "FP:FN", TAKES_PLAN, "what a false positive and a false negative cost (1:1)", .read = read_cost, .fits = "two numbers, such as 1:10"},
     {"format", 0, "table|tsv|json", TAKES_TRUTH | TAKES_PLAN, "how to print (table)", WORD(table)},

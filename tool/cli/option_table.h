@@ -18,7 +18,7 @@ struct option_row {
     const char *fits; /* what takes does not tell, where a value does not fit */
 };
 
-#define OPTION_ROWS 63
+#define OPTION_ROWS 64
 
 extern const struct option_row option_rows[];
 

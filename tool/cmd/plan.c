@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cmd/commands.h"
+#include "cmd/plan.h"
 #include "cli/table.h"
 #include "cli/messages.h"
 #include "cli/units.h"
@@ -39,14 +40,14 @@ static bool read_ceiling(const char *text, double *out)
            reject("--fpr %s does not fit: it takes a rate above 0: 0.01 or 1%%", text);
 }
 
-static bool read_stream(struct plan *p)
+bool plan_stream(const struct options *o, struct weir_stream *s)
 {
-    const char *stream = p->options->plan.stream;
+    const char *stream = o->plan.stream;
     struct weir_error error;
 
-    if (weir_stream_read(&p->stream, stream ? stream : "endless", &error) != WEIR_OK)
+    if (weir_stream_read(s, stream ? stream : "endless", &error) != WEIR_OK)
         return reject("%s", error.text);
-    return p->stream.drift == 0 ||
+    return s->drift == 0 ||
            reject("there is no model of streams that drift; 'weir eval --synthetic %s' measures "
                   "filters on one",
                   stream);
@@ -74,10 +75,7 @@ static bool read_plan(struct plan *p, const struct options *o)
 {
     p->options = o;
     p->wish = (struct weir_wish){.fp = o->plan.cost[0], .fn = o->plan.cost[1], .fnr = o->plan.fnr};
-    if (o->operands)
-        return reject("'weir plan' reads no files: '%s'; 'weir eval' measures on them",
-                      o->operand[0]);
-    if (o->plan.keys ? !read_set(p) : !read_stream(p))
+    if (o->plan.keys ? !read_set(p) : !plan_stream(o, &p->stream))
         return false;
     if (!read_ceiling(o->wanted.fpr, &p->wish.fpr))
         return false;
@@ -468,10 +466,16 @@ static bool print(const struct plan *p)
 
 int cmd_plan(const struct options *o)
 {
-    struct plan p = {.p = malloc((FILTERS_MOST + 2) * sizeof *p.p)};
-    bool ok = p.p != NULL;
+    struct plan p = {0};
+    bool ok;
 
-    if (!ok)
+    if (o->operands)
+        return fail("'weir plan' reads no files: '%s'; 'weir eval' measures on them",
+                    o->operand[0]);
+    if (o->plan.gap)
+        return plan_gap(o);
+    p.p = malloc((FILTERS_MOST + 2) * sizeof *p.p);
+    if (!p.p)
         return fail("memory is short");
     ok = read_plan(&p, o) && (o->wanted.algorithm ? ask_one(&p) : ask_all(&p)) && print(&p);
     free(p.p);

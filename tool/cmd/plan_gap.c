@@ -1,0 +1,172 @@
+/* plan_gap.c - weir plan --gap: the chance to miss a key that was shown so many records
+ * before, by filter and class of importance. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/plan.h"
+#include "cli/messages.h"
+#include "cli/table.h"
+#include "cli/units.h"
+
+#define GAPS_MOST 16
+#define ROWS_MOST 4096
+#define MEMORY_DEFAULT "64M"
+
+struct gap_row {
+    char name[64], settings[WEIR_SENTENCE], class[16];
+    uint64_t memory, gap;
+    double share, missed;
+};
+
+struct gaps {
+    const struct options *options;
+    struct weir_stream stream;
+    uint64_t gap[GAPS_MOST];
+    uint32_t gaps;
+    struct gap_row *row;
+    uint32_t rows;
+};
+
+/* ---- what is asked ---- */
+
+static bool read_gaps(struct gaps *g)
+{
+    const char *text = g->options->plan.gap;
+    char word[32];
+
+    for (const char *at = text, *next; at; at = next) {
+        size_t size = strcspn(at, ",");
+
+        next = at[size] ? at + size + 1 : NULL;
+        snprintf(word, sizeof word, "%.*s", (int)size, at);
+        if (g->gaps == GAPS_MOST || size >= sizeof word || !read_count(word, &g->gap[g->gaps]) ||
+            g->gap[g->gaps] == 0)
+            return reject("--gap %s does not fit: it takes up to %d counts with commas between "
+                          "them: 1k,1M",
+                          text, GAPS_MOST);
+        g->gaps++;
+    }
+    return true;
+}
+
+static bool check(const struct options *o)
+{
+    return !(o->plan.keys || o->plan.window || o->plan.fnr > 0 || o->plan.cost[0] > 0 ||
+             o->plan.cost[1] > 0) ||
+           reject("--gap tells of filters as they are opened, and --keys, --window, --fnr and "
+                  "--cost choose settings; -S window= sets one");
+}
+
+/* The filter as other commands open it; -e and -S for those that have the knob. */
+static bool write_sentence(const struct gaps *g, const char *name, char sentence[SENTENCE_MAX])
+{
+    struct wanted w = g->options->wanted;
+
+    w.algorithm = name;
+    w.memory = w.memory ? w.memory : MEMORY_DEFAULT;
+    return wanted_sentence(&w, NULL, NULL, sentence) ||
+           reject("the options of the filter are too long");
+}
+
+/* ---- asking theory ---- */
+
+static void add_row(struct gaps *g, const struct weir_gap *found, uint64_t gap, uint32_t class)
+{
+    struct gap_row *row = &g->row[g->rows++];
+    size_t name = strcspn(found->config, " ");
+    const char *rest = strchr(found->config + name + 1, ' '); /* after memory= */
+
+    *row = (struct gap_row){.memory = found->memory, .gap = gap, .share = 1};
+    snprintf(row->name, sizeof row->name, "%.*s", (int)name, found->config);
+    snprintf(row->settings, sizeof row->settings, "%s", rest ? rest + 1 : "");
+    row->missed = found->missed;
+    if (class == 0)
+        return;
+    snprintf(row->class, sizeof row->class, "%u", class);
+    row->share = found->class_share[class];
+    row->missed = found->class_missed[class];
+}
+
+static enum weir_status ask(struct gaps *g, const char *sentence, struct weir_error *error)
+{
+    static struct weir_gap found;
+
+    for (uint32_t i = 0; i < g->gaps; i++) {
+        enum weir_status status =
+            weir_predict_gap(&found, sentence, &g->stream, (double)g->gap[i], error);
+
+        if (status != WEIR_OK)
+            return status;
+        if (isnan(found.missed)) {
+            snprintf(error->text, sizeof error->text,
+                     "the model of %.*s does not tell misses by gap", (int)strcspn(sentence, " "),
+                     sentence);
+            return WEIR_UNSUPPORTED;
+        }
+        for (uint32_t c = 0; c <= found.classes && g->rows < ROWS_MOST; c++)
+            if (c == 0 || (g->stream.important && found.class_share[c] > 0))
+                add_row(g, &found, g->gap[i], c);
+    }
+    return WEIR_OK;
+}
+
+static bool ask_one(struct gaps *g)
+{
+    char sentence[SENTENCE_MAX];
+    struct weir_error error;
+
+    return write_sentence(g, g->options->wanted.algorithm, sentence) &&
+           (ask(g, sentence, &error) == WEIR_OK || reject("%s", error.text));
+}
+
+/* Those with such knobs and a model. What is wrong with the gap is wrong for all. */
+static bool ask_all(struct gaps *g)
+{
+    char sentence[SENTENCE_MAX];
+    struct weir_error error = {0};
+    const struct weir_about *about;
+
+    for (size_t i = 0; (about = weir_listed(WEIR_KIND_FILTER, i)); i++) {
+        if (about->traits & WEIR_FOR_TABLES)
+            continue;
+        if (!write_sentence(g, about->name, sentence))
+            return false;
+        ask(g, sentence, &error);
+    }
+    return g->rows > 0 || reject("%s", error.text);
+}
+
+/* ---- the table ---- */
+
+#define COLUMN(name, kind, member)                                                                 \
+    {                                                                                              \
+        name, COLUMN_##kind, offsetof(struct gap_row, member)                                      \
+    }
+
+static bool print(const struct gaps *g)
+{
+    static const struct table_column columns[] = {
+        COLUMN("algorithm", CHARS, name),      COLUMN("settings", CHARS, settings),
+        COLUMN("memory_bytes", COUNT, memory), COLUMN("gap", COUNT, gap),
+        COLUMN("class", CHARS, class),         COLUMN("share", NUMBER, share),
+        COLUMN("missed", NUMBER, missed),      {NULL},
+    };
+    struct table table = {columns, g->row, sizeof *g->row, g->rows};
+
+    return table_print(&table, g->options->table);
+}
+
+int plan_gap(const struct options *o)
+{
+    struct gaps g = {.options = o, .row = calloc(ROWS_MOST, sizeof *g.row)};
+    bool ok = g.row != NULL;
+
+    if (!ok)
+        return fail("memory is short");
+    ok = check(o) && read_gaps(&g) && plan_stream(o, &g.stream) &&
+         (o->wanted.algorithm ? ask_one(&g) : ask_all(&g)) && print(&g);
+    free(g.row);
+    return ok ? EXIT_FINE : EXIT_ERROR;
+}
