@@ -198,7 +198,7 @@ static struct records choose(const uint8_t *options)
     static const char delimiters[] = {0, ',', ';', '\t', '|'};
     static const char *const keys[] = {NULL, "1", "2", "3", "a", "b\n"};
     unsigned format = options[0] % 5;
-    struct records o = {.format = formats[format], .delimiter = delimiters[format]};
+    struct records o = {.format = formats[format], .delimiter = delimiters[format], .plain = true};
 
     o.skip = options[0] / 5 % 4 != 0;
     o.header = options[0] / 20 % 2;

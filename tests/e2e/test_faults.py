@@ -8,6 +8,8 @@ an interrupted read or write is no failure at all.
 """
 import collections
 import concurrent.futures
+import gzip
+import lzma
 import os
 import re
 import shutil
@@ -51,6 +53,9 @@ COMMANDS = {
     "dedup, two threads": command(f"dedup {SMALL} -j 2 input"),
     "dedup csv": command(f"dedup {SMALL} --csv --header -k word table"),
     "dedup json": command(f"dedup {SMALL} --jsonl -k /word lines"),
+    "dedup gzip": command(f"dedup {SMALL} packed.gz"),
+    "dedup xz, resumed": command(f"dedup {SMALL} --state unpacked --resume grown.xz", continues="unpacked"),
+    "build of zstd": command("build -q --seed 1 -o new packed.zst", writes="new"),
     "dedup to a file": command(f"dedup {SMALL} -o out input", streams="out"),
     "dedup with a new state": command(f"dedup {SMALL} --state new input", continues="new"),
     "dedup with a state": command(f"dedup {SMALL} --state state more", continues="state"),
@@ -96,11 +101,15 @@ def template(tmp_path_factory):
     (folder / "keys").write_text("".join(f"word{i}\n" for i in range(0, 997, 3)))
     (folder / "table").write_text("n,word\n" + "".join(f'{i},"w{i % 99}"\n' for i in range(500)))
     (folder / "lines").write_text("".join('{"n": %d, "word": "w%d"}\n' % (i, i % 99) for i in range(500)))
+    (folder / "packed.gz").write_bytes(gzip.compress(words(0, 3000).encode()))
+    (folder / "grown.xz").write_bytes(lzma.compress(words(0, 3000).encode()))
+    (folder / "packed.zst").write_bytes(subprocess.run(["zstd", "-c"], input=words(0, 3000).encode(), check=True, capture_output=True).stdout)
     with sqlite3.connect(folder / "db") as db:
         db.execute("CREATE TABLE t (c TEXT PRIMARY KEY)")
         db.executemany("INSERT INTO t VALUES (?)", [(f"word{i}",) for i in range(0, 997, 3)])
     prepare = [
         f"dedup {SMALL} --state state input", f"dedup {SMALL} --state begun -o begun.out input",
+        f"dedup {SMALL} --state unpacked grown.xz",
         "top -q --seed 1 -m 64K --state tops more", "count -q --seed 1 -m 64K --state counts more",
         "build -q --seed 1 -e 1e-4 -o set keys", "build -q --seed 1 -e 1e-4 -o other keys",
         "build -q --seed 1 -a counting -m 16K -o counting more",
@@ -109,6 +118,8 @@ def template(tmp_path_factory):
         subprocess.run([WEIR, *line.split()], cwd=folder, check=True, stdout=subprocess.DEVNULL)
     with open(folder / "input", "a") as more:
         more.write(words(7000, 7500))
+    with open(folder / "grown.xz", "ab") as more:
+        more.write(lzma.compress(words(7000, 7500).encode()))
     return folder
 
 

@@ -183,6 +183,7 @@ const struct option_row option_rows[] = {
     {"tsv", 0, NULL, TAKES_RECORDS, "fields are separated by tabs", .read = read_tsv},
     {"jsonl", 0, NULL, TAKES_RECORDS, "each line is a JSON text", .read = read_jsonl},
     {"delimiter", 'd', "C", TAKES_RECORDS, "fields are separated by this character", .read = read_delimiter, .fits = "one byte, or \\t"},
+    {"plain", 0, NULL, TAKES_RECORDS, "take compressed files, databases and filter files as lines too", NULL, AT(records.plain)},
     {"null", 'z', NULL, TAKES_RECORDS, "records end with NUL, not with a line break", NULL, AT(records.nul)},
     {"header", 0, NULL, TAKES_RECORDS, "the first record of each file is a header: passed, not counted", NULL, AT(records.header)},
     {"ignore-case", 0, NULL, TAKES_RECORDS, "upper and lower case are the same", NULL, AT(records.ignore_case)},
@@ -228,4 +229,6 @@ const struct option_row option_rows[] = {
 };
 /* clang-format on */
 
-_Static_assert(sizeof option_rows / sizeof *option_rows == OPTION_ROWS, "option_table.h says so");
+const int option_count = sizeof option_rows / sizeof *option_rows;
+_Static_assert(sizeof option_rows / sizeof *option_rows <= OPTION_ROWS_MOST,
+               "tables have room for all");

@@ -18,8 +18,9 @@ struct option_row {
     const char *fits; /* what takes does not tell, where a value does not fit */
 };
 
-#define OPTION_ROWS 64
+#define OPTION_ROWS_MOST 128
 
 extern const struct option_row option_rows[];
+extern const int option_count; /* of them */
 
 #endif

@@ -25,7 +25,7 @@ static bool takes(const struct command *c, const struct option_row *row)
 static void make_tables(const struct command *c, struct option *longs, char *shorts)
 {
     *shorts++ = ':';
-    for (int i = 0; i < OPTION_ROWS; i++) {
+    for (int i = 0; i < option_count; i++) {
         if (!takes(c, &option_rows[i]))
             continue;
         *longs++ =
@@ -45,7 +45,7 @@ static const struct option_row *row_of(int code)
 {
     if (code > HELP)
         return &option_rows[code - HELP - 1];
-    for (int i = 0; i < OPTION_ROWS; i++)
+    for (int i = 0; i < option_count; i++)
         if (option_rows[i].letter == code)
             return &option_rows[i];
     return NULL;
@@ -94,11 +94,11 @@ static int set_option(struct options *o, const struct option_row *row, const cha
 
 static int refuse(const struct command *c, const char *word)
 {
-    const char *names[OPTION_ROWS + 1];
+    const char *names[OPTION_ROWS_MOST + 1];
     const char *near, *bare = word + strspn(word, "-");
     int n = 0;
 
-    for (int i = 0; i < OPTION_ROWS; i++) {
+    for (int i = 0; i < option_count; i++) {
         if (takes(c, &option_rows[i]))
             names[n++] = option_rows[i].name;
         else if (word[1] == '-' && strcmp(bare, option_rows[i].name) == 0)
@@ -224,8 +224,8 @@ static int words_behind(const char *word, char *const *given, int n)
 int options_read(struct options *o, int argc, char **argv, bool *done)
 {
     const struct command *c = command_find(o->command);
-    struct option longs[OPTION_ROWS + 2];
-    char shorts[2 * OPTION_ROWS + 4];
+    struct option longs[OPTION_ROWS_MOST + 2];
+    char shorts[2 * OPTION_ROWS_MOST + 4];
     int code, status = 0;
     char **given = malloc((size_t)argc * sizeof *given);
 
@@ -269,7 +269,7 @@ void options_print(const char *command)
         printf("\n%s", c->more);
     if (c->takes)
         printf("\noptions:\n");
-    for (int i = 0; i < OPTION_ROWS; i++) {
+    for (int i = 0; i < option_count; i++) {
         char left[64];
 
         if (!takes(c, &option_rows[i]))

@@ -5,8 +5,10 @@
 
 struct records records_of_keys(const struct records *r)
 {
-    return (struct records){
-        .nul = r->nul, .ignore_case = r->ignore_case, .max_record = r->max_record};
+    return (struct records){.plain = r->plain,
+                            .nul = r->nul,
+                            .ignore_case = r->ignore_case,
+                            .max_record = r->max_record};
 }
 
 /* Once a number was a key by its value, now it is one by its text. */

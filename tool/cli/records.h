@@ -12,6 +12,7 @@ enum format { FORMAT_LINES, FORMAT_CSV, FORMAT_TSV, FORMAT_JSONL, FORMAT_DELIMIT
 
 struct records {
     enum format format;
+    bool plain;     /* nothing is decompressed, nothing refused for what it looks like */
     bool nul;       /* records end with NUL, not with a line break */
     char delimiter; /* of fields; 0: blanks */
     bool header;

@@ -177,7 +177,7 @@ static bool resume(struct running *r)
     if (!s)
         return true;
     if (!resume_find(&found, r->run->save, s, r->run->verdict.hash, &r->run->inputs,
-                     r->run->verbosity.quiet))
+                     (struct resume_rules){r->run->records.plain, r->run->verbosity.quiet}))
         return false;
     scratch = batch_open(1);
     if (!scratch)

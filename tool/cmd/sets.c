@@ -13,6 +13,7 @@
 #include "cli/signals.h"
 #include "state/files.h"
 #include "state/lock.h"
+#include "unpack/file.h"
 
 #define FPR_FOR_SETS "0.001"
 
@@ -22,32 +23,30 @@ static bool sized(const struct wanted *w)
 }
 
 /* Delimiters from here to the end. False after a sentence, or a signal. */
-static bool count_delimiters(int fd, const char *path, char delimiter, uint64_t *sum)
+static bool count_delimiters(struct unpacked_file *f, const char *path, char delimiter,
+                             uint64_t *sum)
 {
     static char block[1 << 16];
+    ssize_t n;
 
-    while (!signals_caught()) {
-        ssize_t n = read(fd, block, sizeof block);
-
-        if (n < 0 && errno != EINTR)
-            return reject("cannot read %s: %s", path, strerror(errno));
-        if (n == 0)
-            return true;
+    while ((n = unpacked_read(f, block, sizeof block)) > 0)
         for (ssize_t i = 0; i < n; i++)
             *sum += block[i] == delimiter;
-    }
-    return false;
+    return n < 0 ? reject("%s %s", path, f->failure) : !signals_caught();
 }
 
 /* Records of a file, or a few more: line breaks inside CSV count too. */
-static bool count_records(const char *path, char delimiter, uint64_t *sum)
+static bool count_records(const char *path, const struct records *r, uint64_t *sum)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct unpacked_file f;
     bool counted;
 
     if (fd < 0)
         return reject("cannot open %s: %s", path, strerror(errno));
-    counted = count_delimiters(fd, path, delimiter, sum);
+    counted = unpacked_open(&f, fd, r->plain) ? count_delimiters(&f, path, r->nul ? 0 : '\n', sum)
+                                              : reject("%s %s", path, f.failure);
+    unpacked_close(&f);
     ++*sum; /* the last may have no line break */
     close(fd);
     return counted;
@@ -65,12 +64,12 @@ static bool are_files(const struct inputs *files)
     return files->count > 0;
 }
 
-static bool count_all(const struct inputs *files, char delimiter, uint64_t *sum)
+static bool count_all(const struct inputs *files, const struct records *r, uint64_t *sum)
 {
     if (!signals_watch())
         return reject("the system is short of memory or files");
     for (uint32_t i = 0; i < files->count; i++)
-        if (!count_records(files->file[i], delimiter, sum))
+        if (!count_records(files->file[i], r, sum))
             return false;
     return true;
 }
@@ -93,7 +92,7 @@ bool keyset_open(const struct options *o, struct inputs files, struct shards *s)
     bool fits =
         are_files(&files) && !sized(&w) && weir_find_knob(WEIR_KIND_FILTER, name, "capacity");
 
-    if (fits && !count_all(&files, o->records.nul ? '\0' : '\n', &keys))
+    if (fits && !count_all(&files, &o->records, &keys))
         return false;
     keys += spread_of(keys, o->shards ? o->shards : o->threads);
     snprintf(number, sizeof number, "%llu", (unsigned long long)keys);

@@ -22,6 +22,17 @@
 
 #define EXCHANGED (BLOCK / 2) /* from here on buffers are exchanged and not copied */
 
+/* What it is is known, and these first bytes of it were read. */
+static bool take_kind(struct byte_reader *r, const void *head, size_t size)
+{
+    r->known = true;
+    if (!magic_is_packed(r->kind))
+        return true;
+    r->unpack = unpack_open(r->fd, !r->regular, r->kind, head, size, true);
+    errno = ENOMEM;
+    return r->unpack != NULL;
+}
+
 /* Not blocking, so that a signal ends the wait for whoever writes into a pipe
  * that has a name; regular files take no notice. */
 bool bytes_open(struct byte_reader *r, const char *name)
@@ -35,12 +46,17 @@ bool bytes_open(struct byte_reader *r, const char *name)
     if (r->regular)
         (void)posix_fadvise(r->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     r->ended = false;
+    r->kind = KIND_RECORDS;
+    r->known = r->plain;
+    r->headed = 0;
     bytes_forget(r);
-    return true;
+    return !r->regular || r->plain || (magic_of_file(r->fd, &r->kind) && take_kind(r, NULL, 0));
 }
 
 void bytes_close_file(struct byte_reader *r)
 {
+    unpack_close(r->unpack);
+    r->unpack = NULL;
     if (r->fd > 0)
         close(r->fd);
     r->fd = -1;
@@ -114,6 +130,64 @@ static ssize_t refuse_changed(struct byte_reader *r, const char *data, ssize_t n
     return n;
 }
 
+/* One read(). */
+static ssize_t read_once(struct byte_reader *r, char *to, size_t most)
+{
+    for (;;) {
+        if (!r->regular && signals_wait(r->fd, r->patience) != WAIT_READY)
+            return BYTES_NONE;
+        ssize_t n = read(r->fd, to, most);
+        if (n < 0 && (errno == EINTR || errno == EAGAIN))
+            continue;
+        return n >= 0 && r->regular ? refuse_changed(r, to, n) : n;
+    }
+}
+
+/* One piece of what is decompressed. */
+static ssize_t read_unpacked(struct byte_reader *r, char *to, size_t most)
+{
+    for (;;) {
+        ssize_t n = unpack_read(r->unpack, to, most);
+
+        if (n != UNPACK_WAIT)
+            return n == UNPACK_FAILED ? BYTES_DAMAGED : n;
+        if (signals_wait(unpack_waits_for(r->unpack), r->patience) != WAIT_READY)
+            return BYTES_NONE;
+    }
+}
+
+/* The first bytes of a pipe, until they tell what it is. */
+static ssize_t read_first(struct byte_reader *r, char *to, size_t most)
+{
+    size_t got = r->headed;
+    bool open = true;
+
+    memcpy(to, r->head, got);
+    while (open) {
+        ssize_t n = read_once(r, to + got, most - got);
+
+        if (n < 0) {
+            memcpy(r->head, to, r->headed = got);
+            return n;
+        }
+        got += (size_t)n;
+        r->kind = magic_kind(to, got, &open);
+        open &= n > 0;
+    }
+    if (!take_kind(r, to, got))
+        return BYTES_FAILED;
+    return r->unpack ? read_unpacked(r, to, most) : (ssize_t)got;
+}
+
+static ssize_t read_some(struct byte_reader *r, char *to, size_t most)
+{
+    ssize_t n = !r->known   ? read_first(r, to, most)
+                : r->unpack ? read_unpacked(r, to, most)
+                            : read_once(r, to, most);
+
+    return r->known && r->kind > KIND_XZ ? BYTES_FOREIGN : n;
+}
+
 ssize_t bytes_more(struct byte_reader *r, struct batch *b, size_t filled)
 {
     size_t most = b->room - filled < BLOCK ? b->room - filled : BLOCK;
@@ -121,19 +195,48 @@ ssize_t bytes_more(struct byte_reader *r, struct batch *b, size_t filled)
     if (bytes_left(r))
         return (ssize_t)take(r, b, filled, most);
     r->fresh = true;
-    while (!r->ended) {
-        if (!r->regular && signals_wait(r->fd, r->patience) != WAIT_READY)
-            return BYTES_NONE;
-        ssize_t n = read(r->fd, b->data + filled, most);
-        if (n < 0 && (errno == EINTR || errno == EAGAIN))
-            continue;
-        if (n >= 0 && r->regular)
-            n = refuse_changed(r, b->data + filled, n);
-        if (n != 0)
-            return n;
-        r->ended = true;
+    if (r->ended)
+        return BYTES_END;
+    ssize_t n = read_some(r, b->data + filled, most);
+    r->ended = n == 0;
+    return n;
+}
+
+/* ---- going to a place ---- */
+
+static ssize_t skip_unpacked(struct byte_reader *r, uint64_t offset)
+{
+    char *scratch = malloc(BLOCK);
+    ssize_t n = scratch ? 1 : BYTES_FAILED;
+
+    while (n > 0 && offset > 0) {
+        do
+            n = read_unpacked(r, scratch, offset < BLOCK ? (size_t)offset : BLOCK);
+        while (n == BYTES_NONE && !signals_caught());
+        if (n > 0) {
+            trace_add(&r->trace, scratch, (size_t)n);
+            offset -= (size_t)n;
+        }
     }
-    return BYTES_END;
+    free(scratch);
+    return n;
+}
+
+ssize_t bytes_seek(struct byte_reader *r, uint64_t offset)
+{
+    bool unpacked = r->unpack;
+
+    unpack_close(r->unpack); /* its thread reads no further */
+    r->unpack = NULL;
+    bytes_forget(r);
+    r->ended = false;
+    if (lseek(r->fd, unpacked ? 0 : (off_t)offset, SEEK_SET) < 0)
+        return BYTES_FAILED;
+    if (!unpacked)
+        return 1;
+    if (!take_kind(r, NULL, 0) || !trace_start(&r->trace, r->fd, 0))
+        return BYTES_FAILED;
+    return skip_unpacked(r, offset);
 }
 
 void bytes_add(struct byte_reader *r, struct batch *b, size_t *filled, char c)

@@ -19,6 +19,27 @@ bool gather_fail(struct batch *b, const char *what, const char *name, int error)
     return false;
 }
 
+bool gather_fail_unpacked(const struct reader *r, struct batch *b)
+{
+    b->failed = true;
+    snprintf(b->failure, sizeof b->failure, "%.300s %s; no record after line %llu was taken",
+             gather_name(r), unpack_failure(r->bytes.unpack), (unsigned long long)r->line - 1);
+    return false;
+}
+
+bool gather_fail_foreign(const struct reader *r, struct batch *b)
+{
+    const char *what = r->bytes.kind == KIND_SQLITE ? "a SQLite database"
+                       : r->bytes.kind == KIND_WEIR ? "a filter, sketch or state file"
+                       : r->bytes.kind == KIND_ZIP  ? "a zip archive, which is not read here"
+                                                    : "compressed by bzip2, which is not read here";
+
+    b->failed = true;
+    snprintf(b->failure, sizeof b->failure, "%.300s is %s; --plain takes it for lines all the same",
+             gather_name(r), what);
+    return false;
+}
+
 const char *gather_name(const struct reader *r)
 {
     return input_name(r->name);
@@ -135,6 +156,10 @@ static ssize_t get_more(struct reader *r, struct batch *b, size_t *filled)
                  "%.300s was cut short or overwritten while it was being read; nothing after byte "
                  "%llu was taken",
                  gather_name(r), (unsigned long long)r->offset);
+    } else if (n == BYTES_DAMAGED) {
+        gather_fail_unpacked(r, b);
+    } else if (n == BYTES_FOREIGN) {
+        gather_fail_foreign(r, b);
     } else if (n == BYTES_FAILED && !b->failed) {
         gather_fail(b, "read", gather_name(r), errno);
     } else if (n == BYTES_END) {
@@ -149,10 +174,12 @@ static void linger(struct reader *r, struct batch *b, size_t *filled)
     double until = now() + r->linger, left;
 
     while (!r->bytes.regular && !r->bytes.ended && !b->failed && b->n < RECORDS_MAX &&
-           *filled < b->room && (left = until - now()) > 0 &&
-           signals_wait(r->bytes.fd, 1 + (int)(left * 1000)) == WAIT_READY) {
-        ssize_t n = bytes_more(&r->bytes, b, *filled);
+           *filled < b->room && (left = until - now()) > 0) {
+        int patience = r->bytes.patience;
 
+        r->bytes.patience = 1 + (int)(left * 1000);
+        ssize_t n = bytes_more(&r->bytes, b, *filled);
+        r->bytes.patience = patience;
         if (n <= 0)
             break; /* the next batch will meet it again */
         *filled += (size_t)n;

@@ -18,6 +18,10 @@ const char *gather_name(const struct reader *r);
 /* The run ends here: "cannot WHAT NAME: ERROR". Returns false. */
 bool gather_fail(struct batch *b, const char *what, const char *name, int error);
 
+/* The same where what is compressed is damaged, and where the file is no file of records. */
+bool gather_fail_unpacked(const struct reader *r, struct batch *b);
+bool gather_fail_foreign(const struct reader *r, struct batch *b);
+
 static inline bool gather_is_csv(const struct reader *r)
 {
     return r->records->format == FORMAT_CSV;

@@ -2,6 +2,7 @@
 #include "pipe/read.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,23 @@
 #include "cli/inputs.h"
 #include "pipe/scan.h"
 
+/* Then nobody knows how many bytes there will be. */
+static bool any_is_packed(const struct reader *r)
+{
+    bool packed = false;
+
+    for (uint32_t i = 0; i < r->count && !packed && !r->records->plain; i++) {
+        bool standard = strcmp(r->files[i], "-") == 0;
+        int fd = standard ? 0 : open(r->files[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        enum file_kind kind;
+
+        packed = fd >= 0 && magic_of_file(fd, &kind) && magic_is_packed(kind);
+        if (fd > 0)
+            close(fd);
+    }
+    return packed;
+}
+
 void read_open(struct reader *r, const struct records *records, struct inputs inputs)
 {
     static char *const standard[] = {"-", NULL};
@@ -22,7 +40,8 @@ void read_open(struct reader *r, const struct records *records, struct inputs in
     r->count = inputs.count ? inputs.count : 1;
     r->delimiter = records->nul ? '\0' : '\n';
     r->rules = (struct csv_rules){records->delimiter, records->skip, records->max_record};
-    r->total = inputs_size(r->files, r->count);
+    r->bytes.plain = records->plain;
+    r->total = any_is_packed(r) ? 0 : inputs_size(r->files, r->count);
 }
 
 void read_close(struct reader *r)
@@ -40,6 +59,10 @@ static bool begin_file(struct reader *r, struct batch *b, uint64_t offset, uint6
     r->unfinished = 0;
     r->padded = r->dropping = false;
     r->csv = (struct csv_scan){0};
+    if (bytes_is_unpacked(&r->bytes) && offset > 0) {
+        r->trace = r->bytes.trace;
+        return true;
+    }
     return trace_start(&r->trace, r->bytes.fd, r->bytes.regular ? offset : 0) ||
            gather_fail(b, "read", gather_name(r), errno);
 }
@@ -53,7 +76,7 @@ static bool open_file(struct reader *r, struct batch *b)
     r->name = r->older ? r->older : r->files[r->next];
     if (!bytes_open(&r->bytes, r->name))
         return gather_fail(b, "open", r->name, errno);
-    at = r->bytes.regular ? lseek(r->bytes.fd, 0, SEEK_CUR) : 0;
+    at = r->bytes.regular && !bytes_is_unpacked(&r->bytes) ? lseek(r->bytes.fd, 0, SEEK_CUR) : 0;
     if (!begin_file(r, b, at > 0 ? (uint64_t)at : 0, 1))
         return false;
     r->heads = r->records->header;
@@ -193,14 +216,34 @@ static bool skip_header(struct reader *r, struct batch *b)
     return !b->failed;
 }
 
+static bool fail_seek(const struct reader *r, struct batch *b, ssize_t why)
+{
+    if (why == BYTES_DAMAGED)
+        return gather_fail_unpacked(r, b);
+    return gather_fail(b, "seek in", gather_name(r), why == 0 ? ESPIPE : errno);
+}
+
+/* The byte at a place: 1, 0 if the file ends there, or what bytes_seek() says. */
+static ssize_t look_at(struct reader *r, uint64_t offset, char *next, struct batch *b)
+{
+    if (!bytes_is_unpacked(&r->bytes))
+        return read_at(r->bytes.fd, next, 1, offset);
+    ssize_t n = bytes_seek(&r->bytes, offset);
+    if (n > 0)
+        n = bytes_more(&r->bytes, b, 0);
+    *next = b->data[0];
+    ssize_t again = n >= 0 ? bytes_seek(&r->bytes, 0) : 1;
+    return again < 0 ? again : n;
+}
+
 /* The last record had no delimiter then. Has it got one, or has it been continued? */
 static bool look_again(struct reader *r, struct position *p, struct batch *b)
 {
-    char next;
-    ssize_t n = p->unfinished ? read_at(r->bytes.fd, &next, 1, p->offset) : 0;
+    char next = 0;
+    ssize_t n = p->unfinished ? look_at(r, p->offset, &next, b) : 0;
 
     if (n < 0)
-        return gather_fail(b, "read", gather_name(r), errno);
+        return fail_seek(r, b, n);
     if (n == 0)
         return true;
     if (next == r->delimiter) {
@@ -236,10 +279,10 @@ bool read_seek(struct reader *r, const struct position *place, const char *older
         return true;
     if (!skip_header(r, b))
         return false;
-    if (lseek(r->bytes.fd, (off_t)p.offset, SEEK_SET) < 0)
-        return gather_fail(b, "seek in", gather_name(r), errno);
-    bytes_forget(&r->bytes);
-    r->bytes.ended = r->heads = false;
+    ssize_t there = bytes_seek(&r->bytes, p.offset);
+    if (there <= 0)
+        return fail_seek(r, b, there);
+    r->heads = false;
     if (!begin_file(r, b, p.offset, p.line))
         return false;
     r->unfinished = p.unfinished;

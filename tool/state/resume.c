@@ -1,9 +1,10 @@
 /* resume.c - see resume.h.
  *
  * A file is the one that was being read if it is at least as long as what was
- * read, and begins and goes on as that did (trace.h). Its number on the disk
- * (inode) alone says little: the next file may get it. But it decides between
- * files that look alike, and it is all there is where nothing had been read. */
+ * read, and begins and goes on as that did (trace.h). That is so of what it holds, whether it is
+ * compressed or not: a log that was compressed when it was rotated is still that log. Its number on
+ * the disk (inode) alone says little: the next file may get it. But it decides between files that
+ * look alike, and it is all there is where nothing had been read. */
 #include "state/resume.h"
 
 #include <dirent.h>
@@ -18,6 +19,7 @@
 
 #include "cli/messages.h"
 #include "cli/read_at.h"
+#include "unpack/file.h"
 
 /* LIKE: the bytes are right, the inode is not. UNREAD: errno says why. */
 enum likeness { UNREAD = -1, OTHER, LIKE, SAME };
@@ -27,7 +29,18 @@ struct looked_at {
     char path[PATH_MAX];
     struct stat st;
     enum likeness is;
-    int error; /* why it is UNREAD */
+    int error;   /* why it is UNREAD */
+    bool packed; /* it is compressed */
+};
+
+struct search {
+    const struct state *state;
+    struct trace_hash hash;
+    bool plain; /* what is compressed is read as it is */
+    char folder[PATH_MAX], name[PATH_MAX];
+    struct looked_at named; /* what has the name now */
+    struct looked_at best, second;
+    struct looked_at unread; /* one beside it that could not be read; path is empty if none */
 };
 
 /* Do its bytes before the end of what was read give this hash? */
@@ -45,28 +58,76 @@ static enum likeness compare_bytes(int fd, struct trace_hash hash, uint64_t at, 
     return size == 0 || strcmp(text, wanted) == 0 ? LIKE : OTHER;
 }
 
-static enum likeness compare(int fd, const struct stat *st, const struct state *s,
-                             struct trace_hash hash)
+/* As it lies there. */
+static enum likeness compare_plain(int fd, const struct stat *st, const struct search *s)
 {
-    const struct input_mark *m = &s->mark;
-    uint64_t offset = s->position.offset;
-    bool same = st->st_dev == m->device && st->st_ino == m->inode;
+    const struct input_mark *m = &s->state->mark;
+    uint64_t offset = s->state->position.offset;
+
+    if ((uint64_t)st->st_size < offset)
+        return OTHER;
+    enum likeness is = compare_bytes(fd, s->hash, 0, m->head_size, m->head);
+    if (is != LIKE)
+        return is;
+    return compare_bytes(fd, s->hash, offset - m->tail_size, m->tail_size, m->tail);
+}
+
+static bool gives(struct trace_hash hash, const char *bytes, uint32_t size, const char *wanted)
+{
+    char text[HASH_TEXT];
+
+    state_hash(hash, bytes, size, text);
+    return size == 0 || strcmp(text, wanted) == 0;
+}
+
+/* Decompressed, as far as was read then. One that cannot be is another. */
+static enum likeness compare_unpacked(int fd, const struct search *s)
+{
+    static char block[UNPACK_BLOCK];
+    const struct input_mark *m = &s->state->mark;
+    uint64_t left = s->state->position.offset;
+    struct trace t = {.begins = true};
+    struct unpacked_file f;
+    ssize_t n = 1;
+
+    if (!unpacked_open(&f, fd, false))
+        return OTHER;
+    while (left > 0 && n > 0) {
+        n = unpacked_read(&f, block, left < sizeof block ? (size_t)left : sizeof block);
+        if (n > 0)
+            trace_add(&t, block, (size_t)n);
+        left -= n > 0 ? (size_t)n : 0;
+        if (t.head_size >= m->head_size && !gives(s->hash, t.head, m->head_size, m->head))
+            n = 0; /* there is no need to read on */
+    }
+    unpacked_close(&f);
+    if (left > 0 || n <= 0 || t.head_size < m->head_size || t.tail_size < m->tail_size)
+        return OTHER;
+    return gives(s->hash, t.tail + t.tail_size - m->tail_size, m->tail_size, m->tail) ? LIKE
+                                                                                      : OTHER;
+}
+
+static enum likeness compare(int fd, struct looked_at *c, const struct search *s)
+{
+    const struct input_mark *m = &s->state->mark;
+    bool same = c->st.st_dev == m->device && c->st.st_ino == m->inode;
+    enum file_kind kind = KIND_RECORDS;
     enum likeness is;
 
-    if (!S_ISREG(st->st_mode) || (uint64_t)st->st_size < offset || !*m->tail)
+    if (!S_ISREG(c->st.st_mode) || !*m->tail)
         return OTHER;
+    if (!s->plain && !magic_of_file(fd, &kind))
+        return UNREAD;
+    c->packed = magic_is_packed(kind);
     if (m->head_size + m->tail_size == 0) /* there is nothing to compare */
         return same ? SAME : OTHER;
-    if (m->tail_size > offset)
+    if (m->tail_size > s->state->position.offset)
         return OTHER;
-    is = compare_bytes(fd, hash, 0, m->head_size, m->head);
-    if (is == LIKE)
-        is = compare_bytes(fd, hash, offset - m->tail_size, m->tail_size, m->tail);
+    is = c->packed ? compare_unpacked(fd, s) : compare_plain(fd, &c->st, s);
     return is == LIKE && same ? SAME : is;
 }
 
-static void look_at(struct looked_at *c, const char *path, const struct state *s,
-                    struct trace_hash hash)
+static void look_at(struct looked_at *c, const char *path, const struct search *s)
 {
     bool standard = strcmp(path, "-") == 0;
     int fd = standard ? 0 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -74,23 +135,15 @@ static void look_at(struct looked_at *c, const char *path, const struct state *s
     c->is = fd < 0 && errno == ENOENT ? OTHER : UNREAD;
     snprintf(c->path, sizeof c->path, "%s", path);
     memset(&c->st, 0, sizeof c->st);
+    c->packed = false;
     if (fd >= 0 && fstat(fd, &c->st) == 0)
-        c->is = compare(fd, &c->st, s, hash);
+        c->is = compare(fd, c, s);
     c->error = errno;
     if (fd > 0)
         close(fd);
 }
 
 /* ---- the directory ---- */
-
-struct search {
-    const struct state *state;
-    struct trace_hash hash;
-    char folder[PATH_MAX], name[PATH_MAX];
-    struct looked_at named; /* what has the name now */
-    struct looked_at best, second;
-    struct looked_at unread; /* one beside it that could not be read; path is empty if none */
-};
 
 static bool same_file(const struct stat *a, const struct stat *b)
 {
@@ -142,7 +195,7 @@ static void rank_file(struct search *s, const char *name, const char *path)
     static struct looked_at c;
 
     (void)name;
-    look_at(&c, path, s->state, s->hash);
+    look_at(&c, path, s);
     rank(s, &c);
     if (c.is == UNREAD && c.error != EACCES && c.error != EPERM) /* what is not ours is not it */
         s->unread = c;
@@ -201,7 +254,8 @@ static bool refuse(const struct search *s, const char *saved)
     if (!now->st.st_ino)
         return reject("cannot open %s, and no file beside it is the one that %s was reading", name,
                       saved);
-    if (now->st.st_ino == s->state->mark.inode && (uint64_t)now->st.st_size < offset)
+    if (now->st.st_ino == s->state->mark.inode && !now->packed &&
+        (uint64_t)now->st.st_size < offset)
         return reject("%s was cut short: %s had read it to byte %llu, and no file beside it holds "
                       "these; leave --resume out to read it from the start",
                       name, saved, offset);
@@ -247,13 +301,13 @@ static bool find_older(struct resumed *r, struct search *s, const char *saved, b
 
 /* Which file was being read? */
 static bool find_file(struct resumed *r, const char *saved, const char *file, const struct state *s,
-                      struct trace_hash hash, bool quiet)
+                      struct trace_hash hash, struct resume_rules rules)
 {
     static struct search search;
     char copy[PATH_MAX];
 
-    search = (struct search){.state = s, .hash = hash};
-    look_at(&search.named, file, s, hash);
+    search = (struct search){.state = s, .hash = hash, .plain = rules.plain};
+    look_at(&search.named, file, &search);
     if (search.named.is == SAME)
         return true;
     if (search.named.is == UNREAD)
@@ -264,11 +318,11 @@ static bool find_file(struct resumed *r, const char *saved, const char *file, co
     snprintf(search.folder, sizeof search.folder, "%s", dirname(copy));
     snprintf(copy, sizeof copy, "%s", file);
     snprintf(search.name, sizeof search.name, "%s", basename(copy));
-    return find_older(r, &search, saved, quiet);
+    return find_older(r, &search, saved, rules.quiet);
 }
 
 bool resume_find(struct resumed *r, const char *path, const struct state *s, struct trace_hash hash,
-                 const struct inputs *inputs, bool quiet)
+                 const struct inputs *inputs, struct resume_rules rules)
 {
     const struct position *p = &s->position;
     const char *file = p->file < inputs->count ? inputs->file[p->file] : "-";
@@ -282,5 +336,5 @@ bool resume_find(struct resumed *r, const char *path, const struct state *s, str
         return reject("%s stopped in file %u, %s, which is not that file here; give the same "
                       "files, or leave --resume out",
                       path, p->file + 1, s->input);
-    return find_file(r, path, file, s, hash, quiet);
+    return find_file(r, path, file, s, hash, rules);
 }

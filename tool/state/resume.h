@@ -13,13 +13,18 @@ struct resumed {
     struct position position;
 };
 
+struct resume_rules {
+    bool plain; /* files are read as they are, even if they are compressed */
+    bool quiet; /* a rotation is not told */
+};
+
 /* What is to be read, and where from:
  *   continued  the file of that name is the one that was being read
  *   rotated    that one has another name in the same directory: it is read to its
  *              end, then the one that has the name now from its start
  * False after a sentence in all other cases: it is gone, cut short, or one cannot
- * tell. A rotation is told too, unless quiet. */
+ * tell. */
 bool resume_find(struct resumed *r, const char *path, const struct state *s, struct trace_hash hash,
-                 const struct inputs *inputs, bool quiet);
+                 const struct inputs *inputs, struct resume_rules rules);
 
 #endif
