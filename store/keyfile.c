@@ -252,6 +252,44 @@ static void arrange(void *context)
     f->ready = f->sorted || make_table(f);
 }
 
+/* Files that hold no lines, by their first bytes, and what to do instead. */
+static const struct foreign {
+    const char *magic;
+    size_t size;
+    const char *is;
+} foreigners[] = {
+    {"SQLite format 3", 16, "it is a SQLite database; name it sqlite:FILE?table=T&column=C"},
+    {"WEIR\2", 6, "it is a filter or state file, not keys; name the keys that it was made from"},
+    {"\x1f\x8b\x08", 3, "it is compressed; name what it becomes, by zcat FILE > KEYS"},
+    {"\x28\xb5\x2f\xfd", 4, "it is compressed; name what it becomes, by zstdcat FILE > KEYS"},
+    {"\xfd"
+     "7zXZ",
+     6, "it is compressed; name what it becomes, by xzcat FILE > KEYS"},
+};
+
+struct head_look {
+    const struct keyfile *f;
+    const char *is;
+};
+
+static void look_at_head(void *context)
+{
+    struct head_look *l = context;
+
+    for (size_t i = 0; i < sizeof foreigners / sizeof *foreigners; i++)
+        if (l->f->size >= foreigners[i].size &&
+            memcmp(l->f->data, foreigners[i].magic, foreigners[i].size) == 0)
+            l->is = foreigners[i].is;
+}
+
+static enum outcome refuse_foreign(struct store *store)
+{
+    struct head_look l = {store->own, NULL};
+    enum outcome outcome = read_keys(store, look_at_head, &l);
+
+    return outcome == STORE_OK && l.is ? store_fail(store, STORE_REFUSED, "%s", l.is) : outcome;
+}
+
 static enum outcome make_ready(struct store *store)
 {
     struct keyfile *f = store->own;
@@ -264,7 +302,8 @@ static enum outcome make_ready(struct store *store)
         return store_fail(store, STORE_REFUSED, "it cannot be searched: %s", why);
     f->data = f->file.data;
     f->size = f->file.size;
-    if (store->options.fold)
+    outcome = refuse_foreign(store);
+    if (outcome == STORE_OK && store->options.fold)
         outcome = fold_all(store);
     if (outcome == STORE_OK)
         outcome = read_keys(store, arrange, f);

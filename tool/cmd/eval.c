@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/commands.h"
+#include "cmd/refuse_files.h"
 #include "eval/rows.h"
 #include "eval/screens.h"
 #include "report/report.h"
@@ -112,6 +113,9 @@ int cmd_eval(const struct options *o)
                               .table = o->table,
                               .threads = o->threads};
 
+    if (!o->measures.synthetic && !o->records.plain &&
+        !files_hold_records(o->command, &request.inputs))
+        return EXIT_ERROR;
     if (o->check.oracle || o->check.screen)
         return measure_screens(&request);
     if (!check(&request))

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "cli/messages.h"
+#include "cmd/refuse_files.h"
 #include "cli/print.h"
 #include "cli/signals.h"
 #include "pipe/write.h"
@@ -303,6 +304,11 @@ static int finish(struct running *r)
     return r->pipe.failed ? EXIT_ERROR : EXIT_FINE;
 }
 
+static bool are_records(const struct run *given)
+{
+    return given->records.plain || files_hold_records(given->command, &given->inputs);
+}
+
 int run(const struct run *given, struct tally *tally)
 {
     struct running *r = calloc(1, sizeof *r);
@@ -311,7 +317,7 @@ int run(const struct run *given, struct tally *tally)
     if (!r || !signals_watch())
         return fail("the system is short of memory or files");
     r->run = given;
-    if (open_stages(r) && pipe_run(&r->pipe))
+    if (are_records(given) && open_stages(r) && pipe_run(&r->pipe))
         status = finish(r);
     if (tally)
         *tally = r->pipe.tally;
@@ -329,6 +335,8 @@ int run_into(const struct run *given, struct sink sink)
 
     if (!signals_watch())
         return fail("the system is short of memory or files");
+    if (!are_records(given))
+        return EXIT_ERROR;
     ok = source_open(&source, &given->records, given->inputs, given->command,
                      given->verbosity.quiet);
     if (sink.look)

@@ -29,8 +29,8 @@ bool gather_fail_unpacked(const struct reader *r, struct batch *b)
 
 bool gather_fail_foreign(const struct reader *r, struct batch *b)
 {
-    const char *what = r->bytes.kind == KIND_SQLITE ? "a SQLite database"
-                       : r->bytes.kind == KIND_WEIR ? "a filter, sketch or state file"
+    const char *what = r->bytes.kind == KIND_SQLITE ? "a SQLite database, not records"
+                       : r->bytes.kind == KIND_WEIR ? "a filter, sketch or state file, not records"
                        : r->bytes.kind == KIND_ZIP  ? "a zip archive, which is not read here"
                                                     : "compressed by bzip2, which is not read here";
 

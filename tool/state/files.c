@@ -11,6 +11,7 @@
 
 #include "cli/messages.h"
 #include "cli/read_at.h"
+#include "unpack/magic.h"
 
 /* ---- loading ---- */
 
@@ -149,15 +150,20 @@ static void take_parts(void *loading)
     l->good = good && at.size == 0 && l->filters->shards.count > 0;
 }
 
-bool file_is_ours(const char *path)
+static enum file_kind kind_of(const char *path)
 {
-    char head[4] = "";
+    enum file_kind kind = KIND_RECORDS;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool ours = fd >= 0 && read(fd, head, 4) == 4 && memcmp(head, "WEIR", 4) == 0;
+    bool known = fd >= 0 && magic_of_file(fd, &kind);
 
     if (fd >= 0)
         close(fd);
-    return ours;
+    return known ? kind : KIND_RECORDS;
+}
+
+bool file_is_ours(const char *path)
+{
+    return kind_of(path) == KIND_WEIR;
 }
 
 static bool begin_load(struct loading *l, struct stored *s)
@@ -173,6 +179,10 @@ static bool finish_load(const struct loading *l, const char *path)
 {
     struct stored *s = l->filters;
 
+    if (!l->good && kind_of(path) == KIND_SQLITE)
+        return reject("%s is a SQLite database, not a filter file; 'weir check --oracle "
+                      "sqlite:%s?table=T&column=C' asks it",
+                      path, path);
     if (!l->good && !file_is_ours(path))
         return reject("%s is not a filter file; 'weir build -o F %s' makes one from its lines, "
                       "'weir filter --keys %s' does so on the fly",
