@@ -93,7 +93,7 @@ static uint64_t read_in_pieces(const struct text *in, const struct records *o, s
             skipped += take(&r, b, READ_NOTHING, out);
     }
     close(ends[1]);
-    skipped += take(&r, b, READ_END, out) + r.skipped;
+    skipped += take(&r, b, READ_END, out);
     read_close(&r);
     batch_close(b);
     return skipped;

@@ -91,8 +91,33 @@ static bool read_on_error(struct options *o, const char *value)
     return o->records.skip || strcmp(value, "stop") == 0;
 }
 
+/* NEW,SEEN or NEW,SEEN,ELSE */
+static bool read_words(struct options *o, const char *value)
+{
+    struct answers *a = &o->answers;
+    int n = 0;
+
+    if (strlen(value) >= sizeof a->text || strpbrk(value, "\n"))
+        return false;
+    *a = (struct answers){.word = {NULL, NULL, "skipped"}};
+    strcpy(a->text, value);
+    for (char *at = a->text; at; n++) {
+        char *comma = strchr(at, ',');
+
+        if (n == 3 || at == comma || !*at)
+            return false;
+        if (comma)
+            *comma++ = '\0';
+        a->word[n] = at;
+        at = comma;
+    }
+    o->output.answers = a;
+    return n >= 2;
+}
+
 static bool read_max_wait(struct options *o, const char *value)
 {
+    o->check.waits = true;
     return read_seconds(value, &o->check.max_wait) && o->check.max_wait <= 3600;
 }
 
@@ -191,6 +216,7 @@ const struct option_row option_rows[] = {
     {"on-error", 0, "stop|skip", TAKES_RECORDS, "at a malformed record (stop)", .read = read_on_error},
     {"emit", 0, "unique|duplicates|all", TAKES_DEDUP, "records to pass; all: each tagged new or seen", WORD(output.emit)},
     {"emit", 0, "members|others|all", TAKES_CHECK, "records to pass; all: each tagged member or other", WORD(output.emit)},
+    {"words", 0, "NEW,SEEN", TAKES_OUTPUT, "answer each record with one of these words alone", .read = read_words, .fits = "two words, such as NEW,SEEN, or three: the last for records without an answer"},
     {"invert", 0, NULL, TAKES_KEYS, "pass the records whose key is not in the filter", NULL, AT(set.invert)},
     {"which", 0, NULL, TAKES_ASK, "of many filters, name those that have the key", NULL, AT(ask.which)},
     {"any", 0, NULL, TAKES_ASK, "say whether any of many filters has seen the key", NULL, AT(ask.any)},

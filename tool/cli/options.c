@@ -158,6 +158,10 @@ static int check(const struct options *o)
         return fail("-z does not go with --csv: CSV records end with line breaks");
     if (o->records.header && o->records.format == FORMAT_JSONL)
         return fail("--header does not go with --jsonl: JSON lines have no header");
+    if (o->output.answers && (o->output.count_only || o->set.invert))
+        return fail("--words answers every record; --count-only and --invert do not go with it");
+    if (o->output.answers && o->output.emit == EMIT_DUPLICATES)
+        return fail("--words answers every record; --emit says which to pass, one of them goes");
     return 0;
 }
 

@@ -14,6 +14,7 @@ struct options {
     struct records records;
     struct wanted wanted; /* filter, sketch or screen */
     struct output output;
+    struct answers answers; /* that output may point to */
     struct verbosity verbosity;
     struct state_options state;
     struct store_patience patience; /* with a store */
@@ -35,6 +36,7 @@ struct options {
         const char *oracle; /* URL of the store */
         const char *screen, *window, *theta;
         double max_wait; /* seconds */
+        bool waits;      /* that was asked for */
     } check;
 
     struct count_options { /* of weir count and weir top */

@@ -14,10 +14,18 @@ enum emit {
     EMIT_OTHERS = EMIT_DUPLICATES
 };
 
+/* Words for the answers: not seen before, seen before, no answer (the record is malformed,
+ * or a store could not tell). */
+struct answers {
+    char text[128]; /* that the words lie in */
+    const char *word[3];
+};
+
 /* What becomes of the records. */
 struct output {
     const char *path; /* NULL: standard output */
     enum emit emit;
+    struct answers *answers; /* --words: printed alone, one for each record; or NULL */
     bool count_only;
     bool mute; /* records are not written at all */
 };

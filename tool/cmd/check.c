@@ -135,7 +135,8 @@ static int pass(const struct options *o, struct screening *s, const char *keys,
     int status;
 
     r.threads = 2; /* one reads and writes while the other waits for the store */
-    r.linger = o->check.max_wait;
+    if (!write_answers_all(&r.output) || o->check.waits) /* else somebody may wait for the answer */
+        r.linger = o->check.max_wait;
     r.verdict = verdict_by_screen(s);
     r.passes = write_passes(&r.output, verdict, o->patience.silence == SILENCE_PASSES);
     r.save = o->state.path;

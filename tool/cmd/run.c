@@ -295,7 +295,6 @@ static int finish(struct running *r)
         return refuse_output(r);
     tell_unfinished(r);
     t->passed = r->writer.passed;
-    t->skipped += r->source.reader.skipped;
     t->seconds = now() - r->progress.started;
     if (r->pipe.failed && *r->pipe.failure)
         fail("%s", r->pipe.failure);

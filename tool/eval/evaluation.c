@@ -145,7 +145,7 @@ static bool gather(struct evaluation *ev)
         return false;
     progress_clear(&ev->progress);
     ev->records = ev->tally.records;
-    ev->tally = (struct tally){.skipped = ev->tally.skipped + ev->arrivals.files.reader.skipped};
+    ev->tally = (struct tally){.skipped = ev->tally.skipped};
     ev->truth.limit -= kept_bytes(&ev->arrivals.kept);
     ev->arrivals.replayed = true;
     return true;
@@ -243,7 +243,6 @@ bool evaluation_run(struct evaluation *ev)
     progress_open(&ev->progress, ev->request->verbosity.quiet, arrivals_total(&ev->arrivals));
     ok = ev->arrivals.replayed ? show_orders(ev) : show_order(ev);
     progress_clear(&ev->progress);
-    ev->tally.skipped += ev->arrivals.replayed ? 0 : ev->arrivals.files.reader.skipped;
     ev->tally.seconds = now() - ev->progress.started;
     return ok;
 }

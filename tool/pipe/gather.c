@@ -67,17 +67,16 @@ static bool leaves_last(const struct reader *r)
  * lacks. A quote that is still open is a stray one. */
 static void finish(struct reader *r, struct batch *b, size_t *filled)
 {
-    if (*filled == 0) {
-        r->skipped += r->dropping;
-        r->dropping = false;
+    bool whole = *filled > 0 && b->data[*filled - 1] == r->delimiter;
+
+    if (*filled == 0 && !r->dropping)
         return;
-    }
-    if (b->data[*filled - 1] != r->delimiter && leaves_last(r)) {
+    if (!whole && leaves_last(r)) {
         r->left = true;
         *filled = 0;
         return;
     }
-    if (b->data[*filled - 1] != r->delimiter) {
+    if (!whole) {
         bytes_add(&r->bytes, b, filled, r->delimiter);
         r->padded = true;
     }
@@ -128,17 +127,15 @@ void gather_drop_first(struct batch *b)
     b->n--;
 }
 
-/* What is left of a dropped record ends where the first one found does. */
+/* What is left of a dropped record ends where the first one found does, and stands for it:
+ * a bad record, which --emit all answers like any other. */
 static void end_drop(struct reader *r, struct batch *b)
 {
     if (!r->dropping || b->n == 0)
         return;
     r->dropping = false;
-    if (gather_is_csv(r))
-        return; /* it is marked bad */
-    gather_drop_first(b);
-    r->skipped++;
-    r->line++;
+    if (!gather_is_csv(r)) /* else it is marked already */
+        batch_fault(b, 0, true, "too long");
 }
 
 /* More of the file into the batch; as bytes_more() returns it. At the end of the

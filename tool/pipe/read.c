@@ -170,13 +170,14 @@ enum read_result read_batch(struct reader *r, struct batch *b)
             return READ_BATCH;
         label(r, b);
         bool came = gather_records(r, b, &filled);
-        if (r->heads && b->n > 0)
+        bool headed = r->heads && b->n > 0;
+        if (headed)
             take_header(r, b);
         if (came || filled > 0)
             commit(r, b, filled);
         if (r->bytes.ended && bytes_left(&r->bytes) == 0)
             bytes_close_file(&r->bytes);
-        if (b->n > 0 || b->failed)
+        if (b->n > 0 || b->failed || headed) /* a header is passed on before records come */
             return READ_BATCH;
         if (!came)
             return READ_NOTHING;

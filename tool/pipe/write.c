@@ -23,6 +23,11 @@
 #define STEP 32
 #define READER_EVERY 50 /* milliseconds between looks for who reads a pipe; a guess */
 
+bool write_answers_all(const struct output *o)
+{
+    return !o->count_only && (o->emit == EMIT_ALL || o->answers);
+}
+
 uint8_t write_passes(const struct output *o, enum weir_verdict verdict, bool unanswered)
 {
     unsigned some = o->emit == EMIT_ALL ? 1u << WEIR_NEW | 1u << WEIR_SEEN : 1u << verdict;
@@ -50,7 +55,8 @@ bool write_open(struct writer *w, const struct output *o, uint8_t passes, bool k
 
     *w = (struct writer){.name = "standard output", .fd = 1, .passes = passes};
     w->mute = o->mute || o->count_only;
-    w->tags = o->emit == EMIT_ALL;
+    w->tags = write_answers_all(o);
+    w->answers = o->answers;
     w->buffer = malloc(ROOM + MARGIN);
     if (!w->buffer)
         return reject("memory is short");
@@ -128,9 +134,13 @@ bool write_header(struct writer *w, const char *header, size_t size)
 {
     if (w->mute)
         return true;
-    if (w->tags && !(write_text(w, "verdict", 7) && write_text(w, &w->joint, 1)))
+    if (!w->tags)
+        return write_text(w, header, size);
+    if (!write_text(w, "verdict", 7))
         return false;
-    return write_text(w, header, size);
+    if (w->answers)
+        return write_text(w, header + size - 1, 1); /* how the line ends */
+    return write_text(w, &w->joint, 1) && write_text(w, header, size);
 }
 
 static bool write_short(struct writer *w, const struct batch *b)
@@ -173,6 +183,14 @@ static bool write_stretches(struct writer *w, const struct batch *b)
     return ok;
 }
 
+static const char *word_of(const struct writer *w, uint8_t verdict)
+{
+    if (!w->answers)
+        return w->words[verdict];
+    return w->answers->word[verdict == WEIR_NEW ? 0 : verdict == WEIR_SEEN ? 1 : 2];
+}
+
+/* A line for each, whatever its verdict: whoever waits for the answer to a line gets one. */
 static bool write_tagged(struct writer *w, const struct batch *b)
 {
     const char *next = b->tags;
@@ -180,14 +198,16 @@ static bool write_tagged(struct writer *w, const struct batch *b)
 
     for (uint32_t i = 0; i < b->n && ok; i++) {
         size_t begin = record_begin(b, i), size = record_end(b, i) + 1 - begin;
-        const char *word = next ? next : w->words[b->verdict[i]];
+        bool named = next && b->verdict[i] != VERDICT_NONE;
+        const char *word = named ? next : word_of(w, b->verdict[i]);
 
         next = next ? next + strlen(next) + 1 : NULL;
-        if (!passes(w, b->verdict[i]))
-            continue;
-        ok = write_text(w, word, strlen(word)) && write_text(w, &w->joint, 1) &&
-             write_text(w, b->data + begin, size);
-        w->passed++;
+        ok = write_text(w, word, strlen(word));
+        if (ok && !w->answers)
+            ok = write_text(w, &w->joint, 1) && write_text(w, b->data + begin, size);
+        if (ok && w->answers)
+            ok = write_text(w, b->data + begin + size - 1, 1);
+        w->passed += b->verdict[i] != VERDICT_NONE;
     }
     return ok;
 }

@@ -8,12 +8,13 @@
 struct writer {
     const char *name;
     int fd;
-    int error;                /* errno of the write that failed, or 0 */
-    bool mute;                /* nothing is to be written */
-    bool tags;                /* all records, each with its verdict before it */
-    uint8_t passes;           /* a bit for each verdict: 1 << WEIR_SEEN, ... */
-    const char *const *words; /* for the verdicts, where there are tags */
-    char joint;               /* between verdict and record */
+    int error;                     /* errno of the write that failed, or 0 */
+    bool mute;                     /* nothing is to be written */
+    bool tags;                     /* all records, each with its verdict before it, or */
+    const struct answers *answers; /* these words alone */
+    uint8_t passes;                /* a bit for each verdict: 1 << WEIR_SEEN, ... */
+    const char *const *words;      /* for the verdicts, where there are tags */
+    char joint;                    /* between verdict and record */
     char *buffer;
     size_t used;
     uint64_t bytes;  /* written so far; for a file its length */
@@ -24,7 +25,10 @@ struct writer {
  * what a file holds stays, for write_cut(). False after a sentence. */
 bool write_open(struct writer *w, const struct output *o, uint8_t passes, bool keep);
 
-/* The bits for that: one verdict, or both where each record gets its tag; and
+/* Does each record get an answer of one line, also where it is malformed? */
+bool write_answers_all(const struct output *o);
+
+/* The bits for that: one verdict, or all where each record gets its answer; and
  * those of records that were not answered for? */
 uint8_t write_passes(const struct output *o, enum weir_verdict verdict, bool unanswered);
 

@@ -128,7 +128,8 @@ static struct trace_hash hash_of(const char *config)
 
 struct verdict verdict_by_filter(struct filtering *f)
 {
-    static const char *const words[] = {"new", "seen", [VERDICT_UNKNOWN] = "unknown"};
+    static const char *const words[] = {
+        "new", "seen", [VERDICT_NONE] = "skipped", [VERDICT_UNKNOWN] = "unknown"};
 
     return (struct verdict){.context = f,
                             .parts = f->shards->count,

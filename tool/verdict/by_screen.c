@@ -132,7 +132,8 @@ static json_t *describe(void *context, const struct tally *t)
 
 struct verdict verdict_by_screen(struct screening *s)
 {
-    static const char *const words[] = {"other", "member", [VERDICT_UNKNOWN] = "unknown"};
+    static const char *const words[] = {
+        "other", "member", [VERDICT_NONE] = "skipped", [VERDICT_UNKNOWN] = "unknown"};
 
     return (struct verdict){.context = s,
                             .parts = 1,
