@@ -46,3 +46,33 @@ bool cursor_read(const struct rm_string *arg, struct cursor *c)
     }
     return *at == '\0';
 }
+
+/* ---- the head of BF.SCANDUMP ---- */
+
+#define HEAD_WORD "weirbf1" /* 8 bytes with its end, then the total in 8 */
+
+void cursor_head(uint8_t head[HEAD_SIZE], uint64_t total)
+{
+    memcpy(head, HEAD_WORD, 8);
+    for (int i = 0; i < 8; i++)
+        head[8 + i] = (uint8_t)(total >> 8 * i);
+}
+
+bool cursor_is_head(const uint8_t *data, size_t size, uint64_t *total)
+{
+    *total = 0;
+    if (size != HEAD_SIZE || memcmp(data, HEAD_WORD, 8) != 0)
+        return false;
+    for (int i = 7; i >= 0; i--)
+        *total = *total << 8 | data[8 + i];
+    return *total > 0;
+}
+
+void cursor_rewrite_head(struct rm_io *io, struct rm_string *key, uint64_t version, uint64_t total)
+{
+    uint8_t head[HEAD_SIZE];
+
+    cursor_head(head, total);
+    rm.EmitAOF(io, "BF.LOADCHUNK", "slb", key, (long long)(version << 32 | 1), (const char *)head,
+               sizeof head);
+}

@@ -23,4 +23,13 @@ void cursor_write(char text[CURSOR_SIZE], uint64_t offset, uint64_t version, uin
                   uint64_t chunks);
 bool cursor_read(const struct rm_string *text, struct cursor *c);
 
+/* The first chunk of BF.SCANDUMP has but a word and the bytes that will follow. */
+#define HEAD_SIZE 16
+
+void cursor_head(uint8_t head[HEAD_SIZE], uint64_t total);
+bool cursor_is_head(const uint8_t *data, size_t size, uint64_t *total);
+
+/* Into an AOF, as BF.LOADCHUNK. */
+void cursor_rewrite_head(struct rm_io *io, struct rm_string *key, uint64_t version, uint64_t total);
+
 #endif

@@ -68,8 +68,7 @@ static bool next_chunk(struct image_in *in)
 
 static const struct family *family_of(uint32_t kind)
 {
-    (void)kind;
-    return &family_filter;
+    return kind == PART_BLOOM ? &family_bloom : &family_filter;
 }
 
 struct value *loading_finish(struct loading *l, uint64_t most, struct weir_error *error)
@@ -167,6 +166,8 @@ static void rewrite(const struct value *v, struct rm_io *io, struct rm_string *k
     uint64_t told = 0;
     char cursor[CURSOR_SIZE];
 
+    if (l->total > 0 && l->have == 0)
+        cursor_rewrite_head(io, key, l->version, l->total);
     for (const struct loading_chunk *c = l->first; c; c = c->next) {
         told += c->size;
         cursor_write(cursor, told, l->version, l->total, l->chunks);

@@ -21,8 +21,7 @@ static void set_options(struct rm_ctx *ctx)
 }
 
 /* Another module may have these names, as in Redis 8: the others are still of use. */
-__attribute__((unused)) static void create_if_free(struct rm_ctx *ctx, const struct command *list,
-                                                   const char *category)
+static void create_if_free(struct rm_ctx *ctx, const struct command *list, const char *category)
 {
     if (!commands_create(ctx, list, category))
         rm.Log(ctx, "warning", "%s is another module's; the commands that begin so are left to it",
@@ -50,5 +49,6 @@ __attribute__((visibility("default"))) int RedisModule_OnLoad(struct rm_ctx *ctx
     set_options(ctx);
     if (types_create(ctx) != RM_OK || !commands_create(ctx, commands_weir, CATEGORY_DEFAULT))
         return RM_ERR;
+    create_if_free(ctx, commands_bf, "bloom");
     return settings_register(ctx);
 }

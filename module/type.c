@@ -11,6 +11,7 @@
     }
 
 LOADER(filter)
+LOADER(bloom)
 LOADER(loading)
 
 static struct {
@@ -19,6 +20,7 @@ static struct {
     struct rm_type *type;
 } types[] = {
     {&family_filter, load_filter, NULL},
+    {&family_bloom, load_bloom, NULL},
     {&family_loading, load_loading, NULL},
 };
 

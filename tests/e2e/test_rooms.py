@@ -11,7 +11,7 @@ SOURCE = pathlib.Path(os.environ["WEIR_SOURCE"])
 
 @pytest.fixture
 def copy(tmp_path):
-    for part in ("lib", "store", "tool", "include", "scripts", "docs", "tests/golden"):
+    for part in ("lib", "store", "tool", "module", "include", "scripts", "docs", "tests/golden"):
         shutil.copytree(SOURCE / part, tmp_path / part)
     return tmp_path
 
@@ -32,6 +32,7 @@ def test_the_tree_as_it_is_breaks_none(copy):
     ("tool/pipe/planted.h", '#include "cmd/commands.h"\n', "every_room_includes_only_what_it_may"),
     ("tool/eval/planted.h", '#include "report/report.h"\n', "every_room_includes_only_what_it_may"),
     ("tool/cmd/planted.h", '#include "store/store.h"\n', "every_room_includes_only_what_it_may"),
+    ("module/planted.h", '#include "lib/filter/filter.h"\n', "every_room_includes_only_what_it_may"),
     ("tool/attic/planted.h", "\n", "every_folder_is_in_the_table"),
     ("lib/base/planted.h", "#include <time.h>\n", "the_library_has_no_stdio_clock_or_locale"),
     ("lib/base/planted.h", '#include "base/nowhere.h"\n', "every_quoted_include_is_a_file_of_ours"),

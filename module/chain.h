@@ -1,0 +1,55 @@
+/* chain.h - what a key of BF.* holds: a Bloom filter that grows by further ones.
+ *
+ * The first has the capacity that was asked for. When it is full a second is added, of
+ * `expansion` times the capacity and half the error, and so on; all have one seed, so
+ * that an item is hashed once. The first has half of the error asked for, so that the
+ * errors of all together stay below it (Almeida et al. 2007). A chain that does not scale
+ * has one filter, of the whole error, and refuses what comes when it is full. */
+#ifndef MODULE_CHAIN_H
+#define MODULE_CHAIN_H
+
+#include "value.h"
+
+struct link {
+    weir *w;
+    uint64_t capacity, items;
+    double error;
+};
+
+struct chain {
+    struct value is;
+    uint64_t expansion; /* 0: it does not scale */
+    double error;       /* as asked for, of all */
+    double tightening;  /* by which the error of each is below that of the one before */
+    uint64_t seed;
+    uint32_t n;
+    struct link *links;
+};
+
+struct chain_wish {
+    double error, tightening;
+    uint64_t capacity, expansion;
+    bool seeded; /* else the seed is random */
+    uint64_t seed;
+};
+
+#define CHAIN_TIGHTENING 0.5
+
+/* most as in handles.h, for all links together. NULL with a sentence. */
+struct chain *chain_open(const struct chain_wish *wish, uint64_t most, struct weir_error *error);
+void chain_close(struct chain *c);
+
+/* At most ITEMS_AT_ONCE of them. verdicts[i] becomes 1 if it was there. */
+void chain_ask(const struct chain *c, const struct weir_key *keys, size_t n, uint8_t *verdicts);
+
+enum chain_state { CHAIN_GOOD, CHAIN_FULL, CHAIN_NO_MEMORY };
+
+/* Add in order; returns how many were, all unless *state says why not. */
+size_t chain_add(struct chain *c, const struct weir_key *keys, size_t n, uint64_t most,
+                 uint8_t *verdicts, enum chain_state *state);
+
+uint64_t chain_items(const struct chain *c);
+uint64_t chain_capacity(const struct chain *c);
+uint64_t chain_bytes(const struct chain *c);
+
+#endif
