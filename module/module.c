@@ -7,7 +7,9 @@
 #include "value.h"
 
 #define VERSION_NUMBER 1
-#define CATEGORY_DEFAULT "weir" /* of ACL */
+/* of ACL */
+#define CATEGORY_DEFAULT "weir"
+#define BF_CATEGORY_DEFAULT "bloom"
 
 int RedisModule_OnLoad(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 
@@ -49,6 +51,6 @@ __attribute__((visibility("default"))) int RedisModule_OnLoad(struct rm_ctx *ctx
     set_options(ctx);
     if (types_create(ctx) != RM_OK || !commands_create(ctx, commands_weir, CATEGORY_DEFAULT))
         return RM_ERR;
-    create_if_free(ctx, commands_bf, "bloom");
+    create_if_free(ctx, commands_bf, BF_CATEGORY_DEFAULT);
     return settings_register(ctx);
 }
