@@ -110,6 +110,14 @@ WEIR_API size_t weir_sketch_top(const weir_sketch *s, struct weir_heavy *out, si
 WEIR_API enum weir_status weir_sketch_merge(weir_sketch *into, const weir_sketch *from,
                                             struct weir_error *error);
 
+/* Make it the sum of n sketches of its configuration and seed, each times its weight, which
+ * may be negative; what it had counted counts only if it is one of them. Anything but
+ * WEIR_OK leaves it as it was: WEIR_MISMATCH, or WEIR_UNSUPPORTED where a count would be
+ * below 0 or above the most it can be, and for all but "count-min" without half-life=. */
+WEIR_API enum weir_status weir_sketch_weigh(weir_sketch *into, const weir_sketch *const *from,
+                                            const int64_t *weights, size_t n,
+                                            struct weir_error *error);
+
 /* ---- what it knows of itself ---- */
 
 struct weir_sketch_stats {

@@ -202,18 +202,41 @@ static enum weir_status merge_fading(weir_sketch *into, const weir_sketch *from)
     return status;
 }
 
-enum weir_status weir_sketch_merge(weir_sketch *into, const weir_sketch *from,
-                                   struct weir_error *error)
+static enum weir_status check_alike(const weir_sketch *into, const weir_sketch *from,
+                                    struct weir_error *error)
 {
     char a[64], b[64];
 
+    if (!sentence_differ(&sketch_grammar, &into->config, &from->config, a, b))
+        return WEIR_OK;
+    return error_say(error, WEIR_MISMATCH, "the sketches differ: ", a, " and ", b,
+                     "; only sketches of one configuration and seed can be merged", NULL);
+}
+
+enum weir_status weir_sketch_weigh(weir_sketch *into, const weir_sketch *const *from,
+                                   const int64_t *weights, size_t n, struct weir_error *error)
+{
+    if (!into->ops->weigh || fades(into))
+        return error_say(error, WEIR_UNSUPPORTED, into->config.is.of->about.name,
+                         " cannot be multiplied by a weight", NULL);
+    for (size_t i = 0; i < n; i++)
+        if (check_alike(into, from[i], error) != WEIR_OK)
+            return WEIR_MISMATCH;
+    if (!into->ops->weigh(into, from, weights, n))
+        return error_say(error, WEIR_UNSUPPORTED,
+                         "a count would be below 0 or above the most that it can be", NULL);
+    return WEIR_OK;
+}
+
+enum weir_status weir_sketch_merge(weir_sketch *into, const weir_sketch *from,
+                                   struct weir_error *error)
+{
     if (!into->ops->merge)
         return error_say(error, WEIR_UNSUPPORTED, into->config.is.of->about.name,
                          into->ops->unmergeable, "; ",
                          sentence_names(&sketch_grammar, WEIR_CAN_MERGE).text, " can be", NULL);
-    if (sentence_differ(&sketch_grammar, &into->config, &from->config, a, b))
-        return error_say(error, WEIR_MISMATCH, "the sketches differ: ", a, " and ", b,
-                         "; only sketches of one configuration and seed can be merged", NULL);
+    if (check_alike(into, from, error) != WEIR_OK)
+        return WEIR_MISMATCH;
     if ((fades(into) ? merge_fading(into, from) : into->ops->merge(into, from)) != WEIR_OK)
         return sketch_no_memory(&into->config, &into->memory, error);
     return WEIR_OK;

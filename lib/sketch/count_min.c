@@ -296,7 +296,7 @@ static bool size_by_error(struct sketch_config *c, struct weir_error *error)
             return error_refuse(error, "count-min takes depth= or confidence=, not both", NULL);
         if (depth > DEPTH_MAX)
             return error_refuse(
-                error, "confidence= asks for more than 16 rows; allow a little less", NULL);
+                error, "confidence= asks for more than 32 rows; allow a little less", NULL);
         c->depth = (uint64_t)depth;
     }
     if (sentence_has(&c->is, SKETCH_ERROR)) {
@@ -360,6 +360,48 @@ static enum weir_status merge(weir_sketch *into, const weir_sketch *from)
     return WEIR_OK;
 }
 
+__extension__ typedef __int128 signed_sum; /* of 2^64 counts, each times 2^63 at most */
+
+/* The weighted sum of one counter; false if it cannot be held. */
+INLINE bool weigh_counter(const weir_sketch *const *from, const int64_t *weights, size_t n,
+                          uint64_t at, bool wide, uint64_t *out)
+{
+    signed_sum counted = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        signed_sum part = (signed_sum)get(from[i]->data + at, wide) * weights[i];
+
+        if (__builtin_add_overflow(counted, part, &counted))
+            return false;
+    }
+    *out = (uint64_t)counted;
+    return counted >= 0 && counted <= (wide ? UINT64_MAX : UINT32_MAX);
+}
+
+/* Twice over all counters, so that nothing is changed unless every sum fits. */
+static bool weigh(weir_sketch *into, const weir_sketch *const *from, const int64_t *weights,
+                  size_t n)
+{
+    bool wide = form_of(into).wide;
+    signed_sum total = 0;
+    uint64_t sum_of_one;
+
+    for (uint64_t at = 0; at < into->size; at += wide ? 8 : 4)
+        if (!weigh_counter(from, weights, n, at, wide, &sum_of_one))
+            return false;
+    for (size_t i = 0; i < n; i++)
+        if (__builtin_add_overflow(total, (signed_sum)from[i]->total * weights[i], &total))
+            return false;
+    if (total < 0 || total > UINT64_MAX)
+        return false;
+    for (uint64_t at = 0; at < into->size; at += wide ? 8 : 4) {
+        weigh_counter(from, weights, n, at, wide, &sum_of_one);
+        set(into->data + at, wide, sum_of_one);
+    }
+    into->total = (uint64_t)total;
+    return true;
+}
+
 static void scale(weir_sketch *s, int64_t steps)
 {
     for (uint64_t at = 0; at < s->size; at += 8)
@@ -421,6 +463,7 @@ const struct sketch_ops sketch_count_min = {
     .ask = ask,
     .stats = stats,
     .merge = merge,
+    .weigh = weigh,
     .scale = scale,
     .fixed = true,
     .state_size = state_size,

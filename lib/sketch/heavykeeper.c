@@ -16,7 +16,8 @@
  *
  * Large amounts are so many arrivals at once: the number of tries up to the next
  * that wears down is drawn at once, by bisecting the powers of the chance that
- * none does: some thousand tries at most, as decay is 0.99 at most. Chances are 64-bit fractions;
+ * none does: 44 / (1 - decay) tries at most, after which the chance is below 2^-64; of a
+ * decay of 1 the outcome is known without a draw. Chances are 64-bit fractions;
  * draws come from the arrival's number. Price: d lines of buckets, and three for a key that is
  * kept. */
 #include <string.h>
@@ -26,8 +27,11 @@
 
 #define AHEAD 16 /* keys; a power of two */
 #define DEPTH_DEFAULT 2
-#define DECAY_DEFAULT 900000000     /* billionths */
-#define FINGERPRINT (DEPTH_MAX + 1) /* the word of the hash it is taken from */
+#define DECAY_DEFAULT 900000000 /* billionths */
+#define DECAY_ALWAYS 1000000000 /* every try wears down */
+#define DECAY_MOST 999900000    /* below that; see wear() */
+#define ROWS_MOST 16
+#define FINGERPRINT (ROWS_MOST + 1) /* the word of the hash it is taken from */
 
 struct bucket {
     uint32_t fingerprint, count;
@@ -98,6 +102,14 @@ static uint64_t first_success(uint64_t none, uint64_t tries, uint64_t draw)
 static void wear(const weir_sketch *s, struct bucket *b, uint32_t fingerprint, uint64_t amount,
                  struct rng *r)
 {
+    if (s->config.decay == DECAY_ALWAYS && b->count > 0) {
+        if (amount < b->count) {
+            b->count -= (uint32_t)amount;
+            return;
+        }
+        amount -= b->count - 1; /* the one that took the last is counted */
+        b->count = 0;
+    }
     while (b->count > 0) {
         uint64_t none = UINT64_MAX - power(keeper_of(s)->decay, b->count);
         uint64_t tries = first_success(none, amount, rng_next(r));
@@ -249,6 +261,10 @@ static bool plan(struct sketch_config *c, uint64_t *bytes, struct weir_error *er
         width = (c->memory / 8 - keys) / row_bytes(c);
     if (sentence_has(&c->is, SKETCH_WIDTH) && sentence_has(&c->is, SKETCH_MEMORY))
         why = "heavykeeper takes memory= or width=, not both";
+    else if (c->depth > ROWS_MOST)
+        why = "heavykeeper takes a depth from 1 to 16";
+    else if (c->decay > DECAY_MOST && c->decay < DECAY_ALWAYS)
+        why = "heavykeeper takes a decay up to 0.9999, or 1";
     else if (c->keys == 0 || width == 0)
         why = "heavykeeper needs a memory of 192 bytes, 88 for each of its keys= and 8 for each "
               "bucket of its rows";
@@ -268,7 +284,7 @@ static void lay(weir_sketch *s)
     summary_lay(&k->summary, s->data, keys, s->config.keys, 0);
     k->buckets = (struct bucket *)(void *)(s->data + keys);
     k->width = (s->size - keys) / row_bytes(&s->config);
-    k->decay = (uint64_t)(((bits_u128)s->config.decay << 64) / 1000000000);
+    k->decay = (uint64_t)(((bits_u128)s->config.decay << 64) / DECAY_ALWAYS); /* of 1 not used */
 }
 
 /* ---- saving: arrivals, keys, buckets ---- */

@@ -35,7 +35,7 @@ enum sketch_knob {
 
 #define HAS_COMMON (HAS(SKETCH_MEMORY) | HAS(SKETCH_HASH) | HAS(SKETCH_SEED))
 
-#define DEPTH_MAX 16
+#define DEPTH_MAX 32
 #define KEYS_MAX 100000000 /* that a sketch keeps */
 
 enum { UPDATE_PLAIN, UPDATE_CONSERVATIVE };
@@ -99,6 +99,11 @@ struct sketch_ops {
     void (*stats)(const weir_sketch *s, struct weir_sketch_stats *out);
     enum weir_status (*merge)(weir_sketch *into, const weir_sketch *from);
     const char *unmergeable; /* why, where there is no merge */
+
+    /* into the sum of others, each times its weight; false if a count cannot hold it, then
+     * nothing is changed. NULL: it cannot */
+    bool (*weigh)(weir_sketch *into, const weir_sketch *const *from, const int64_t *weights,
+                  size_t n);
     uint64_t (*state_size)(const weir_sketch *s);
     void (*put)(const weir_sketch *s, struct part_writer *out);
     bool (*get)(weir_sketch *s, struct part_reader *in); /* false: it cannot be */

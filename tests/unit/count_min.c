@@ -139,6 +139,44 @@ static void what_differs_is_not_merged(void **state)
     weir_sketch_close(b);
 }
 
+static void a_weighted_sum_is_that_of_the_counts(void **state)
+{
+    const struct weir_bytes key = {"key", 3}, other = {"other", 5};
+    weir_sketch *a, *b, *c;
+    struct weir_error error;
+
+    (void)state;
+    assert_int_equal(weir_sketch_open(&a, "count-min memory=4K depth=20 seed=1", NULL), WEIR_OK);
+    b = weir_sketch_clone(a);
+    c = weir_sketch_clone(a);
+    weir_sketch_add(a, key, 10);
+    weir_sketch_add(b, key, 3);
+    weir_sketch_add(b, other, 5);
+    weir_sketch_add(c, key, 1000000);
+    const weir_sketch *both[] = {a, b};
+    assert_int_equal(weir_sketch_weigh(c, both, (int64_t[]){2, 7}, 2, &error), WEIR_OK);
+    assert_int_equal(weir_sketch_ask(c, key).count, 41);
+    assert_int_equal(weir_sketch_ask(c, other).count, 35);
+    assert_int_equal(weir_sketch_stats_of(c).total, 76);
+
+    /* one of them is itself; a weight may be negative, a count may not */
+    assert_int_equal(weir_sketch_weigh(a, both, (int64_t[]){-1, 4}, 2, &error), WEIR_OK);
+    assert_int_equal(weir_sketch_ask(a, key).count, 2);
+    assert_int_equal(weir_sketch_weigh(a, both, (int64_t[]){1, -1}, 2, &error), WEIR_UNSUPPORTED);
+    assert_int_equal(weir_sketch_weigh(a, both, (int64_t[]){INT64_MAX, INT64_MAX}, 2, &error),
+                     WEIR_UNSUPPORTED);
+    assert_int_equal(weir_sketch_ask(a, key).count, 2);
+    assert_int_equal(weir_sketch_weigh(a, NULL, NULL, 0, &error), WEIR_OK);
+    assert_int_equal(weir_sketch_ask(a, key).count, 0);
+    weir_sketch_close(b);
+    assert_int_equal(weir_sketch_open(&b, "count-min memory=4K depth=20 seed=2", NULL), WEIR_OK);
+    both[1] = b;
+    assert_int_equal(weir_sketch_weigh(c, both, (int64_t[]){1, 1}, 2, &error), WEIR_MISMATCH);
+    weir_sketch_close(a);
+    weir_sketch_close(b);
+    weir_sketch_close(c);
+}
+
 static void what_is_taken_back_was_never_there(void **state)
 {
     weir_sketch *a = open_sketch("count-min memory=4K seed=3"), *b = weir_sketch_clone(a);
@@ -282,6 +320,7 @@ int main(void)
         cmocka_unit_test(a_merged_plain_sketch_is_that_of_all_keys),
         cmocka_unit_test(a_merged_conservative_sketch_is_never_too_low),
         cmocka_unit_test(what_differs_is_not_merged),
+        cmocka_unit_test(a_weighted_sum_is_that_of_the_counts),
         cmocka_unit_test(what_is_taken_back_was_never_there),
         cmocka_unit_test(what_cannot_be_taken_back_is_refused),
         cmocka_unit_test(counters_stop_at_their_top_and_stay_there),

@@ -137,6 +137,25 @@ static void an_amount_is_as_many_arrivals(void **state)
     assert_true(fabs(left_of(8, 20, true) - left_of(8, 20, false)) < 0.12);
 }
 
+static void a_decay_of_one_wears_down_at_every_try(void **state)
+{
+    weir_sketch *s = open_sketch("heavykeeper keys=1 width=1 depth=1 seed=1 decay=1");
+    weir_sketch *t = weir_sketch_clone(s);
+
+    (void)state;
+    weir_sketch_add(s, a, 1000000);
+    weir_sketch_add(t, a, 7);
+    weir_sketch_add(s, b, 999999);
+    assert_int_equal(weir_sketch_ask(s, b).count, 0);
+    weir_sketch_add(s, b, 1);
+    assert_int_equal(weir_sketch_ask(s, b).count, 1);
+    for (int i = 0; i < 9; i++)
+        weir_sketch_add(t, b, 1);
+    assert_int_equal(weir_sketch_ask(t, b).count, 3); /* six to wear it down to one */
+    weir_sketch_close(s);
+    weir_sketch_close(t);
+}
+
 static void counts_stop_at_the_most_they_can_be(void **state)
 {
     weir_sketch *s = open_sketch("heavykeeper keys=2 width=8 seed=1");
@@ -216,7 +235,8 @@ static void a_sentence_that_cannot_be_is_refused(void **state)
     refused("heavykeeper memory=1M width=8", "memory= or width=, not both");
     refused("heavykeeper memory=128", "needs a memory of");
     refused("heavykeeper width=1T depth=16", "more memory than 16T");
-    refused("heavykeeper decay=0.999", "decay=0.999 does not fit");
+    refused("heavykeeper decay=0.99991", "up to 0.9999, or 1");
+    refused("heavykeeper depth=17", "a depth from 1 to 16");
     refused("heavykeeper half-life=1h", "no parameter 'half-life'");
 }
 
@@ -229,6 +249,7 @@ int main(void)
         cmocka_unit_test(a_count_of_one_is_lost_with_the_chance_of_decay),
         cmocka_unit_test(a_count_of_c_is_lowered_with_the_chance_of_decay_to_the_c),
         cmocka_unit_test(an_amount_is_as_many_arrivals),
+        cmocka_unit_test(a_decay_of_one_wears_down_at_every_try),
         cmocka_unit_test(counts_stop_at_the_most_they_can_be),
         cmocka_unit_test(the_largest_amounts_take_no_time),
         cmocka_unit_test(merging_is_refused_with_a_reason),
