@@ -47,7 +47,7 @@ static void lay_out(weir *w)
         if (w->shape.registers == w->config.k && w->shape.planes == w->config.k) /* loads */
             w->reg[i] = cells_used(&cells);
     }
-    if (w->ops->check && !w->ops->check(w)) {
+    if ((w->ops->check && !w->ops->check(w)) || (w->ops->check_cells && !w->ops->check_cells(w))) {
         weir_clear(w);
         w->shown = LATE;
     }

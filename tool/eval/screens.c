@@ -254,7 +254,6 @@ bool screens_run(struct screens *s)
     if (pipe.failed && *pipe.failure)
         fail("%s", pipe.failure);
     s->tally = pipe.tally;
-    s->tally.skipped += s->arrivals.synthetic ? 0 : s->arrivals.files.reader.skipped;
     s->tally.seconds = now() - progress.started;
     for (uint32_t i = 0; i < s->count; i++)
         finish(&s->row[i], &s->screening[i]);

@@ -150,7 +150,7 @@ static void take_parts(void *loading)
     l->good = good && at.size == 0 && l->filters->shards.count > 0;
 }
 
-static enum file_kind kind_of(const char *path)
+static enum file_kind file_kind_of(const char *path)
 {
     enum file_kind kind = KIND_RECORDS;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -163,7 +163,7 @@ static enum file_kind kind_of(const char *path)
 
 bool file_is_ours(const char *path)
 {
-    return kind_of(path) == KIND_WEIR;
+    return file_kind_of(path) == KIND_WEIR;
 }
 
 static bool begin_load(struct loading *l, struct stored *s)
@@ -179,7 +179,7 @@ static bool finish_load(const struct loading *l, const char *path)
 {
     struct stored *s = l->filters;
 
-    if (!l->good && kind_of(path) == KIND_SQLITE)
+    if (!l->good && file_kind_of(path) == KIND_SQLITE)
         return reject("%s is a SQLite database, not a filter file; 'weir check --oracle "
                       "sqlite:%s?table=T&column=C' asks it",
                       path, path);
