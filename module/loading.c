@@ -68,7 +68,16 @@ static bool next_chunk(struct image_in *in)
 
 static const struct family *family_of(uint32_t kind)
 {
-    return kind == PART_BLOOM ? &family_bloom : &family_filter;
+    switch (kind) {
+    case PART_BLOOM:
+        return &family_bloom;
+    case PART_COUNTS:
+        return &family_counts;
+    case PART_TOP:
+        return &family_top;
+    default:
+        return &family_filter;
+    }
 }
 
 struct value *loading_finish(struct loading *l, uint64_t most, struct weir_error *error)

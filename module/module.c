@@ -52,5 +52,7 @@ __attribute__((visibility("default"))) int RedisModule_OnLoad(struct rm_ctx *ctx
     if (types_create(ctx) != RM_OK || !commands_create(ctx, commands_weir, CATEGORY_DEFAULT))
         return RM_ERR;
     create_if_free(ctx, commands_bf, BF_CATEGORY_DEFAULT);
+    create_if_free(ctx, commands_cms, "cms");
+    create_if_free(ctx, commands_topk, "topk");
     return settings_register(ctx);
 }

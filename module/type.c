@@ -12,6 +12,8 @@
 
 LOADER(filter)
 LOADER(bloom)
+LOADER(counts)
+LOADER(top)
 LOADER(loading)
 
 static struct {
@@ -19,8 +21,8 @@ static struct {
     void *(*load)(struct rm_io *io, int encoding);
     struct rm_type *type;
 } types[] = {
-    {&family_filter, load_filter, NULL},
-    {&family_bloom, load_bloom, NULL},
+    {&family_filter, load_filter, NULL},   {&family_bloom, load_bloom, NULL},
+    {&family_counts, load_counts, NULL},   {&family_top, load_top, NULL},
     {&family_loading, load_loading, NULL},
 };
 

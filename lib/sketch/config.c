@@ -36,9 +36,9 @@ static void write_half_life(struct text *t, const void *value)
 /* clang-format off */
 static const struct knob_row rows[SKETCH_KNOBS] = {
 #define AT(member) .offset = offsetof(struct sketch_config, member)
-    [SKETCH_MEMORY] = {{"memory", "a size from 64 (bytes) to 16T: 1M, 64M, 1G",
+    [SKETCH_MEMORY] = {{"memory", "a size from 4 (bytes) to 16T: 1M, 64M, 1G",
         "memory of counters and keys"}, .kind = A_SIZE, AT(memory),
-        .min = 512, .max = UINT64_C(1) << 47},
+        .min = 32, .max = UINT64_C(1) << 47},
     [SKETCH_KEYS] = {{"keys", "a count from 1 to 100M: 1000, 100k",
         "keys that are kept at once"}, .kind = A_COUNT, AT(keys), .min = 1, .max = KEYS_MAX},
     [SKETCH_DEPTH] = {{"depth", "a whole number from 1 to 32",

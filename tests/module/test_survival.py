@@ -16,6 +16,9 @@ def fill(r, seed=1, n=300):
     commands = []
     for i, sentence in enumerate(SENTENCES):
         r("WEIR.CREATE", f"filter{i}", sentence, "NX")
+    for i in range(3):
+        r.raw("CMS.INITBYDIM", f"counts{i}", 100, 4)
+        r.raw("TOPK.RESERVE", f"top{i}", 10, 20, 3, .8)
     for i in range(n):
         key = f"filter{rng.randrange(len(SENTENCES))}"
         words = [f"i{rng.randrange(5000)}" for _ in range(rng.randrange(1, 40))]
@@ -23,6 +26,12 @@ def fill(r, seed=1, n=300):
         commands.append(["WEIR.OBSERVE", key, *once, *words])
         if rng.random() < .05:
             commands.append(["WEIR.FORGET", "filter4", *words])
+        weighed = [x for word in words for x in (word, rng.randrange(50))]
+        commands.append(["CMS.INCRBY", f"counts{rng.randrange(2)}", *weighed])
+        commands.append(["TOPK.INCRBY", f"top{rng.randrange(2)}", *weighed])
+        commands.append(["TOPK.ADD", "top0", *words])
+        if i % 20 == 0:
+            commands.append(["CMS.MERGE", "counts2", 2, "counts0", "counts1", "WEIGHTS", 2, 1])
         commands.append(["BF.MADD", f"bloom{rng.randrange(3)}", *words])
         if i % 100 == 0:
             commands.append(["BF.RESERVE", f"fixed{i}", .01, 30, "NONSCALING"])
