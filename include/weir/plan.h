@@ -102,6 +102,30 @@ WEIR_API enum weir_status weir_predict_gap(struct weir_gap *out, const char *fil
  * where there are none. */
 WEIR_API double weir_least_fnr(double bits, double keys, double fpr);
 
+/* ---- a screen ---- */
+
+/* What a screen before a store (weir/screen.h) will do; of dabf, by Busnel and Gillet 2019.
+ * NaN: not known, or there is none. */
+struct weir_screen_prediction {
+    char config[320];                   /* with every choice made */
+    uint64_t memory;                    /* bytes of cells */
+    double distinct, members;           /* keys of the stream, and those of them that are members */
+    double calls, calls_least;          /* keys asked for; at least so many (Proposition 4) */
+    double precision, recall, fpr, fnr; /* of all arrivals */
+    double first_missed, first_false;   /* a key's first time, at the end: a member missed, another
+                                           said to be one (Theorem 1) */
+    double again_false;                 /* another that comes again is said to be one (Theorem 2) */
+    double again_false_most;            /* no more than this (Proposition 3) */
+    double known_least;                 /* members taken for known the first time, at least
+                                           (Proposition 2) */
+};
+
+/* On a stream that ends, of whose keys this share are members, as often as others. Statuses
+ * as of weir_predict(). */
+WEIR_API enum weir_status weir_predict_screen(struct weir_screen_prediction *p, const char *screen,
+                                              const struct weir_stream *s, double members,
+                                              struct weir_error *error);
+
 /* ---- which filter ---- */
 
 /* Zero stands for what was not said. */

@@ -22,6 +22,7 @@
 
 #include "screen/bloom_bits.h"
 #include "theory/bloom.h"
+#include "theory/dabf.h"
 
 #define ASKED(pair) (2 * (uint32_t)(pair)) /* beta, and beta': */
 #define MEMBERS(pair) (2 * (uint32_t)(pair) + 1)
@@ -57,6 +58,32 @@ static bool plan(struct screen_config *c, struct screen_shape *shape, struct wei
         shape->area[MEMBERS(i)].cells = pair - asked;
         shape->area[ASKED(i)].width = shape->area[MEMBERS(i)].width = 1;
     }
+    return true;
+}
+
+/* Of pairs that are flushed in turn the paper says nothing. */
+static bool predict(const struct screen_config *c, const struct stream_model *m, double members,
+                    struct weir_screen_prediction *out)
+{
+    double cells[2] = {(double)c->shape.area[ASKED(0)].cells,
+                       (double)c->shape.area[MEMBERS(0)].cells};
+    uint64_t k[2] = {c->k, c->k_set};
+    struct dabf_prediction p;
+
+    if (c->window)
+        return false;
+    dabf_predict(cells, k, m, members, &p);
+    out->calls = p.calls;
+    out->calls_least = p.calls_least;
+    out->precision = p.precision;
+    out->recall = p.recall;
+    out->fpr = p.fpr;
+    out->fnr = p.fnr;
+    out->first_missed = p.first_missed;
+    out->first_false = p.first_false;
+    out->again_false = p.again_false;
+    out->again_false_most = p.again_false_most;
+    out->known_least = p.known_least;
     return true;
 }
 
@@ -171,4 +198,5 @@ const struct screen_ops screen_dabf = {
     .settle = settle,
     .fill = fill,
     .error = error_now,
+    .predict = predict,
 };

@@ -13,6 +13,7 @@
 #ifndef WEIR_SCREEN_SCREEN_H
 #define WEIR_SCREEN_SCREEN_H
 
+#include <weir/plan.h>
 #include <weir/screen.h>
 
 #include "filter/filter.h"
@@ -96,6 +97,10 @@ struct screen_ops {
     void (*learn)(weir_screen *s, const struct weir_key *keys, size_t n); /* members of the set */
     void (*forget)(weir_screen *s);                                       /* all of them */
     bool (*check)(const weir_screen *s); /* can this loaded state be? */
+    /* What it will do on a stream of whose keys such a share are members; false if there is
+     * no model with these knobs. */
+    bool (*predict)(const struct screen_config *c, const struct stream_model *m, double members,
+                    struct weir_screen_prediction *p);
 };
 
 extern const struct grammar screen_grammar;

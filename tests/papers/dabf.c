@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <weir/screen.h>
 
-#include "papers/dabf_theory.h"
 #include "theory/bloom.h"
+#include "theory/dabf.h"
 
 #define UNIVERSE 10000
 

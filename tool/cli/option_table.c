@@ -235,6 +235,8 @@ const struct option_row option_rows[] = {
     {"synthetic", 0, "SPEC", TAKES_TRUTH, "a stream of 'weir gen' instead of files", NULL, AT(measures.synthetic)},
     {"truth-memory", 0, "SIZE", TAKES_TRUTH, "most that exact truth may take (4G)", .read = read_truth_memory, .fits = "a size, such as 512M or 4G"},
     {"stream", 0, "SPEC", TAKES_PLAN, "the stream, as for 'weir gen'; or endless (default)", NULL, AT(plan.stream)},
+    {"screen", 0, "NAME", TAKES_PLAN, "what theory expects of this screen (dabf); needs --members", NULL, AT(check.screen)},
+    {"members", 0, "RATE", TAKES_PLAN, "with --screen: share of the keys that are in the set: 30%", NULL, AT(plan.members)},
     {"window", 0, "COUNT", TAKES_PLAN, "keep the latest so many keys for certain: who can, in which memory", NULL, AT(plan.window)},
     {"keys", 0, "COUNT", TAKES_PLAN, "hold a set of so many keys: who can, in which memory", NULL, AT(plan.keys)},
     {"gap", 0, "COUNT,...", TAKES_PLAN, "the chance to miss a key that was last shown so many records before", NULL, AT(plan.gap)},

@@ -47,7 +47,7 @@ struct options {
     } count;
 
     struct plan_options { /* weir plan's own */
-        const char *stream, *window, *keys, *gap;
+        const char *stream, *window, *keys, *gap, *members;
         double fnr;     /* ceiling; 0 if not given */
         double cost[2]; /* of a false positive and a false negative; 0 if not given */
     } plan;

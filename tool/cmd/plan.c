@@ -472,6 +472,8 @@ int cmd_plan(const struct options *o)
     if (o->operands)
         return fail("'weir plan' reads no files: '%s'; 'weir eval' measures on them",
                     o->operand[0]);
+    if (o->check.screen || o->plan.members)
+        return plan_screen(o);
     if (o->plan.gap)
         return plan_gap(o);
     p.p = malloc((FILTERS_MOST + 2) * sizeof *p.p);

@@ -12,4 +12,7 @@ bool plan_stream(const struct options *o, struct weir_stream *s);
 /* weir plan --gap; the exit status. */
 int plan_gap(const struct options *o);
 
+/* weir plan --screen; the exit status. */
+int plan_screen(const struct options *o);
+
 #endif

@@ -1,4 +1,4 @@
-/* dabf_theory.h - a pair of Bloom filters before a store (Busnel and Gillet
+/* theory/dabf.h - a pair of Bloom filters before a store (Busnel and Gillet
  * 2019): beta of n bits and k functions holds the keys asked for, beta' of n'
  * and k' those of them that are members.
  *
@@ -13,10 +13,10 @@
  *               another is said to be one with    p = p(n, k, |S|) p(n', k', |S'|)
  *   again       a member: no worse than the first time
  *               another                           p = p(n', k', |S'|)                    */
-#ifndef WEIR_TESTS_PAPERS_DABF_THEORY_H
-#define WEIR_TESTS_PAPERS_DABF_THEORY_H
+#ifndef WEIR_THEORY_DABF_H
+#define WEIR_THEORY_DABF_H
 
-#include <stdint.h>
+#include "theory/stream_model.h"
 
 /* One Bloom filter, and how many keys it holds. */
 struct dabf_filter {
@@ -40,5 +40,19 @@ double dabf_false_bound(struct dabf_filter asked, double cells, uint64_t k, uint
 
 /* Proposition 4: of d different keys at least so many are asked for. */
 double dabf_calls_least(double cells, uint64_t k, double d);
+
+/* What it comes to over a stream, of whose keys a share are members, as often as others
+ * are. A member that is taken for known the first time stays so; it is missed as long
+ * as beta' does not have it by chance. */
+struct dabf_prediction {
+    double calls, calls_least;            /* keys asked for; by Proposition 4 at least so many */
+    double precision, recall, fpr, fnr;   /* of the arrivals */
+    double first_missed, first_false;     /* Theorem 1, at the end, */
+    double again_false;                   /* Theorem 2, */
+    double known_least, again_false_most; /* and the bounds of Propositions 2 and 3 */
+};
+
+void dabf_predict(double cells[2], uint64_t k[2], const struct stream_model *m, double members,
+                  struct dabf_prediction *p);
 
 #endif
