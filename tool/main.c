@@ -17,7 +17,9 @@
     "  weir dedup access.log                    each line once\n"                                  \
     "  weir dedup --csv -k email users.csv      each address once\n"                               \
     "  weir dedup --state seen.weir today.log   what no run before has passed\n"
-#define BUILD_MORE "  weir build -o bad.weir hosts.txt         a set of lines\n"
+#define BUILD_MORE                                                                                 \
+    "  weir build -o bad.weir hosts.txt         a set of lines\n"                                  \
+    "  weir build --fixed -o bad.weir hosts.txt   the same, smaller, never to be added to\n"
 #define FILTER_MORE                                                                                \
     "  weir filter bad.weir -k 3 proxy.log      records whose third field is in the set\n"         \
     "  weir filter --keys hosts.txt proxy.log   the set made on the fly\n"
@@ -49,7 +51,7 @@ static const struct command commands[] = {
     {"dedup", "[OPTIONS] [FILE...]", "Pass each record the first time its key is seen",
      TAKES_FILTER | TAKES_STATE | TAKES_DEDUP | PASSES, cmd_dedup, DEDUP_MORE},
     {"build", "-o F [OPTIONS] [FILE...]", "Make a filter file from keys",
-     TAKES_FILTER | TAKES_FILE | CHANGES, cmd_build, BUILD_MORE},
+     TAKES_FILTER | TAKES_FILE | TAKES_FIXED | CHANGES, cmd_build, BUILD_MORE},
     {"filter", "[OPTIONS] F|--keys KEYFILE [FILE...]", "Pass the records whose key is in a filter",
      TAKES_FILTER | TAKES_KEYS | TAKES_STORE | PASSES, cmd_filter, FILTER_MORE},
     {"check", "--oracle URL [OPTIONS] [FILE...]", "Pass the records whose key is in a slow store",

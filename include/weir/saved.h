@@ -28,8 +28,8 @@ WEIR_API enum weir_status weir_write_shard(const weir *w, uint32_t shard, uint32
 
 /* Load all shards of the filter that data begins with into out[0] and on, at most
  * `most`; *n becomes how many they are, 1 for a filter that is whole. They must all be
- * there, in their order, of one configuration. *used, if not NULL, gets the bytes
- * they took. On failure there are none: *n is 0. */
+ * there, in their order, of one configuration (but for the sizes of fixed filters). *used, if not
+ * NULL, gets the bytes they took. On failure there are none: *n is 0. */
 WEIR_API enum weir_status weir_load_all(weir **out, uint32_t most, uint32_t *n, const void *data,
                                         size_t size, size_t *used,
                                         const struct weir_options *options,

@@ -290,13 +290,33 @@ static enum weir_status bad_order(struct weir_error *error)
     return part_bad(error, "the shards of the filter are not all there, in their order");
 }
 
+static bool same_sentence(const struct part_head *a, const struct part_head *b)
+{
+    return a->length == b->length && memcmp(a->sentence, b->sentence, a->length) == 0;
+}
+
+/* Shards of a fixed filter are each as large as their keys need. */
+static bool same_but_for_size(const struct part_head *a, const struct part_head *b)
+{
+    char of_a[WEIR_SENTENCE], of_b[WEIR_SENTENCE];
+    struct planned first, other;
+
+    if (!part_sentence(a, of_a) || !sentence_restore(&filter_grammar, of_a, &first) ||
+        !part_sentence(b, of_b) || !sentence_restore(&filter_grammar, of_b, &other) ||
+        !first.config.ops->fixed)
+        return false;
+    other.config.memory = first.config.memory;
+    other.config.capacity = first.config.capacity;
+    return !sentence_differ(&filter_grammar, &first.config, &other.config, of_a, of_b);
+}
+
 /* Shard i, of as many and of the same configuration as the first. */
 static enum weir_status check_shard(const struct part_head *h, uint32_t i,
                                     const struct part_head *first, struct weir_error *error)
 {
     if (h->kind != WEIR_PART_FILTER || h->shard != i || h->shards != first->shards)
         return bad_order(error);
-    if (h->length != first->length || memcmp(h->sentence, first->sentence, h->length) != 0)
+    if (!same_sentence(h, first) && !same_but_for_size(h, first))
         return part_bad(error, "the shards of the filter are not of one configuration");
     return WEIR_OK;
 }

@@ -72,6 +72,8 @@ COMMANDS = {
     "count": command("count -q --seed 1 -m 64K --query keys input", sums=True),
     "count with a state": command("count -q --seed 1 -m 64K --state counts input", continues="counts", sums=True),
     "build": command("build -q --seed 1 -o new keys", writes="new"),
+    "build fixed": command("build -q --fixed --seed 1 -o new keys", writes="new"),
+    "build fixed, two threads": command("build -q --fixed -j 2 --seed 1 -o new keys", writes="new"),
     "build over another": command("build -q --seed 1 -o set input", writes="set"),
     "add": command("add -q set more", writes="set"),
     "forget": command("forget -q counting more", writes="counting"),

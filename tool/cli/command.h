@@ -27,7 +27,8 @@ enum {
     TAKES_STORE = 131072, /* how to deal with a store */
     TAKES_PLAN = 262144,  /* weir plan's own */
     TAKES_ASK = 524288,   /* weir ask's own */
-    TAKES_LIST = 1048576  /* weir list's own */
+    TAKES_LIST = 1048576, /* weir list's own */
+    TAKES_FIXED = 2097152 /* weir build's own */
 };
 
 struct command {

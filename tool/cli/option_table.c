@@ -221,6 +221,7 @@ const struct option_row option_rows[] = {
     {"which", 0, NULL, TAKES_ASK, "of many filters, name those that have the key", NULL, AT(ask.which)},
     {"any", 0, NULL, TAKES_ASK, "say whether any of many filters has seen the key", NULL, AT(ask.any)},
     {"keys", 0, "FILE", TAKES_KEYS, "build the filter from this file of keys, one per line", NULL, AT(set.keys)},
+    {"fixed", 0, NULL, TAKES_FIXED, "a set that never changes: the smallest file, the fastest to ask", NULL, AT(set.fixed)},
     {"strict", 0, "URL|KEYFILE", TAKES_KEYS, "confirm each hit in this store or file of keys: nothing false passes", NULL, AT(set.strict)},
     {"max-wait", 0, "TIME", TAKES_CHECK, "longest that a record waits for others to be asked for with it (10ms)", .read = read_max_wait, .fits = "a time, such as 5ms or 1s"},
     {"timeout", 0, "TIME", TAKES_STORE, "longest wait for an answer of the store (5s)", .read = read_timeout, .fits = "a time, such as 500ms or 10s"},

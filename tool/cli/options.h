@@ -26,6 +26,7 @@ struct options {
     struct set_options { /* weir filter's own */
         const char *keys, *strict;
         bool invert;
+        bool fixed; /* weir build's own */
     } set;
 
     struct ask_options { /* weir ask's own: of many filters */

@@ -3,28 +3,54 @@
 
 #include "cmd/sets.h"
 #include "cli/messages.h"
+#include "cli/signals.h"
 #include "pipe/write.h"
 #include "state/files.h"
 #include "verdict/confirm.h"
 
-/* Build the filter from the keys of a file, one per line. */
+/* Read the keys of a file, one per line. */
+static bool read_keys(const struct options *o, struct inputs inputs, struct verdict verdict)
+{
+    struct records keys = records_of_keys(&o->records);
+    struct run r = {.command = o->command,
+                    .inputs = inputs,
+                    .verbosity = {.quiet = true, .stats = STATS_NONE},
+                    .threads = o->threads,
+                    .verdict = verdict,
+                    .output = {.mute = true}};
+
+    keys.skip = o->records.skip;
+    r.records = keys;
+    return run(&r, NULL) == EXIT_FINE;
+}
+
+/* Nothing is added to this set: unless another filter or a size is asked for, it is fixed. */
+static bool is_fixed(const struct options *o)
+{
+    return keyset_is_fixed(o) ||
+           !(o->wanted.algorithm || o->wanted.memory || o->wanted.sets || o->wanted.importance);
+}
+
+static bool build_fixed(const struct options *o, struct inputs inputs, struct shards *shards)
+{
+    struct building building = {0};
+    bool built = keyset_begin(o, &building, shards) &&
+                 read_keys(o, inputs, verdict_by_builder(&building)) && !signals_caught() &&
+                 building_finish(&building);
+
+    building_close(&building);
+    return built;
+}
+
 static bool build(const struct options *o, struct shards *shards)
 {
     char *file = (char *)(uintptr_t)o->set.keys;
     struct inputs inputs = {&file, 1};
-    struct records keys = records_of_keys(&o->records);
 
-    keys.skip = o->records.skip;
-    if (!keyset_open(o, inputs, shards))
-        return false;
-    struct run r = {.command = o->command,
-                    .inputs = inputs,
-                    .records = keys,
-                    .verbosity = {.quiet = true, .stats = STATS_NONE},
-                    .threads = o->threads,
-                    .verdict = verdict_by_filter(&(struct filtering){shards, weir_observe_many}),
-                    .output = {.mute = true}};
-    return run(&r, NULL) == EXIT_FINE;
+    if (is_fixed(o))
+        return build_fixed(o, inputs, shards);
+    return keyset_open(o, inputs, shards) &&
+           read_keys(o, inputs, verdict_by_filter(&(struct filtering){shards, weir_observe_many}));
 }
 
 static bool open_set(const struct options *o, struct stored *stored)

@@ -11,11 +11,14 @@
 
 #include "cli/messages.h"
 #include "cli/signals.h"
+#include "cli/units.h"
 #include "state/files.h"
 #include "state/lock.h"
 #include "unpack/file.h"
 
 #define FPR_FOR_SETS "0.001"
+#define WORTH_TELLING 0.95 /* of the size: what saves less is not told; a guess, as are */
+#define KEYS_TO_TELL 1000  /* below which nobody cares */
 
 static bool sized(const struct wanted *w)
 {
@@ -106,6 +109,75 @@ bool keyset_open(const struct options *o, struct inputs files, struct shards *s)
            reject("%s", error.text);
 }
 
+/* ---- fixed sets ---- */
+
+/* The name that is asked for is one of a fixed filter. */
+static bool names_fixed(const struct options *o)
+{
+    const struct weir_about *about =
+        o->wanted.algorithm ? weir_find(WEIR_KIND_FILTER, o->wanted.algorithm) : NULL;
+
+    return about && !(about->traits & WEIR_CAN_LEARN);
+}
+
+bool keyset_is_fixed(const struct options *o)
+{
+    return o->set.fixed || names_fixed(o);
+}
+
+static bool check_fixed(const struct options *o)
+{
+    if (o->wanted.algorithm && !names_fixed(o) &&
+        weir_find(WEIR_KIND_FILTER, o->wanted.algorithm)) /* others the library refuses */
+        return reject("%s is not fixed; leave --fixed out, or -a", o->wanted.algorithm);
+    if (sized(&o->wanted))
+        return reject("a fixed filter takes its size from its keys and -e; leave out -m, memory= "
+                      "and capacity=");
+    return true;
+}
+
+bool keyset_begin(const struct options *o, struct building *b, struct shards *s)
+{
+    struct wanted w = o->wanted;
+    char complete[WEIR_SENTENCE], sentence[SENTENCE_MAX], seed[32];
+
+    if (!check_fixed(o))
+        return false;
+    if (!w.fpr && !wanted_sets(&w, "bits") && !wanted_sets(&w, "fpr"))
+        w.fpr = FPR_FOR_SETS;
+    if (!wanted_complete(&w, WEIR_KIND_FILTER, DEFAULT_FOR_FIXED, NULL, complete))
+        return false;
+    weir_sentence_knob(complete, "seed", seed, sizeof seed);
+    return wanted_sentence(&w, DEFAULT_FOR_FIXED, seed, sentence) &&
+           building_open(b, sentence, o->shards ? o->shards : o->threads, s);
+}
+
+/* What a fixed filter of the same keys and error would take; 0 if it cannot be told. */
+static uint64_t fixed_size(const struct weir_stats *f, const char *error)
+{
+    char sentence[SENTENCE_MAX], complete[WEIR_SENTENCE];
+    uint64_t memory = 0;
+
+    snprintf(sentence, sizeof sentence, DEFAULT_FOR_FIXED " capacity=%llu fpr=%s",
+             (unsigned long long)(f->fresh ? f->fresh : 1), error);
+    if (weir_complete(WEIR_KIND_FILTER, sentence, complete, sizeof complete, NULL) == WEIR_OK)
+        weir_sentence_number(complete, "memory", &memory);
+    return memory;
+}
+
+void keyset_tell_fixed(const struct options *o, const struct shards *s)
+{
+    struct weir_stats f = shards_stats(s);
+    uint64_t fixed;
+
+    if (o->verbosity.quiet || o->wanted.algorithm || sized(&o->wanted))
+        return;
+    fixed = fixed_size(&f, o->wanted.fpr ? o->wanted.fpr : FPR_FOR_SETS);
+    if (fixed > 0 && f.fresh >= KEYS_TO_TELL && (double)fixed < WORTH_TELLING * (double)f.memory)
+        note("--fixed would take %s instead of %s, for a set to which nothing is added later",
+             show_bytes((double)fixed).text, show_bytes((double)f.memory).text);
+}
+
 const char *keyset_file(const struct options *o)
 {
     if (o->operands > 0)
@@ -124,7 +196,7 @@ static bool can_forget(const struct shards *s)
         (traits & WEIR_CAN_FORGET))
         return true;
     weir_forget(s->w[0], weir_hash(s->w[0], "", 0), NULL, &error);
-    return reject("%s", error.text);
+    return reject("%s; 'weir build -a NAME -o F KEYS' makes one", error.text);
 }
 
 bool keyset_load(const struct options *o, const char *path, struct stored *s)
@@ -139,6 +211,18 @@ answer_keys keyset_answer(const struct shards *s)
     return s->viewed ? answer_by_viewing : answer_by_asking;
 }
 
+/* A filter that learns nothing more can only be made anew. */
+static bool can_learn(const struct shards *s, const char *path)
+{
+    const struct weir_about *about = weir_find(WEIR_KIND_FILTER, s->config);
+
+    return about->traits & WEIR_CAN_LEARN ||
+           reject(
+               "%s is fixed: %s learns no key; 'weir build --fixed -o F KEYS' makes it anew from "
+               "all keys, 'weir build -o F KEYS' one that can be added to",
+               path, about->name);
+}
+
 int keyset_change(const struct options *o, answer_keys answer)
 {
     static struct stored stored;
@@ -146,7 +230,8 @@ int keyset_change(const struct options *o, answer_keys answer)
     int status = EXIT_ERROR;
 
     if (path && lock_file(path) && file_load(&stored, path) &&
-        (answer != answer_by_forgetting || can_forget(&stored.shards))) {
+        (answer == answer_by_forgetting ? can_forget(&stored.shards)
+                                        : can_learn(&stored.shards, path))) {
         struct run r = run_asked(o, 1);
 
         r.verdict = verdict_by_filter(&(struct filtering){&stored.shards, answer});

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <weir/hash.h>
 
 #include "state/files.h"
 #include "cli/units.h"
@@ -113,19 +112,6 @@ static json_t *describe(void *context, const struct tally *t)
                      (json_int_t)f.memory, "fill", f.fill, "error", f.error);
 }
 
-/* As the filter hashes its keys. */
-static struct trace_hash hash_of(const char *config)
-{
-    struct trace_hash hash = {WEIR_HASH_XXH3, 0};
-    char word[8] = "";
-
-    weir_sentence_knob(config, "hash", word, sizeof word);
-    if (strcmp(word, "sip") == 0)
-        hash.kind = WEIR_HASH_SIP;
-    weir_sentence_number(config, "seed", &hash.seed);
-    return hash;
-}
-
 struct verdict verdict_by_filter(struct filtering *f)
 {
     static const char *const words[] = {
@@ -143,5 +129,5 @@ struct verdict verdict_by_filter(struct filtering *f)
                             .seen = "seen",
                             .filled = "filter",
                             .config = f->shards->config,
-                            .hash = hash_of(f->shards->config)};
+                            .hash = hash_of_sentence(f->shards->config)};
 }

@@ -8,12 +8,12 @@
 
 /* Which shard each record belongs to, NOWHERE if it is bad, and how many each
  * shard has. Counted in four columns: neighbours rarely wait for one another. */
-static void choose_shards(const struct shards *s, struct batch *b)
+static void choose_shards(uint32_t shards, struct batch *b)
 {
     uint32_t count[4][SHARDS_MAX + 1] = {{0}};
     const struct weir_key *restrict raw = b->raw;
     uint16_t *restrict shard = b->shard;
-    uint32_t shards = s->count, n = b->n;
+    uint32_t n = b->n;
 
     for (uint32_t i = 0; i < n; i++)
         shard[i] = (uint16_t)weir_shard(raw[i], shards);
@@ -27,7 +27,7 @@ static void choose_shards(const struct shards *s, struct batch *b)
 }
 
 /* Keeps the order within a shard; with one shard, works in place. */
-static void order_keys(const struct shards *s, struct batch *b)
+static void order_keys(uint32_t shards, struct batch *b)
 {
     uint32_t next[SHARDS_MAX];
     const struct weir_key *raw = b->raw;
@@ -35,7 +35,7 @@ static void order_keys(const struct shards *s, struct batch *b)
     const uint16_t *restrict shard = b->shard;
     uint32_t *restrict origin = b->origin, n = b->n;
 
-    memcpy(next, b->first, s->count * sizeof *next);
+    memcpy(next, b->first, shards * sizeof *next);
     for (uint32_t i = 0; i < n; i++) {
         if (shard[i] == NOWHERE) {
             b->verdict[i] = VERDICT_NONE;
@@ -47,19 +47,50 @@ static void order_keys(const struct shards *s, struct batch *b)
     }
 }
 
-void shards_deal(const struct shards *s, struct batch *b)
+/* What is bad has no key. */
+static void blank_bad_keys(struct batch *b)
 {
     for (uint32_t i = 0; b->bads && i < b->n; i++)
         if (b->bad[i])
             b->key[i] = (struct weir_bytes){"", 0};
-    weir_hash_many(s->w[0], b->key, b->n, b->raw);
-    for (uint32_t i = 0; b->important && i < b->n; i++)
-        b->raw[i].importance = b->importance[i];
-    b->dealt = s->count > 1 || b->bads > 0;
+}
+
+/* The keys are hashed. */
+static void deal(uint32_t shards, struct batch *b)
+{
+    b->dealt = shards > 1 || b->bads > 0;
     b->first[0] = 0;
     b->first[1] = b->n;
     if (b->dealt) {
-        choose_shards(s, b);
-        order_keys(s, b);
+        choose_shards(shards, b);
+        order_keys(shards, b);
     }
+}
+
+void shards_deal(const struct shards *s, struct batch *b)
+{
+    blank_bad_keys(b);
+    weir_hash_many(s->w[0], b->key, b->n, b->raw);
+    for (uint32_t i = 0; b->important && i < b->n; i++)
+        b->raw[i].importance = b->importance[i];
+    deal(s->count, b);
+}
+
+void deal_hashed(struct trace_hash hash, uint32_t shards, struct batch *b)
+{
+    blank_bad_keys(b);
+    weir_hash_bytes_many(hash.kind, hash.seed, b->key, b->n, b->raw);
+    deal(shards, b);
+}
+
+struct trace_hash hash_of_sentence(const char *config)
+{
+    struct trace_hash hash = {WEIR_HASH_XXH3, 0};
+    char word[8] = "";
+
+    weir_sentence_knob(config, "hash", word, sizeof word);
+    if (strcmp(word, "sip") == 0)
+        hash.kind = WEIR_HASH_SIP;
+    weir_sentence_number(config, "seed", &hash.seed);
+    return hash;
 }

@@ -1,0 +1,160 @@
+"""Sets that never change: weir build --fixed, and filter --keys."""
+import json
+import os
+import resource
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import SANITIZED, WEIR, refused, run
+
+
+@pytest.fixture
+def keys(here):
+    (here / "keys").write_text("".join(f"key{i}\n" for i in range(20000)))
+    return here
+
+
+def others(n):
+    return "".join(f"other{i}\n" for i in range(n))
+
+
+@pytest.mark.parametrize("options", [[], ["-j", "3"], ["--shards", "5"], ["-a", "fuse"], ["-S", "bits=13"],
+                                     ["-e", "1e-6"], ["-S", "hash=sip"]])
+def test_a_fixed_set_has_all_its_keys_and_few_others(keys, options):
+    run("build", "--fixed", "--seed", "3", "-o", "f", *options, "keys")
+    info = json.loads(run("info", "--json", "f").out)
+    assert info["config"].startswith("fuse ") and info["shown"] == info["new"] == 20000
+    assert run("filter", "--count-only", "f", "keys").lines == ["20000"]
+    assert run("ask", "-q", "f", "keys").status == 0
+    passed = int(run("filter", "--count-only", "f", input=others(100000)).lines[0])
+    expected = 100000 * info["error"]
+    assert abs(passed - expected) <= 5.2 * expected ** 0.5 + 1
+    run("info", "--verify", "f")
+
+
+def test_it_is_smaller_which_build_says_once_without_it(keys):
+    told = run("build", "-o", "b", "keys").err
+    assert told.startswith("weir: --fixed would take ") and told.count("\n") == 1
+    assert run("build", "-q", "-o", "b", "keys").err == ""
+    assert run("build", "-a", "bloom", "-o", "b", "keys").err == ""
+    assert run("build", "--fixed", "-o", "f", "keys").err == ""
+    assert os.path.getsize("f") < 0.9 * os.path.getsize("b")
+
+
+def test_the_same_set_is_the_same_file_whatever_the_order_and_the_input(keys):
+    lines = (keys / "keys").read_text().splitlines()
+    run("build", "--fixed", "--seed", "1", "-o", "a", "keys")
+    run("build", "--fixed", "--seed", "1", "-o", "b", input="\n".join(reversed(lines)))
+    assert (keys / "a").read_bytes() == (keys / "b").read_bytes()
+    twice = json.loads(run("build", "--fixed", "--seed", "1", "--stats", "json", "-o", "c", "keys", "keys").err)
+    assert twice["records"] == 40000 and twice["keys"] == 20000
+    text = run("info", "c").out.decode()
+    assert "40000 keys: 20000 new, 20000 seen" in text and "capacity=20000 " in text
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 100])
+def test_small_sets(here, n):
+    text = "".join(f"k{i}\n" for i in range(n))
+    run("build", "--fixed", "-o", "f", input=text)
+    assert run("filter", "f", input=text + "x\n", ok=True).lines[:n] == text.split()
+    if n == 0:
+        assert run("filter", "f", input=others(1000)).lines == []
+
+
+def test_what_would_change_it_is_refused_with_the_build_that_would_do(keys):
+    run("build", "--fixed", "-o", "f", "keys")
+    before = (keys / "f").read_bytes()
+    refused("add", "f", "keys", saying=["f is fixed", "weir build --fixed -o F KEYS", "weir build -o F KEYS"])
+    refused("forget", "f", "keys", saying=["fuse cannot forget a key", "weir build -a NAME -o F KEYS"])
+    refused("merge", "-o", "g", "f", "f", saying="build one from the keys of both")
+    refused("dedup", "-a", "fuse", "keys", saying="weir build --fixed")
+    refused("eval", "-a", "fuse", "keys", saying="weir build --fixed")
+    refused("plan", "-a", "fuse", "-m", "1M", saying="--keys")
+    assert (keys / "f").read_bytes() == before and not os.path.exists("g")
+
+
+def test_options_that_do_not_go_together(keys):
+    for size in ["-m", "1M"], ["-S", "memory=1M"], ["-S", "capacity=10"]:
+        refused("build", "--fixed", *size, "-o", "f", "keys", saying="takes its size from its keys")
+    refused("build", "--fixed", "-a", "bloom", "-o", "f", "keys", saying="bloom is not fixed")
+    refused("build", "--fixed", "-S", "bits=17", "-o", "f", "keys", saying="4 to 16, 20, 24 or 32")
+    refused("build", "--fixed", "-a", "fus", "-o", "f", "keys", saying="there is no filter 'fus'")
+    refused("build", "--fixed", "keys", saying="-o FILE")
+    assert not os.path.exists("f")
+
+
+def test_filter_keys_is_fixed_unless_a_filter_or_a_size_is_asked_for(keys):
+    text = others(50000)
+    told = json.loads(run("filter", "--keys", "keys", "--stats", "json", input=text).err)
+    assert told["filter"]["config"].startswith("fuse ")
+    told = json.loads(run("filter", "--keys", "keys", "-m", "64K", "--stats", "json", input=text).err)
+    assert told["filter"]["config"].startswith("bloom ")
+    with open("keys") as pipe:  # which can be read only once
+        cat = subprocess.Popen(["cat"], stdin=pipe, stdout=subprocess.PIPE)
+        out = subprocess.run([WEIR, "filter", "--keys", f"/dev/fd/{cat.stdout.fileno()}", "--count-only", "keys"],
+                             pass_fds=[cat.stdout.fileno()], stdout=subprocess.PIPE, check=True)
+    assert out.stdout == b"20000\n"
+
+
+def many(n):
+    """More keys than stay in memory: 32 MiB of them are."""
+    return subprocess.Popen(["seq", str(n)], stdout=subprocess.PIPE)
+
+
+MANY = 5_000_000
+
+
+def test_a_full_disk_is_told_and_nothing_is_left(here):
+    (here / "tmp").mkdir()
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (34 << 20, 34 << 20))
+
+    done = subprocess.run([WEIR, "build", "--fixed", "-o", "f"], stdin=many(MANY).stdout, stderr=subprocess.PIPE,
+                          preexec_fn=limit, env={**os.environ, "TMPDIR": str(here / "tmp")}, text=True)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert "cannot put the keys of the set aside in" in done.stderr and "TMPDIR" in done.stderr
+    assert not os.path.exists("f") and os.listdir(here / "tmp") == []
+
+
+def test_a_folder_for_keys_that_is_not_there_is_told(here):
+    done = subprocess.run([WEIR, "build", "--fixed", "-o", "f"], stdin=many(MANY).stdout, stderr=subprocess.PIPE,
+                          env={**os.environ, "TMPDIR": "/nowhere"}, text=True)
+    assert done.returncode == 2 and "cannot make a file for the keys of the set in /nowhere" in done.stderr
+    assert not os.path.exists("f")
+    subprocess.run([WEIR, "build", "--fixed", "-o", "f"], stdin=many(1000).stdout, check=True,
+                   env={**os.environ, "TMPDIR": "/nowhere"})  # which needs none
+
+
+def test_a_kill_leaves_nothing_behind(here):
+    (here / "tmp").mkdir()
+    weir = subprocess.Popen([WEIR, "build", "--fixed", "-o", "f"], stdin=subprocess.PIPE,
+                            env={**os.environ, "TMPDIR": str(here / "tmp")})
+    weir.stdin.write(subprocess.run(["seq", str(MANY)], stdout=subprocess.PIPE).stdout)
+    weir.stdin.flush()
+    deadline = time.time() + 60
+    while str(here / "tmp") not in "".join(os.readlink(f"/proc/{weir.pid}/fd/{fd}")
+                                           for fd in os.listdir(f"/proc/{weir.pid}/fd")):
+        assert time.time() < deadline
+        time.sleep(0.01)
+    weir.send_signal(signal.SIGKILL)
+    weir.wait()
+    weir.stdin.close()
+    assert os.listdir(here / "tmp") == [] and not os.path.exists("f")
+
+
+@pytest.mark.skipif(SANITIZED, reason="sanitizers take memory of their own")
+def test_keys_on_disk_give_the_same_set_in_little_memory(here):
+    numbers = many(MANY)
+    weir = subprocess.Popen([WEIR, "build", "--fixed", "-e", "0.4%", "--seed", "1", "--stats", "json", "-o", "f"],
+                            stdin=numbers.stdout, stderr=subprocess.PIPE)
+    told = weir.stderr.read()
+    _, status, used = os.wait4(weir.pid, 0)
+    assert status == 0 and used.ru_maxrss < 256 << 10  # KiB
+    told = json.loads(told)
+    assert told["keys"] == MANY and 8 * told["filter"]["memory"] < 9.1 * MANY
+    assert run("filter", "--count-only", "f", stdin=many(MANY).stdout).lines == [str(MANY)]

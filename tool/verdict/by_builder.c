@@ -1,0 +1,182 @@
+/* by_builder.c - see by_builder.h. */
+#include "verdict/by_builder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/messages.h"
+#include "cli/units.h"
+#include "state/files.h"
+#include "verdict/deal.h"
+
+#define KEPT ((uint64_t)32 << 20) /* bytes of keys that stay in memory, of all shards */
+
+/* ---- beginning and end ---- */
+
+static bool allocate(struct building *b, uint32_t count)
+{
+    b->builder = calloc(count, sizeof *b->builder);
+    b->aside = calloc(count, sizeof *b->aside);
+    b->status = calloc(count, sizeof *b->status);
+    b->error = calloc(count, sizeof *b->error);
+    b->shards->w = calloc(count, sizeof *b->shards->w);
+    return (b->builder && b->aside && b->status && b->error && b->shards->w) ||
+           reject("memory is short");
+}
+
+bool building_open(struct building *b, const char *sentence, uint32_t count, struct shards *shards)
+{
+    *b = (struct building){.shards = shards};
+    *shards = (struct shards){0};
+    snprintf(shards->config, sizeof shards->config, "%s", sentence);
+    b->hash = hash_of_sentence(sentence);
+    if (!allocate(b, count))
+        return false;
+    for (; b->count < count; b->count++) {
+        struct weir_aside room;
+        struct weir_error error;
+
+        aside_open(&b->aside[b->count], KEPT / count);
+        if (weir_build_begin(&b->builder[b->count], sentence, NULL, &error) != WEIR_OK)
+            return reject("%s", error.text);
+        room = aside_room(&b->aside[b->count]);
+        weir_build_aside(b->builder[b->count], &room);
+    }
+    return true;
+}
+
+void building_close(struct building *b)
+{
+    for (uint32_t i = 0; i < b->count; i++) {
+        weir_build_cancel(b->builder[i]);
+        aside_close(&b->aside[i]);
+    }
+    free(b->builder);
+    free(b->aside);
+    free(b->status);
+    free(b->error);
+    *b = (struct building){0};
+}
+
+/* What went wrong with a shard. */
+static const char *why(const struct building *b, uint32_t shard)
+{
+    return b->status[shard] == WEIR_WRITE_FAILED ? aside_failure(&b->aside[shard])
+                                                 : b->error[shard].text;
+}
+
+/* Each shard gives up its keys before the next is made. */
+bool building_finish(struct building *b)
+{
+    struct shards *s = b->shards;
+
+    for (uint32_t i = 0; i < b->count; i++) {
+        weir_builder *builder = b->builder[i];
+
+        b->builder[i] = NULL;
+        b->status[i] = (int)weir_build_finish(builder, &s->w[i], &b->error[i]);
+        if (b->status[i] != WEIR_OK)
+            return reject("%s", why(b, i));
+        s->count++;
+        aside_close(&b->aside[i]);
+    }
+    weir_config(s->w[0], s->config, sizeof s->config);
+    return true;
+}
+
+/* ---- a batch ---- */
+
+static void prepare(void *context, struct batch *batch)
+{
+    const struct building *b = context;
+
+    deal_hashed(b->hash, b->count, batch);
+}
+
+static void give(void *context, struct batch *batch, uint32_t shard)
+{
+    struct building *b = context;
+    uint32_t from = batch->first[shard], to = batch->first[shard + 1];
+
+    if (b->status[shard] == WEIR_OK)
+        b->status[shard] =
+            (int)weir_build_add(b->builder[shard], batch->hash + from, to - from, &b->error[shard]);
+    if (!batch->dealt)
+        memset(batch->verdict + from, WEIR_NEW, to - from);
+    for (uint32_t j = from; batch->dealt && j < to; j++)
+        batch->verdict[batch->origin[j]] = WEIR_NEW;
+}
+
+static void complete(void *context, struct batch *batch)
+{
+    const struct building *b = context;
+
+    for (uint32_t i = 0; i < b->count && !batch->failed; i++) {
+        if (b->status[i] == WEIR_OK)
+            continue;
+        snprintf(batch->failure, sizeof batch->failure, "%s", why(b, i));
+        batch->failed = true;
+    }
+}
+
+/* ---- the whole ---- */
+
+static bool save(void *context, const char *path, const char *note)
+{
+    struct building *b = context;
+
+    return building_finish(b) && file_save(path, note, b->shards);
+}
+
+static void report(void *context, const struct tally *t)
+{
+    const struct shards *s = ((const struct building *)context)->shards;
+    struct weir_stats f = shards_stats(s);
+    double keys = f.fresh ? (double)f.fresh : 1;
+
+    fprintf(stderr, "weir: %llu records", (unsigned long long)t->records);
+    if (t->skipped)
+        fprintf(stderr, ", %llu malformed and skipped", (unsigned long long)t->skipped);
+    fprintf(stderr, "; %s in %.2f s: %s records/s\n", show_bytes((double)t->bytes).text, t->seconds,
+            show_count((double)t->records / (t->seconds + 1e-9)).text);
+    if (s->count == 0)
+        return;
+    fprintf(stderr,
+            "weir: filter %s%s: %llu different keys, %.2f bits each; another is taken for one "
+            "with chance %.2g\n",
+            s->config, s->count > 1 ? " in shards" : "", (unsigned long long)f.fresh,
+            8 * (double)f.memory / keys, f.error);
+}
+
+static json_t *describe(void *context, const struct tally *t)
+{
+    const struct shards *s = ((const struct building *)context)->shards;
+    struct weir_stats f = shards_stats(s);
+
+    return json_pack("{s:I,s:I,s:I,s:I,s:f,s:{s:s,s:I,s:I,s:I,s:f}}", "records",
+                     (json_int_t)t->records, "keys", (json_int_t)f.fresh, "skipped",
+                     (json_int_t)t->skipped, "bytes", (json_int_t)t->bytes, "seconds", t->seconds,
+                     "filter", "config", s->config, "shards", (json_int_t)s->count, "memory",
+                     (json_int_t)f.memory, "keys", (json_int_t)f.fresh, "error", f.error);
+}
+
+struct verdict verdict_by_builder(struct building *b)
+{
+    static const char *const words[] = {"new", "seen"};
+
+    return (struct verdict){.context = b,
+                            .parts = b->count,
+                            .prepare = prepare,
+                            .give = give,
+                            .complete = complete,
+                            .completer = b,
+                            .save = save,
+                            .report = report,
+                            .describe = describe,
+                            .words = words,
+                            .seen = "seen",
+                            .filled = "filter",
+                            .config = b->shards->config,
+                            .hash = b->hash};
+}

@@ -1,0 +1,32 @@
+/* by_builder.h - keys gathered for a filter that is built whole, in shards. Its verdicts say
+ * nothing: every key is new. */
+#ifndef WEIR_VERDICT_BY_BUILDER_H
+#define WEIR_VERDICT_BY_BUILDER_H
+
+#include <weir/build.h>
+
+#include "state/aside.h"
+#include "state/shards.h"
+#include "verdict/verdict.h"
+
+struct building {
+    struct shards *shards; /* they become the filters */
+    uint32_t count;
+    weir_builder **builder;
+    struct aside *aside;
+    struct trace_hash hash;
+    _Atomic int *status; /* enum weir_status of each; error is written before it */
+    struct weir_error *error;
+};
+
+/* Begin so many filters of this sentence, which has a seed. False after a sentence. */
+bool building_open(struct building *b, const char *sentence, uint32_t count, struct shards *shards);
+
+/* All keys are there: make the filters. False after a sentence. */
+bool building_finish(struct building *b);
+void building_close(struct building *b);
+
+/* Saving finishes it. */
+struct verdict verdict_by_builder(struct building *b);
+
+#endif
