@@ -205,6 +205,8 @@ typedef int (*rm_set_enum_call)(const char *name, int value, void *data, struct 
     CALL(const char *, StringPtrLen, (const struct rm_string *, size_t *)) \
     CALL(int, StringToLongLong, (const struct rm_string *, long long *)) \
     CALL(int, StringToDouble, (const struct rm_string *, double *)) \
+    CALL(int, IsKeysPositionRequest, (struct rm_ctx *)) \
+    CALL(void, KeyAtPosWithFlags, (struct rm_ctx *, int position, int flags)) \
     CALL(int, WrongArity, (struct rm_ctx *)) \
     CALL(int, ReplyWithError, (struct rm_ctx *, const char *)) \
     CALL(int, ReplyWithLongLong, (struct rm_ctx *, long long)) \

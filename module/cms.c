@@ -177,7 +177,7 @@ const struct command commands_cms[] = {
      "Adds to the counts of items", "O(items)", "item #increment"},
     {"cms.query", cms_query, "readonly fast", -3, KEY_READ,
      "Tells how often items came", "O(items)", "item+"},
-    {"cms.merge", cms_merge, "write deny-oom", -4, KEYS_COUNTED,
+    {"cms.merge", cms_merge, "write deny-oom getkeys-api", -4, KEYS_COUNTED,
      "Makes a sketch the sum of others, with a weight each", "O(sketches * width * depth)",
      "#numkeys source+ WEIGHTS=#weight?+"},
     {"cms.info", cms_info, "readonly fast", 2, KEY_READ,

@@ -85,8 +85,11 @@ static void merge(struct rm_ctx *ctx, struct counts *c, struct sources *s, struc
 int cms_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
     struct sources s = {0};
-    const char *why = argc < 4 ? NULL : count_sources(&s, argv, argc);
+    const char *why;
 
+    if (keys_were_asked(ctx, argv, argc))
+        return RM_OK;
+    why = argc < 4 ? NULL : count_sources(&s, argv, argc);
     if (argc < 4)
         return rm.WrongArity(ctx);
     if (why)

@@ -21,7 +21,7 @@ static const struct rm_key_spec first_read = {
 };
 
 static const struct rm_key_spec first_changed = {
-    .flags = RM_KEY_RW | RM_KEY_ACCESS | RM_KEY_UPDATE | RM_KEY_INSERT,
+    .flags = RM_KEY_RW | RM_KEY_ACCESS | RM_KEY_UPDATE,
     .begin = RM_BEGIN_INDEX,
     .from.index.position = 1,
     .find = RM_FIND_RANGE,

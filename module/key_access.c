@@ -14,6 +14,19 @@ struct opened key_open(struct rm_ctx *ctx, struct rm_string *name, int mode,
     return o;
 }
 
+bool keys_were_asked(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    long long n = 0;
+
+    if (!rm.IsKeysPositionRequest(ctx))
+        return false;
+    rm.KeyAtPosWithFlags(ctx, 1, RM_KEY_RW | RM_KEY_ACCESS | RM_KEY_UPDATE);
+    if (argc > 2 && rm.StringToLongLong(argv[2], &n) == RM_OK && n <= argc - 3)
+        for (int i = 0; i < n; i++)
+            rm.KeyAtPosWithFlags(ctx, 3 + i, RM_KEY_RO | RM_KEY_ACCESS);
+    return true;
+}
+
 int key_close(struct opened *o)
 {
     if (o->key)

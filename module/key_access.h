@@ -15,6 +15,10 @@ struct opened {
 struct opened key_open(struct rm_ctx *ctx, struct rm_string *name, int mode,
                        const struct family *family);
 
+/* Did the server call a command just to know its keys: a destination, their number and as many
+ * sources? Then it was told. A cluster of Redis 7.0 takes it from here alone. */
+bool keys_were_asked(struct rm_ctx *ctx, struct rm_string **argv, int argc);
+
 /* Close it; returns RM_OK, to end a command with. */
 int key_close(struct opened *o);
 

@@ -66,6 +66,8 @@ int command_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
     uint64_t n;
 
+    if (keys_were_asked(ctx, argv, argc))
+        return RM_OK;
     if (argc < 4)
         return rm.WrongArity(ctx);
     if (!arg_u64(argv[2], &n) || n == 0 || n != (uint64_t)argc - 3)

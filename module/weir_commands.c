@@ -159,7 +159,7 @@ const struct command commands_weir[] = {
     {"weir.forget", command_forget, "write fast", -3, KEY_CHANGE,
      "Takes back one showing of each item, in filters that can", "O(items)",
      "!HASHED? !ITEMS? item+"},
-    {"weir.merge", command_merge, "write deny-oom", -4, KEYS_COUNTED,
+    {"weir.merge", command_merge, "write deny-oom getkeys-api", -4, KEYS_COUNTED,
      "Adds to a filter all that others of its sentence and seed have seen",
      "O(filters * memory)", "#numkeys source+"},
     {"weir.info", command_info, "readonly", -2, KEY_READ,

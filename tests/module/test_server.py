@@ -1,0 +1,205 @@
+"""What the server knows of the module: settings, commands, keys, categories, events."""
+import os
+import time
+
+import pytest
+from conftest import refused
+from resp import ReplyError
+
+FAMILIES = {"weir.": 8, "bf.": 11, "cms.": 6, "topk.": 7}
+
+
+def commands(r):
+    return [name for name in (row[0].decode() for row in r("COMMAND")) if name.startswith(tuple(FAMILIES))]
+
+
+def version(r):
+    line = next(x for x in r("INFO", "server").split(b"\r\n") if x.startswith((b"redis_version:", b"valkey_version:")))
+    return tuple(int(x) for x in line.split(b":")[1].split(b".")[:2])
+
+
+def test_all_commands_are_there_and_described(r):
+    names = commands(r)
+    for family, n in FAMILIES.items():
+        assert sum(name.startswith(family) for name in names) == n, family
+    docs = r("COMMAND", "DOCS", *names)
+    for name, doc in zip(docs[::2], docs[1::2]):
+        told = dict(zip(doc[::2], doc[1::2]))
+        assert told[b"summary"] and told[b"complexity"] and told[b"arguments"], name
+        first = dict(zip(told[b"arguments"][0][::2], told[b"arguments"][0][1::2]))
+        assert first[b"name"] == b"key" and first[b"type"] == b"key" and first[b"key_spec_index"] == 0
+
+
+def test_flags_and_arity(r):
+    for row in r("COMMAND", "INFO", *commands(r)):
+        name, arity, flags = row[0].decode(), row[1], set(row[2])
+        assert ("write" in flags) != ("readonly" in flags), name
+        assert "movablekeys" in flags if name.endswith("merge") else "movablekeys" not in flags
+        assert abs(arity) >= 2
+        if version(r) >= (7, 2):  # before, a module's commands are of no category
+            assert ("@write" if "write" in flags else "@read") in row[6], name
+        grows = {"weir.create", "weir.observe", "weir.merge", "weir.load", "bf.reserve", "bf.add", "bf.madd", "bf.insert",
+                 "bf.loadchunk", "cms.initbydim", "cms.initbyprob", "cms.incrby", "cms.merge", "topk.reserve", "topk.add",
+                 "topk.incrby"}
+        assert ("denyoom" in flags) == (name in grows), name
+
+
+def test_which_arguments_are_keys(r):
+    assert r("COMMAND", "GETKEYS", "WEIR.MERGE", "to", 2, "a", "b") == [b"to", b"a", b"b"]
+    assert r("COMMAND", "GETKEYS", "CMS.MERGE", "to", 2, "a", "b", "WEIGHTS", 1, 2) == [b"to", b"a", b"b"]
+    assert r("COMMAND", "GETKEYS", "WEIR.OBSERVE", "k", "ONCE", "p", 1, "i") == [b"k"]
+    assert r("COMMAND", "GETKEYS", "BF.INSERT", "k", "CAPACITY", 5, "ITEMS", "i") == [b"k"]
+
+
+def test_a_user_reads_no_key_that_is_not_his(server, r):
+    r("ACL", "SETUSER", "u", "on", ">p", "+@all", "~mine*", "%R~read*")
+    r("WEIR.CREATE", "mine", "bloom memory=1K seed=1")
+    for key in "read", "other":
+        r("COPY", "mine", key)
+    u = server.client()
+    u("AUTH", "u", "p")
+    assert u("WEIR.MERGE", "mine", 1, "read") == "OK"
+    refused(u, "WEIR.MERGE", "mine", 1, "other", saying="NOPERM")
+    refused(u, "WEIR.MERGE", "mine", 2, "read", "other", saying="NOPERM")
+    refused(u, "WEIR.OBSERVE", "read", "a", saying="NOPERM")
+    assert u("WEIR.ASK", "read", "a") == [0]
+    r("ACL", "DELUSER", "u")
+
+
+def test_categories(server, r):
+    if version(r) < (7, 2):
+        pytest.skip("before 7.2 a module's commands are of no ACL category")
+    r("ACL", "SETUSER", "v", "on", ">p", "-@all", "+@read", "~*")
+    v = server.client()
+    v("AUTH", "v", "p")
+    assert v("BF.EXISTS", "b", "a") == 0
+    refused(v, "BF.ADD", "b", "a", saying="NOPERM")
+    r("ACL", "DELUSER", "v")
+
+
+def test_settings(start):
+    server = start("DEFAULT", "sbf memory=16K", "LARGEST", "1mb")
+    r = server.client()
+    r("WEIR.OBSERVE", "f", "a")
+    assert r("WEIR.INFO", "f", "sentence").startswith(b"sbf memory=16384 ")
+    refused(r, "WEIR.CREATE", "g", "weir memory=2M", saying="allowed")
+    told = r("CONFIG", "GET", "weir.*")
+    assert dict(zip(told[::2], told[1::2])) == {b"weir.default": b"sbf memory=16K", b"weir.largest": b"1048576",
+                                                b"weir.dialect": b"redis"}
+    r("CONFIG", "SET", "weir.largest", "4mb", "weir.default", "bloom memory=8K")
+    r("WEIR.CREATE", "g", "weir memory=2M")
+    r("WEIR.OBSERVE", "h", "a")
+    assert r("WEIR.INFO", "h", "sentence").startswith(b"bloom memory=8192 ")
+    refused(r, "CONFIG", "SET", "weir.default", "nothing", saying="nothing")
+    refused(r, "CONFIG", "SET", "weir.dialect", "latin")
+    assert r("CONFIG", "GET", "weir.default") == [b"weir.default", b"bloom memory=8K"]
+    refused(r, "BF.RESERVE", "b", .0001, 10_000_000, saying="Insufficient memory")
+
+
+@pytest.mark.parametrize("arguments, why", [
+    (["NAME"], "takes a value"), (["COLOUR", "red"], "there are the arguments"), (["LARGEST", "much"], "LARGEST takes"),
+    (["DEFAULT", "nothing"], "DEFAULT takes"), (["DIALECT", "latin"], "DIALECT takes")])
+def test_arguments_that_are_wrong(start, arguments, why):
+    with pytest.raises(AssertionError):
+        start(*arguments)
+
+
+def test_the_limit_is_for_clients_only(start):
+    """What a master allowed is carried out by its replicas, and loaded again."""
+    master, replica = start(), start("LARGEST", "64kb")
+    r, s = master.client(), replica.client()
+    r("WEIR.CREATE", "before", "weir memory=1M")
+    s("REPLICAOF", "127.0.0.1", master.port)
+    while b"master_link_status:up" not in s("INFO", "replication"):
+        time.sleep(.02)
+    r("WEIR.CREATE", "after", "weir memory=1M")
+    r("BF.RESERVE", "b", .01, 1000000)
+    r("RESTORE", "restored", 0, r("DUMP", "before"))
+    r("WAIT", 1, 10000)
+    keys = ["before", "after", "b", "restored"]
+    assert s("DEBUG", "DIGEST-VALUE", *keys) == r("DEBUG", "DIGEST-VALUE", *keys)
+    s("REPLICAOF", "NO", "ONE")
+    s("DEBUG", "RELOAD")
+    assert s("DEBUG", "DIGEST-VALUE", *keys) == r("DEBUG", "DIGEST-VALUE", *keys)
+    refused(s, "WEIR.CREATE", "mine", "weir memory=1M", saying="allowed")
+    refused(s, "RESTORE", "mine", 0, r("DUMP", "before"))
+
+
+def test_growth_that_the_limit_stops_is_not_replicated(start):
+    master, replica = start("LARGEST", "20kb"), start()
+    r, s = master.client(), replica.client()
+    s("REPLICAOF", "127.0.0.1", master.port)
+    while b"master_link_status:up" not in s("INFO", "replication"):
+        time.sleep(.02)
+    reply = r("BF.MADD", "b", *range(20000))
+    assert reply[-1] == "ERR Insufficient memory to create filter" and len(reply) < 20000
+    assert all(x == "ERR Insufficient memory to create filter" for x in r.pipeline([["BF.ADD", "b", "x"]]))
+    r("WAIT", 1, 10000)
+    assert s("DEBUG", "DIGEST-VALUE", "b") == r("DEBUG", "DIGEST-VALUE", "b")
+
+
+def test_maxmemory(start):
+    server = start(options=("--maxmemory", "8mb"))
+    r = server.client()
+    r("WEIR.CREATE", "f", "weir memory=7M")
+    refused(r, "WEIR.CREATE", "g", "weir memory=1K", saying="OOM")
+    refused(r, "WEIR.OBSERVE", "f", "a", saying="OOM")
+    assert r("WEIR.ASK", "f", "a") == [0]
+    r("DEL", "f")
+    assert r("WEIR.CREATE", "g", "weir memory=1K") == "OK"
+
+
+def test_keyspace_events(server, r):
+    r("CONFIG", "SET", "notify-keyspace-events", "KEAd")
+    listener = server.client()
+    listener("SUBSCRIBE", "__keyspace@0__:k")
+    r("WEIR.CREATE", "k", "weir memory=1K")
+    r("WEIR.OBSERVE", "k", "a")
+    r("DEL", "k")
+    r("BF.ADD", "k", "a")
+    told = [listener.read()[2] for _ in range(4)]
+    assert told == [b"weir.create", b"weir.observe", b"del", b"bf.add"]
+    r("CONFIG", "SET", "notify-keyspace-events", "")
+
+
+def test_watch_sees_a_change(server, r):
+    r("WEIR.CREATE", "k", "bloom memory=1K")
+    r("WATCH", "k")
+    server.client()("WEIR.OBSERVE", "k", "a")
+    r("MULTI")
+    r("PING")
+    assert r("EXEC") is None
+
+
+def test_a_cluster_of_one_node(start):
+    server = start(options=("--cluster-enabled", "yes"))
+    r = server.client()
+    r("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
+    while b"cluster_state:ok" not in r("CLUSTER", "INFO"):
+        time.sleep(.05)
+    r("WEIR.CREATE", "{t}a", "bloom memory=1K seed=1")
+    r("WEIR.OBSERVE", "{t}a", "x")
+    assert r("WEIR.MERGE", "{t}b", 1, "{t}a") == "OK"
+    refused(r, "WEIR.MERGE", "{t}b", 2, "{t}a", "{u}a", saying="CROSSSLOT")
+    assert r("BF.ADD", "any", "x") == 1
+
+
+def test_the_dialect_of_valkey(start):
+    r = start("DIALECT", "valkey").client(3)
+    assert r("BF.ADD", "b", "a") == 1 and r("BF.ADD", "b", "a") is not False
+    assert r("BF.MEXISTS", "b", "a", "x") == [1, 0]
+    assert r("BF.INFO", "b", "CAPACITY") == 100
+    assert r("BF.INFO", "b", "ERROR") == b"0.01"
+    assert r("BF.INFO", "b", "TIGHTENING") == b"0.5"
+    assert r("BF.INFO", "b", "MAXSCALEDCAPACITY") > 1000000
+    assert r("BF.INSERT", "c", "CAPACITY", 5) == []
+    assert r("BF.INFO", "c", "CAPACITY") == 5
+    r("SET", "s", "x")
+    refused(r, "BF.EXISTS", "s", "a", saying="WRONGTYPE")
+
+
+def test_two_of_them(server, r):
+    """A module of the same commands is not loaded twice, and the server goes on."""
+    with pytest.raises(ReplyError):
+        r("MODULE", "LOAD", os.environ["WEIR_MODULE"], "NAME", "other")
+    assert r("BF.ADD", "b", "a") == 1
