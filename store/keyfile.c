@@ -20,7 +20,7 @@
 
 struct keyfile {
     struct mapped file;
-    char *folded;     /* a copy with letters folded, which then is the data; or NULL */
+    char *folded;     /* a folded copy, which then is the data; or NULL */
     const char *data; /* all keys */
     size_t size;
     size_t keys;
@@ -220,13 +220,13 @@ static bool open_file(struct store *store)
     return true;
 }
 
-/* The copy with letters folded, as those of the keys will be. */
+/* The copy with letters and white space folded, as those of the keys will be. */
 static void fold(void *context)
 {
     struct store *store = context;
     struct keyfile *f = store->own;
 
-    f->size = f->size ? store->options.fold(f->data, f->size, f->folded) : 0;
+    f->size = f->size ? store->options.fold(store->options.how, f->data, f->size, f->folded) : 0;
     f->data = f->folded;
 }
 

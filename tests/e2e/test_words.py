@@ -1,7 +1,10 @@
 """The words around the data: units, notes, answers, metrics, tables."""
+import random
+import re
+
 import pytest
 
-from conftest import refused, run
+from conftest import EXACT, refused, run
 
 
 # ---- units ----
@@ -61,3 +64,59 @@ def test_the_error_asked_for_is_a_ceiling_of_a_set(keys, shards, rate, here):
         hits = int(run("filter", "f", "--count-only", "others").out)
         ceiling = float(rate[:-1]) / 100 * 400000
         assert hits < ceiling + 2.5 * ceiling ** 0.5, (seed, hits)
+
+
+# ---- --ignore-space ----
+
+SPACES = " \t\r\v\f"
+
+
+def folded(text):
+    return " ".join(part for part in re.split(f"[{SPACES}]+", text) if part)
+
+
+def spaced(r, words):
+    gap = lambda least: "".join(r.choice(SPACES) for _ in range(r.choice([least, least, 1, 2, 20])))
+    return gap(0) + "".join(word + gap(1) for word in words) if words else gap(0)
+
+
+def test_ignore_space_equals_the_model():
+    """Lengths around every multiple of the step, white space at every place of it."""
+    r = random.Random(1)
+    keys = [["x" * r.randrange(1, 40) for _ in range(r.randrange(5))] for _ in range(300)]
+    lines = [spaced(r, r.choice(keys)) for _ in range(4000)]
+    want, seen = [], set()
+    for line in lines:
+        if folded(line) not in seen:
+            want.append(line)
+        seen.add(folded(line))
+    assert len(want) < 310
+    got = run("dedup", *EXACT, "--ignore-space", input="\n".join(lines) + "\n").out.decode().split("\n")[:-1]
+    assert got == want
+    assert len(run("dedup", *EXACT, input="\n".join(lines) + "\n").out.split(b"\n")) > 3000
+
+
+@pytest.mark.parametrize("options,text,passed", [
+    (["--csv", "-k", "1,2"], 'a ,b\na, b\n" a",b\nab,\n"a\nc",b\na c,b\n', 'a ,b\nab,\n"a\nc",b\n'),
+    (["-d", ";", "-k", "2"], "1;a  b\n2; a b\n3;ab\n4;a b \n", "1;a  b\n3;ab\n"),
+    (["--jsonl", "-k", "/k"], '{"k":"a\\tb"}\n{"k":" a b"}\n{"k":"ab"}\n', '{"k":"a\\tb"}\n{"k":"ab"}\n'),
+    (["-z"], "a\nb\0a b\0ab\0", "a\nb\0ab\0"),
+    (["--ignore-case"], "A  É\na é\nb\n", "A  É\nb\n"),
+    ([], "a\r\na\n\n \n", "a\r\n\n"),
+])
+def test_ignore_space_in_every_format(options, text, passed):
+    assert run("dedup", *EXACT, "--ignore-space", *options, input=text).out.decode() == passed
+    assert run("dedup", *EXACT, "--ignore-space", "-j", "2", *options, input=text).out.decode() == passed
+
+
+def test_ignore_space_of_sets_and_stores(here):
+    (here / "keys").write_text("  Ann   Lee\nbob\n\tcid \n")
+    text = "ann lee\nAnn\tLee \nAnnLee\n bob\ncid\n"
+    for more, hits in [([], "Ann\tLee \n bob\ncid\n"), (["--ignore-case"], "ann lee\nAnn\tLee \n bob\ncid\n")]:
+        for way in [["filter", "--keys", "keys"], ["filter", "--keys", "keys", "--strict", "keys"],
+                    ["check", "--oracle", "keys:keys"]]:
+            assert run(*way, "-q", "--ignore-space", *more, input=text).out.decode() == hits, way
+    assert run("count", "-q", "--ignore-space", "--query", "keys", input=text).out.decode() == \
+        "Ann Lee\t1\nbob\t1\ncid\t1\n"
+    run("dedup", "--state", "s", "--ignore-space", input=text)
+    refused("dedup", "--state", "s", input=text, saying="--ignore-space")

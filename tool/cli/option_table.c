@@ -212,6 +212,7 @@ const struct option_row option_rows[] = {
     {"null", 'z', NULL, TAKES_RECORDS, "records end with NUL, not with a line break", NULL, AT(records.nul)},
     {"header", 0, NULL, TAKES_RECORDS, "the first record of each file is a header: passed, not counted", NULL, AT(records.header)},
     {"ignore-case", 0, NULL, TAKES_RECORDS, "upper and lower case are the same", NULL, AT(records.ignore_case)},
+    {"ignore-space", 0, NULL, TAKES_RECORDS, "a run of white space in a key is one blank, at its ends none", NULL, AT(records.ignore_space)},
     {"max-record", 0, "SIZE", TAKES_RECORDS, "longest record (64M)", .read = read_max_record, .fits = "a size up to 1G, such as 64K or 256M"},
     {"on-error", 0, "stop|skip", TAKES_RECORDS, "at a malformed record (stop)", .read = read_on_error},
     {"emit", 0, "unique|duplicates|all", TAKES_DEDUP, "records to pass; all: each tagged new or seen", WORD(output.emit)},

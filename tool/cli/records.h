@@ -18,7 +18,7 @@ struct records {
     bool header;
     const char *key, *importance;
     const char *weight; /* the same field for what is counted */
-    bool ignore_case;
+    bool ignore_case, ignore_space;
     uint64_t max_record;
     bool skip; /* malformed records, instead of stopping */
 };
