@@ -1,10 +1,13 @@
 """The words around the data: units, notes, answers, metrics, tables."""
+import json
 import random
 import re
+import subprocess
+import time
 
 import pytest
 
-from conftest import EXACT, refused, run
+from conftest import EXACT, WEIR, refused, run
 
 
 # ---- units ----
@@ -64,6 +67,71 @@ def test_the_error_asked_for_is_a_ceiling_of_a_set(keys, shards, rate, here):
         hits = int(run("filter", "f", "--count-only", "others").out)
         ceiling = float(rate[:-1]) / 100 * 400000
         assert hits < ceiling + 2.5 * ceiling ** 0.5, (seed, hits)
+
+
+# ---- --metrics ----
+
+def samples(path):
+    """name -> value of a file in the text format, each with its type before it."""
+    found, types = {}, {}
+    for line in path.read_text().splitlines():
+        if line.startswith("# TYPE "):
+            name, kind = line[7:].split(" ")
+            assert name not in types and kind in ("counter", "gauge")
+            types[name] = kind
+        elif not line.startswith("# HELP "):
+            name, labels, value = re.fullmatch(r'(weir_[a-z_]+)\{((?:[a-z]+="(?:[^"\\\n]|\\.)*",?)+)\} (\S+)', line).groups()
+            assert name in types and name not in found and labels.startswith('run="' + path.stem + '"')
+            assert (types[name] == "counter") == name.endswith("_total")
+            found[name] = float(value)
+    return found
+
+
+@pytest.mark.parametrize("command", [["dedup"], ["dedup", "-j", "2"], ["filter", "--keys", "keys"], ["ask", "f"],
+                                     ["check", "--oracle", "keys:keys"]], ids=" ".join)
+def test_metrics_are_the_figures_of_the_report(command, here):
+    (here / "keys").write_text("".join(f"{i}\n" for i in range(50)))
+    run("build", "-o", "f", "keys")
+    text = "".join(f"{i % 70}\n" for i in range(1000))
+    told = run(*command, "--metrics", "run.prom", "--stats", "json", input=text)
+    stats = json.loads(told.err.splitlines()[-1])
+    got = samples(here / "run.prom")
+    names = {"bytes": "read_bytes_total", "seconds": None}
+    for name, value in stats.items():
+        if isinstance(value, int):
+            assert got["weir_" + names.get(name, name + "_total")] == value, name
+    about = "screen" if command[0] == "check" else "filter"
+    assert got[f"weir_{about}_memory_bytes"] == stats[about]["memory"]
+    assert got[f"weir_{about}_fill_ratio"] == pytest.approx(stats[about]["fill"], rel=1e-4)
+    assert got["weir_run_ended"] == 1 and got["weir_records_total"] == 1000
+
+
+def test_metrics_are_kept_up_to_date(here):
+    """Every 15 seconds, while nothing comes as well."""
+    child = subprocess.Popen([WEIR, "dedup", "--metrics", "run.prom", "-o", "out"], stdin=subprocess.PIPE)
+    child.stdin.write(b"a\nb\na\n")
+    child.stdin.flush()
+    until = time.time() + 60
+    while not (here / "run.prom").exists():
+        assert time.time() < until
+        time.sleep(0.1)
+    assert samples(here / "run.prom")["weir_run_ended"] == 0
+    while samples(here / "run.prom")["weir_records_total"] < 3:
+        assert time.time() < until
+        time.sleep(0.2)
+    assert samples(here / "run.prom")["weir_run_ended"] == 0
+    child.stdin.close()
+    assert child.wait(30) == 0
+    assert samples(here / "run.prom")["weir_run_ended"] == 1
+
+
+def test_metrics_that_cannot_be_written_are_told_at_once(here):
+    (here / "in").write_text("a\n")
+    assert run("dedup", "--metrics", "no/such.prom", "in", ok=False).status == 2
+    refused("dedup", "--metrics", "x", "-o", "x", "in", saying="--metrics at once")
+    refused("dedup", "--metrics", "x", "--state", "x", "in", saying="--metrics at once")
+    refused("dedup", "--metrics", "in", "in", saying="input and output at once")
+    assert run("dedup", "--metrics", "/dev/stdout", "-o", "out", "in").out.count(b"weir_records_total{") == 2
 
 
 # ---- --ignore-space ----

@@ -253,6 +253,7 @@ const struct option_row option_rows[] = {
     {"threads", 'j', "N", TAKES_THREADS | TAKES_TRUTH, "work with N threads, on as many shards (eval: filters)", NUMBER(threads, SHARDS_MAX), .fits = "a number from 1 to 256"},
     {"shards", 0, "N", TAKES_THREADS, "number of shards, apart from the threads", NUMBER(shards, SHARDS_MAX), .fits = "a number from 1 to 256"},
     {"stats", 0, "text|json|none", TAKES_STATS, "report to standard error (text on a terminal, else none)", WORD(verbosity.stats)},
+    {"metrics", 0, "FILE", TAKES_OUTPUT, "keep the figures here, for Prometheus, every 15 s", NULL, AT(verbosity.metrics)},
     {"json", 0, NULL, TAKES_JSON | TAKES_LIST, "print JSON", NULL, AT(json)},
     {"verify", 0, NULL, TAKES_JSON, "check every byte of the file first", NULL, AT(verify)},
     {"quiet", 'q', NULL, TAKES_QUIET, "no progress bar, no report, no notes", NULL, AT(verbosity.quiet)},

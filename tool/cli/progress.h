@@ -12,6 +12,7 @@ enum stats_style { STATS_TEXT, STATS_JSON, STATS_NONE, STATS_DEFAULT };
 struct verbosity {
     bool quiet;
     enum stats_style stats; /* the report at the end */
+    const char *metrics;    /* file of figures to keep up to date, or NULL */
 };
 
 /* What went by so far. */

@@ -18,8 +18,10 @@
 #include "state/place.h"
 #include "state/replace.h"
 #include "state/resume.h"
+#include "verdict/metrics.h"
 
 #define SAVING_SHARE 0.1 /* of the time may go into checkpoints, at most; a guess */
+#define METRICS_EVERY 15 /* seconds: as often as Prometheus looks, by default */
 
 struct running {
     const struct run *run;
@@ -32,6 +34,8 @@ struct running {
     struct position position; /* behind the last record written; where a failed run ends */
     uint64_t unsaved;         /* records since the last checkpoint */
     double next_save;
+    double next_metrics;
+    bool metrics_failed; /* that was told */
 };
 
 /* Opened by its name, a file behind standard output would be emptied, even with >>. */
@@ -134,9 +138,8 @@ static bool save(struct running *r)
     return saved;
 }
 
-static bool make_checkpoint(void *context)
+static bool make_checkpoint(struct running *r)
 {
-    struct running *r = context;
     double began = now(), took;
 
     if (!save(r))
@@ -147,7 +150,78 @@ static bool make_checkpoint(void *context)
     return true;
 }
 
+/* ---- metrics ---- */
+
+/* The run is called as the file is, without what stands behind a point. */
+static void name_run(const char *path, char name[64])
+{
+    const char *slash = strrchr(path, '/');
+
+    snprintf(name, 64, "%s", slash ? slash + 1 : path);
+    char *point = strrchr(name, '.');
+    if (point && point > name)
+        *point = '\0';
+}
+
+/* While no batch is under way: the filter is looked at. False if the file cannot be
+ * written; that ends a run only where it begins. */
+static bool write_metrics(struct running *r, bool ended)
+{
+    const char *path = r->run->verbosity.metrics;
+    struct tally t = r->pipe.tally;
+    double began = now();
+    char name[64];
+    size_t size = 0;
+
+    name_run(path, name);
+    t.passed = r->writer.passed;
+    t.seconds = began - r->progress.started;
+    char *text = metrics_text(&r->run->verdict, &t, name, ended, &size);
+    bool ok = text && replace_text(path, text, size);
+    if (!ok && !r->metrics_failed)
+        note("cannot write %s: %s", path, text ? strerror(errno) : "memory is short");
+    r->metrics_failed |= !ok;
+    free(text);
+    r->next_metrics = now() + fmax((now() - began) / SAVING_SHARE, METRICS_EVERY);
+    return ok;
+}
+
+/* ---- between batches ---- */
+
+static bool wants_metrics(const struct running *r)
+{
+    return r->run->verbosity.metrics && now() >= r->next_metrics;
+}
+
+static bool wants_rest(void *context)
+{
+    return wants_checkpoint(context) || wants_metrics(context);
+}
+
+static bool rest(void *context)
+{
+    struct running *r = context;
+
+    if (wants_checkpoint(r) && !make_checkpoint(r))
+        return false;
+    if (wants_metrics(r))
+        write_metrics(r, false);
+    return true;
+}
+
 /* ---- opening ---- */
+
+/* The file of metrics is replaced: it can be no other. */
+static bool spares_files(const struct run *run, const struct reader *in)
+{
+    const char *path = run->verbosity.metrics;
+    struct stat st;
+
+    if ((run->output.path && place_same(path, run->output.path)) ||
+        (run->save && place_same(path, run->save)))
+        return reject("%s cannot be output or state and --metrics at once; name two files", path);
+    return stat(path, &st) != 0 || !S_ISREG(st.st_mode) || !inputs_hold(in->files, in->count, &st);
+}
 
 /* An output that is an input too would be emptied, or never end; a filter saved
  * there would replace it. */
@@ -160,6 +234,8 @@ static bool spares_inputs(const struct running *r)
 
     if (!run->output.mute && (path ? stat(path, &out) : fstat(1, &out)) == 0 &&
         S_ISREG(out.st_mode) && inputs_hold(in->files, in->count, &out))
+        return false;
+    if (run->verbosity.metrics && !spares_files(run, in))
         return false;
     if (run->state.path && path && place_same(path, run->save))
         return reject("%s cannot be output and state at once; name two files", path);
@@ -222,19 +298,17 @@ static bool open_stages(struct running *r)
     progress_open(&r->progress, run->verbosity.quiet, r->source.reader.total);
     r->progress.seen = run->verdict.seen;
     r->progress.filled = run->verdict.filled;
-    if (run->state.path || r->progress.bar || run->threads > 1)
+    if (run->state.path || r->progress.bar || run->threads > 1 || run->verbosity.metrics)
         source_hurry(&r->source);
     r->source.reader.linger = run->linger;
     r->next_save = now() + run->state.seconds;
-    r->pipe = (struct pipe){.source = source_of_files(&r->source),
-                            .verdict = run->verdict,
-                            .sink = {.context = r,
-                                     .take = take,
-                                     .wants_rest = wants_checkpoint,
-                                     .rest = make_checkpoint},
-                            .threads = run->threads,
-                            .progress = &r->progress};
-    return resume(r);
+    r->pipe =
+        (struct pipe){.source = source_of_files(&r->source),
+                      .verdict = run->verdict,
+                      .sink = {.context = r, .take = take, .wants_rest = wants_rest, .rest = rest},
+                      .threads = run->threads,
+                      .progress = &r->progress};
+    return resume(r) && (!run->verbosity.metrics || write_metrics(r, false));
 }
 
 /* ---- the end ---- */
@@ -296,6 +370,8 @@ static int finish(struct running *r)
     tell_unfinished(r);
     t->passed = r->writer.passed;
     t->seconds = now() - r->progress.started;
+    if (r->run->verbosity.metrics)
+        write_metrics(r, true);
     if (r->pipe.failed && *r->pipe.failure)
         fail("%s", r->pipe.failure);
     if (!save_failed || signals_caught())

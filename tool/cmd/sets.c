@@ -201,7 +201,8 @@ static bool can_forget(const struct shards *s)
 
 bool keyset_load(const struct options *o, const char *path, struct stored *s)
 {
-    bool told = o->verbosity.stats == STATS_TEXT || o->verbosity.stats == STATS_JSON;
+    bool told = o->verbosity.stats == STATS_TEXT || o->verbosity.stats == STATS_JSON ||
+                o->verbosity.metrics;
 
     return told ? file_load(s, path) : file_view(s, path);
 }

@@ -164,3 +164,35 @@ bool replace_file(const char *path, writes_to_sink write, const void *what)
         return false;
     return p.in_place ? write_in_place(path, write, what) : replace(&p, path, write, what);
 }
+
+static bool put_text(int fd, const char *text, size_t size)
+{
+    sink.fd = fd;
+    sink.error = 0;
+    if (drain(&sink, (const uint8_t *)text, size))
+        return true;
+    errno = sink.error;
+    return false;
+}
+
+bool replace_text(const char *path, const char *text, size_t size)
+{
+    static struct temporary t;
+    static struct place p;
+    bool ok;
+
+    if (!place_find(&p, path))
+        return false;
+    if (p.in_place) {
+        int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+        ok = fd >= 0 && put_text(fd, text, size);
+        return (fd < 0 || close(fd) == 0) && ok;
+    }
+    if (!temporary_open(&t, p.folder, 0666))
+        return false;
+    inherit(t.fd, &p);
+    ok = put_text(t.fd, text, size) && temporary_replace(&t, p.path);
+    temporary_drop(&t);
+    return close(t.fd) == 0 && ok;
+}

@@ -14,4 +14,8 @@ bool replace_possible(const char *path);
 typedef enum weir_status (*writes_to_sink)(const void *what, weir_sink sink, void *into);
 bool replace_file(const char *path, writes_to_sink write, const void *what);
 
+/* The same for a text that need not outlive a crash and has no lock: not written to the disk
+ * at once. False without a sentence; errno says why. */
+bool replace_text(const char *path, const char *text, size_t size);
+
 #endif

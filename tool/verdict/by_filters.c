@@ -296,7 +296,7 @@ static json_t *describe(void *context, const struct tally *t)
 
 struct verdict verdict_by_filters(struct many_filters *m)
 {
-    static const char *const words[] = {"new", "seen"};
+    static const char *const words[] = {"new", "seen", [VERDICT_NONE] = "skipped"};
 
     return (struct verdict){.context = m,
                             .parts = m->parts,

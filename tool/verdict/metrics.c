@@ -1,0 +1,152 @@
+/* metrics.c - see metrics.h. The figures are those of --stats json: what is added there is
+ * told here too, at first under its own name and without a sentence of help. */
+#include "verdict/metrics.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct figure {
+    const char *path; /* in what is described; points between names */
+    const char *metric, *type, *help;
+} figures[] = {
+    {"records", "records_total", "counter", "Records judged"},
+    {"new", "new_total", "counter", "Records whose key was not seen before"},
+    {"seen", "seen_total", "counter", "Records whose key was seen before, or is in the set"},
+    {"members", "members_total", "counter", "Records whose key is in the store"},
+    {"others", "others_total", "counter", "Records whose key is not in the store"},
+    {"unanswered", "unanswered_total", "counter", "Records that the store could not tell of"},
+    {"passed", "passed_total", "counter", "Records written to the output"},
+    {"skipped", "skipped_total", "counter", "Malformed records that were left out"},
+    {"bytes", "read_bytes_total", "counter", "Bytes read"},
+    {"seconds", "run_seconds", "gauge", "Time since the run began"},
+    {"asked", "asked_total", "counter", "Records for which the store was needed"},
+    {"saved", "saved_total", "counter", "Records for which the store was not needed"},
+    {"filter.shards", "filter_shards", "gauge", "Shards of the filter"},
+    {"filter.memory", "filter_memory_bytes", "gauge", "Memory of the filter"},
+    {"filter.fill", "filter_fill_ratio", "gauge", "How full the filter is"},
+    {"filter.error", "filter_error_ratio", "gauge", "Chance that a new key is taken for seen"},
+    {"screen.memory", "screen_memory_bytes", "gauge", "Memory of the screen"},
+    {"screen.fill", "screen_fill_ratio", "gauge", "How full the screen is"},
+    {"screen.error", "screen_error_ratio", "gauge",
+     "Chance that an unknown key is taken for known"},
+    {"store.calls", "store_calls_total", "counter", "Calls of the store"},
+    {"store.keys", "store_keys_total", "counter", "Keys that the store was asked for"},
+    {"store.retries", "store_retries_total", "counter", "Calls of the store that were repeated"},
+    {"store.seconds", "store_seconds_total", "counter", "Time spent waiting for the store"},
+    {"store.share", "store_time_ratio", "gauge", "Share of the time spent waiting for the store"},
+};
+
+#define PATH_MOST 96
+
+static void put_label(FILE *out, const char *name, const char *value)
+{
+    fprintf(out, "%s=\"", name);
+    for (; *value; value++) {
+        if (*value == '\\' || *value == '"')
+            fputc('\\', out);
+        if (*value == '\n')
+            fputs("\\n", out);
+        else
+            fputc(*value, out);
+    }
+    fputc('"', out);
+}
+
+static struct figure find_figure(const char *path, char metric[PATH_MOST])
+{
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+        if (strcmp(figures[i].path, path) == 0)
+            return figures[i];
+    snprintf(metric, PATH_MOST, "%s", path);
+    for (char *c = metric; *c; c++)
+        *c = *c == '.' ? '_' : *c;
+    return (struct figure){path, metric, "gauge", NULL};
+}
+
+static void put_head(FILE *out, const struct figure *f)
+{
+    if (f->help)
+        fprintf(out, "# HELP weir_%s %s.\n", f->metric, f->help);
+    fprintf(out, "# TYPE weir_%s %s\n", f->metric, f->type);
+}
+
+static void put_number(FILE *out, const char *path, const json_t *value, const char *run)
+{
+    char metric[PATH_MOST];
+    struct figure f = find_figure(path, metric);
+
+    put_head(out, &f);
+    fprintf(out, "weir_%s{", f.metric);
+    put_label(out, "run", run);
+    fprintf(out, json_is_integer(value) ? "} %.0f\n" : "} %.9g\n", json_number_value(value));
+}
+
+/* A text is a label of a sample that is always 1. */
+static void put_text(FILE *out, const char *path, const json_t *value, const char *run)
+{
+    char metric[PATH_MOST];
+    struct figure f = find_figure(path, metric);
+    const char *name = strrchr(path, '.');
+
+    fprintf(out, "# TYPE weir_%s_info gauge\nweir_%s_info{", f.metric, f.metric);
+    put_label(out, "run", run);
+    fputc(',', out);
+    put_label(out, name ? name + 1 : path, json_string_value(value));
+    fputs("} 1\n", out);
+}
+
+/* Lists, as of several filters, are left to --stats json. */
+static void put_object(FILE *out, const char *above, json_t *object, const char *run)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(object, name, value)
+    {
+        char path[PATH_MOST];
+
+        snprintf(path, sizeof path, "%s%s%s", above, *above ? "." : "", name);
+        if (json_is_object(value) && !*above)
+            put_object(out, name, value, run);
+        else if (json_is_number(value))
+            put_number(out, path, value, run);
+        else if (json_is_string(value))
+            put_text(out, path, value, run);
+    }
+}
+
+static void put_own(FILE *out, bool ended, const char *run)
+{
+    const struct figure updated = {NULL, "updated_timestamp_seconds", "gauge",
+                                   "When these figures were written"};
+    const struct figure end = {NULL, "run_ended", "gauge", "Whether the run has ended"};
+
+    put_head(out, &updated);
+    fprintf(out, "weir_%s{", updated.metric);
+    put_label(out, "run", run);
+    fprintf(out, "} %.3f\n", (double)time_of_day() / 1000);
+    put_head(out, &end);
+    fprintf(out, "weir_%s{", end.metric);
+    put_label(out, "run", run);
+    fprintf(out, "} %d\n", ended);
+}
+
+char *metrics_text(const struct verdict *v, const struct tally *t, const char *run, bool ended,
+                   size_t *size)
+{
+    json_t *all = v->describe(v->context, t);
+    char *text = NULL;
+    FILE *out = all ? open_memstream(&text, size) : NULL;
+
+    if (out) {
+        put_object(out, "", all, run);
+        put_own(out, ended, run);
+        if (fclose(out) != 0) {
+            free(text);
+            text = NULL;
+        }
+    }
+    json_decref(all);
+    return text;
+}
