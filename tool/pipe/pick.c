@@ -9,7 +9,7 @@
 #include "pipe/fields.h"
 #include "pipe/json.h"
 #include "cli/fold_case.h"
-#include "cli/fold_space.h"
+#include "cli/squeeze_space.h"
 #include "cli/messages.h"
 #include "cli/units.h"
 
@@ -112,7 +112,7 @@ bool pick_open(struct picker *p, const struct records *r)
 {
     *p = (struct picker){.way = way_of(r), .skip = r->skip, .delimiter = r->delimiter};
     p->fold = r->ignore_case;
-    p->fold_spaces = r->ignore_space;
+    p->squeeze_spaces = r->ignore_space;
     if (p->fold)
         fold_case_open();
     if (r->key && !add_columns(p, r->key, "--key"))
@@ -188,29 +188,29 @@ static void pick_whole(struct batch *b)
     }
 }
 
-static bool fold_spaces(struct arena *a, struct weir_bytes *key)
+static bool squeeze_spaces(struct arena *a, struct weir_bytes *key)
 {
     const char *text = key->data;
     size_t size = key->size;
     char *to = NULL;
 
-    if (!fold_space_ends(&text, &size)) {
+    if (!squeeze_space_ends(&text, &size)) {
         to = arena_take(a, size);
         if (!to)
             return false;
-        size = fold_space(text, size, to);
+        size = squeeze_space(text, size, to);
     }
     *key = (struct weir_bytes){to ? to : text, size};
     return true;
 }
 
 /* Field by field: white space at the end of one does not count either. */
-static bool fold_fields(const struct picker *p, struct arena *a, struct weir_bytes *field)
+static bool squeeze_fields(const struct picker *p, struct arena *a, struct weir_bytes *field)
 {
     bool ok = true;
 
-    for (uint32_t i = 0; p->fold_spaces && i < p->keys && ok; i++)
-        ok = fold_spaces(a, &field[i]);
+    for (uint32_t i = 0; p->squeeze_spaces && i < p->keys && ok; i++)
+        ok = squeeze_spaces(a, &field[i]);
     return ok;
 }
 
@@ -331,7 +331,7 @@ static void pick_fields(const struct picker *p, struct batch *b, uint32_t i)
         b->key[i] = (struct weir_bytes){record, size};
     else if (p->keys == 1)
         b->key[i] = field[0];
-    else if (!fold_fields(p, &b->arena, field) || !join(p, &b->arena, field, &b->key[i]))
+    else if (!squeeze_fields(p, &b->arena, field) || !join(p, &b->arena, field, &b->key[i]))
         batch_fault(b, i, false, "memory is short");
     if (p->important && !read_measure(field[p->keys], p->exact, &b->importance[i]))
         batch_fault(b, i, p->skip, "the %s '%.*s' is not a number of 0 or more%s", p->measure,
@@ -370,8 +370,8 @@ void pick_batch(const struct picker *p, struct batch *b)
         pick_whole(b);
     else
         pick_records(p, b);
-    for (uint32_t i = 0; p->fold_spaces && p->keys <= 1 && i < b->n; i++)
-        if ((!b->bads || !b->bad[i]) && !fold_spaces(&b->arena, &b->key[i]))
+    for (uint32_t i = 0; p->squeeze_spaces && p->keys <= 1 && i < b->n; i++)
+        if ((!b->bads || !b->bad[i]) && !squeeze_spaces(&b->arena, &b->key[i]))
             batch_fault(b, i, false, "memory is short");
     for (uint32_t i = 0; p->fold && i < b->n; i++)
         if (!b->bads || !b->bad[i])

@@ -30,7 +30,7 @@ struct picker {
     const char *measure;
     bool exact;  /* it must be a whole number that fits */
     bool learnt; /* what the header says */
-    bool fold, fold_spaces, skip;
+    bool fold, squeeze_spaces, skip;
     char delimiter;
 };
 

@@ -198,7 +198,7 @@ static bool write_tagged(struct writer *w, const struct batch *b)
 
     for (uint32_t i = 0; i < b->n && ok; i++) {
         size_t begin = record_begin(b, i), size = record_end(b, i) + 1 - begin;
-        bool named = next && b->verdict[i] != VERDICT_NONE;
+        bool named = next && !w->answers && b->verdict[i] != VERDICT_NONE;
         const char *word = named ? next : word_of(w, b->verdict[i]);
 
         next = next ? next + strlen(next) + 1 : NULL;

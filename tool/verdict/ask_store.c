@@ -8,7 +8,7 @@
 #include "cli/messages.h"
 #include "cli/signals.h"
 #include "cli/fold_case.h"
-#include "cli/fold_space.h"
+#include "cli/squeeze_space.h"
 
 struct asker {
     struct store *store;
@@ -27,7 +27,7 @@ static bool interrupted(void)
 }
 
 /* All keys of a file at once, as pick.c folds those of the records. */
-static size_t fold_keys(const void *how, const char *text, size_t size, char *to)
+static size_t unify_keys(const void *how, const char *text, size_t size, char *to)
 {
     const struct records *r = how;
 
@@ -35,7 +35,7 @@ static size_t fold_keys(const void *how, const char *text, size_t size, char *to
         size = fold_case(text, size, to);
         text = to;
     }
-    return r->ignore_space ? fold_space_lines(text, size, to, r->nul ? '\0' : '\n') : size;
+    return r->ignore_space ? squeeze_space_lines(text, size, to, r->nul ? '\0' : '\n') : size;
 }
 
 struct asker *asker_open(const char *url, const struct store_patience *p, const struct records *r)
@@ -44,7 +44,7 @@ struct asker *asker_open(const char *url, const struct store_patience *p, const 
     struct store_options options = {.timeout = p->timeout,
                                     .attempts = p->retries + 1,
                                     .nul = r->nul,
-                                    .fold = r->ignore_case || r->ignore_space ? fold_keys : NULL,
+                                    .fold = r->ignore_case || r->ignore_space ? unify_keys : NULL,
                                     .how = r,
                                     .interrupted = interrupted};
     char why[1024] = "memory is short";

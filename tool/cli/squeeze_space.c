@@ -1,6 +1,6 @@
-/* fold_space.c - see fold_space.h. Most keys need no more than a look: sixteen bytes at a
+/* squeeze_space.c - see squeeze_space.h. Most keys need no more than a look: sixteen bytes at a
  * time, beside the sixteen that begin one byte before. */
-#include "cli/fold_space.h"
+#include "cli/squeeze_space.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static bool has_fault(const char *text, size_t size)
     return false;
 }
 
-bool fold_space_ends(const char **text, size_t *size)
+bool squeeze_space_ends(const char **text, size_t *size)
 {
     while (*size > 0 && is_space((*text)[*size - 1]))
         --*size;
@@ -58,9 +58,9 @@ bool fold_space_ends(const char **text, size_t *size)
     return !has_fault(*text, *size);
 }
 
-size_t fold_space(const char *text, size_t size, char *to)
+size_t squeeze_space(const char *text, size_t size, char *to)
 {
-    bool fine = fold_space_ends(&text, &size);
+    bool fine = squeeze_space_ends(&text, &size);
     size_t n = 0;
 
     if (fine) {
@@ -77,7 +77,7 @@ size_t fold_space(const char *text, size_t size, char *to)
     return n;
 }
 
-size_t fold_space_lines(const char *text, size_t size, char *to, char end)
+size_t squeeze_space_lines(const char *text, size_t size, char *to, char end)
 {
     const char *stop = text + size;
     size_t n = 0;
@@ -86,7 +86,7 @@ size_t fold_space_lines(const char *text, size_t size, char *to, char end)
         const char *line_end = memchr(text, end, (size_t)(stop - text));
         const char *upto = line_end ? line_end : stop;
 
-        n += fold_space(text, (size_t)(upto - text), to + n);
+        n += squeeze_space(text, (size_t)(upto - text), to + n);
         text = upto;
         if (line_end) {
             to[n++] = end;
