@@ -149,6 +149,37 @@ void weir_observe_many(weir *w, const struct weir_key *keys, size_t n, uint8_t *
     w->ops->observe_many(w, keys, n, verdicts);
 }
 
+/* Copied together some at a time. */
+static void observe_copied(weir *w, const struct picked *p)
+{
+    struct weir_key keys[AT_ONCE];
+    uint8_t verdicts[AT_ONCE];
+
+    for (size_t begin = 0, some; begin < p->n; begin += some) {
+        const uint16_t *at = p->at + begin;
+
+        some = p->n - begin < AT_ONCE ? p->n - begin : AT_ONCE;
+        for (size_t i = 0; i < some; i++)
+            keys[i] = p->keys[at[i]];
+        weir_observe_many(w, keys, some, verdicts);
+        for (size_t i = 0; i < some; i++)
+            p->verdicts[at[i]] = verdicts[i];
+    }
+}
+
+void handle_observe_picked(weir *w, const struct picked *p)
+{
+    if (!w->ops->observe_picked) {
+        observe_copied(w, p);
+        return;
+    }
+#ifdef WEIR_DEBUG
+    for (size_t i = 0; i < p->n; i++)
+        check_keys(w, &p->keys[p->at[i]], 1);
+#endif
+    w->ops->observe_picked(w, p);
+}
+
 enum weir_verdict weir_ask(const weir *w, struct weir_key key)
 {
     check_keys(&w->config, &key, 1);

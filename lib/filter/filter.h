@@ -81,6 +81,18 @@ struct arrival {
     uint64_t at[K_MAX];
 };
 
+/* Some of a batch: keys[at[0]], keys[at[1]] ..., whose verdicts go to the same places; and
+ * those that another filter is shown after them, to be fetched ahead. */
+struct picked {
+    const struct weir_key *keys;
+    uint8_t *verdicts;
+    const uint16_t *at; /* NULL: all, in their order */
+    size_t n;
+    const weir *next; /* or NULL */
+    const uint16_t *next_at;
+    size_t next_n;
+};
+
 struct filter_ops {
     struct named is; /* name, idea, what it can do; HAS(...) | HAS_ALWAYS */
     bool (*plan)(struct config *c, struct shape *s, struct weir_error *error);
@@ -94,6 +106,9 @@ struct filter_ops {
     bool (*ask)(const weir *w, struct weir_key key);
     void (*ask_many)(const weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
     void (*touch)(const weir *w, struct weir_key key); /* fetch its lines */
+
+    /* observe_many() of some of a batch; or NULL: whoever wants that copies them together */
+    void (*observe_picked)(weir *w, const struct picked *p);
 
     /* where it has a meaning, or NULL */
     bool (*forget)(weir *w, struct weir_key key);
@@ -133,6 +148,9 @@ weir *handle_open(const struct config *config, const struct shape *shape,
 
 /* One of the words that a head has, on cells that stay where they are. */
 weir *handle_view(const struct planned *p, const uint8_t *cells, const struct memory *memory);
+
+/* weir_observe_many() of some of a batch. */
+void handle_observe_picked(weir *w, const struct picked *p);
 
 /* Memory shared out evenly over planes of cells. */
 static inline void shape_planes(struct shape *s, const struct config *c, uint32_t planes,

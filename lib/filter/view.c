@@ -36,6 +36,7 @@ static struct filter_ops without_writing(const struct filter_ops *of)
 
     ops.observe = ask_instead;
     ops.observe_many = ask_many_instead;
+    ops.observe_picked = NULL;
     ops.forget = NULL;
     ops.advance = NULL;
     ops.merge = NULL;

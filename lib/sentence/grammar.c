@@ -213,6 +213,19 @@ bool sentence_divide(const struct grammar *g, void *record, uint64_t by)
     return true;
 }
 
+void sentence_multiply(const struct grammar *g, void *record, uint64_t by)
+{
+    const struct sentence *s = record;
+
+    for (int i = 0; i < g->n; i++) {
+        const struct knob_row *row = &g->rows[i];
+        uint64_t *number = knob_number(row, record);
+
+        if (s->of->knobs & g->divided & HAS(i))
+            *number = *number <= row->max / by ? *number * by : row->max;
+    }
+}
+
 /* ---- writing ---- */
 
 static bool is_kept(const struct grammar *g, const void *record, int i)

@@ -72,6 +72,9 @@ bool sentence_differ(const struct grammar *g, const void *a, const void *b, char
 /* The share of one of so many in what is complete; false if it would be too small. */
 bool sentence_divide(const struct grammar *g, void *record, uint64_t by);
 
+/* The other way round: of what so many alike have the share. */
+void sentence_multiply(const struct grammar *g, void *record, uint64_t by);
+
 /* What a text names, NULL if there is none; and the row of a knob that it takes, or -1. */
 const struct named *sentence_named(const struct grammar *g, const char *text);
 int sentence_row(const struct grammar *g, const struct named *of, struct span knob);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <weir/build.h>
 #include <weir/saved.h>
+#include <weir/shared.h>
 
 #define ARENA (32 << 20)
 #define FENCE UINT64_C(0xfe9cefe9cefe9ce1)
@@ -317,6 +318,36 @@ static void no_block_is_larger_than_the_most(void **state)
     assert_non_null(strstr(error.text, " bytes, and 1000 are allowed; "));
 }
 
+static void a_shared_filter_is_of_the_callers_memory(void **state)
+{
+    struct weir_options enough = options, little = options;
+    struct weir_stats stats;
+    weir_shared *s, *again;
+
+    (void)state;
+    pool.used = pool.taken = pool.bytes = saved = 0;
+    pool.grant = SIZE_MAX;
+    assert_int_equal(weir_shared_open(&s, "weir memory=64K", 5, &options, NULL), WEIR_OK);
+    weir_shared_measure(s, &stats, sizeof stats);
+    assert_int_equal(pool.bytes, stats.bytes);
+    assert_int_equal(weir_shared_write(s, into_room, NULL), WEIR_OK);
+    weir_shared_close(s);
+    assert_int_equal(pool.bytes, 0);
+    enough.most = stats.bytes;
+    assert_int_equal(weir_shared_open(&s, "weir memory=64K", 5, &enough, NULL), WEIR_OK);
+    assert_int_equal(weir_shared_load(&again, room, saved, NULL, &enough, NULL), WEIR_OK);
+    assert_int_equal(pool.bytes, 2 * stats.bytes);
+    weir_shared_close(s);
+    weir_shared_close(again);
+    little.most = stats.bytes - 1;
+    pool.taken = 0;
+    assert_int_equal(weir_shared_open(&s, "weir memory=64K", 5, &little, NULL), WEIR_NO_MEMORY);
+    assert_int_equal(pool.taken, 0);
+    little.most = stats.bytes - 5;
+    assert_int_equal(weir_shared_load(&s, room, saved, NULL, &little, NULL), WEIR_NO_MEMORY);
+    assert_int_equal(pool.taken, 0);
+}
+
 static void the_sentence_says_whose_memory_it_was(void **state)
 {
     struct weir_error error;
@@ -363,6 +394,7 @@ int main(void)
         cmocka_unit_test(a_sketch_is_of_the_callers_memory),
         cmocka_unit_test(a_screen_is_of_the_callers_memory),
         cmocka_unit_test(no_block_is_larger_than_the_most),
+        cmocka_unit_test(a_shared_filter_is_of_the_callers_memory),
         cmocka_unit_test(the_sentence_says_whose_memory_it_was),
         cmocka_unit_test(options_of_another_version),
     };

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <weir/plan.h>
 #include <weir/screen.h>
+#include <weir/shared.h>
 #include <weir/sketch.h>
 
 #define BUDGET_MOST 50
@@ -278,6 +279,39 @@ static void every_failed_allocation_of_a_screen_is_told(void **state)
         fail_at_every_allocation(&screens[i], try_screen);
 }
 
+static enum weir_status try_shared(const struct variant *v, struct weir_error *error)
+{
+    weir_shared *s, *again = NULL;
+    struct blob b = {room, 0};
+    enum weir_status status = weir_shared_open(&s, v->sentence, 3, NULL, error);
+
+    assert_true((s != NULL) == (status == WEIR_OK));
+    if (status == WEIR_OK) {
+        struct weir_key keys[2] = {weir_shared_hash(s, "a", 1), weir_shared_hash(s, "b", 1)};
+        size_t before = wrapped.asked;
+        uint8_t verdicts[2];
+
+        weir_shared_observe_many(s, keys, 2, verdicts);
+        weir_shared_observe_ordered(s, weir_shared_ticket(s), keys, NULL, 2, verdicts);
+        assert_int_equal(verdicts[1], WEIR_SEEN);
+        status = weir_shared_write(s, into_room, &b);
+        assert_int_equal(wrapped.asked, before);
+        status = weir_shared_load(&again, b.data, b.size, NULL, NULL, error);
+        assert_true((again != NULL) == (status == WEIR_OK));
+    }
+    weir_shared_close(again);
+    weir_shared_close(s);
+    return status;
+}
+
+static void every_failed_allocation_of_a_shared_filter_is_told(void **state)
+{
+    static const struct variant v = {.sentence = "bloom memory=256 seed=1"};
+
+    (void)state;
+    fail_at_every_allocation(&v, try_shared);
+}
+
 LAW(every_failed_allocation_is_told)
 LAW(nothing_else_allocates)
 
@@ -289,6 +323,7 @@ int main(void)
         cmocka_unit_test(every_failed_allocation_of_a_sketch_is_told),
         cmocka_unit_test(a_prediction_without_memory_is_told),
         cmocka_unit_test(every_failed_allocation_of_a_screen_is_told),
+        cmocka_unit_test(every_failed_allocation_of_a_shared_filter_is_told),
         cmocka_unit_test(a_refusal_costs_no_memory),
         cmocka_unit_test(the_sentence_says_how_much_was_asked_for),
         cmocka_unit_test(without_randomness_a_seed_must_be_given),

@@ -425,7 +425,12 @@ static bool observe(weir *w, struct weir_key key)
 
 static void observe_many(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
-    paths()->observe_many(w, keys, n, verdicts);
+    paths()->observe_many(w, &(struct picked){.keys = keys, .verdicts = verdicts, .n = n});
+}
+
+static void observe_picked(weir *w, const struct picked *p)
+{
+    paths()->observe_many(w, p);
 }
 
 static bool ask(const weir *w, struct weir_key key)
@@ -456,6 +461,7 @@ const struct filter_ops filter_weir = {
     .lost = lost,
     .observe = observe,
     .observe_many = observe_many,
+    .observe_picked = observe_picked,
     .ask = ask,
     .ask_many = ask_many,
     .touch = touch_key,

@@ -261,12 +261,29 @@ static inline enum manner manner_of(const weir *w, bool asking)
                                                    : RECENT;
 }
 
-/* Of a whole batch; w->shown counts on for the sample's sake. */
-INLINED void walk(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts,
-                  const enum manner m)
+/* The i-th of a batch, or of those picked from it. */
+INLINED size_t nth(const uint16_t *at, size_t i)
+{
+    return at ? at[i] : i;
+}
+
+/* While the last keys are shown, the first of the next filter are fetched: so memory is kept
+ * busy between the two. */
+INLINED void fetch_next(const struct picked *p, size_t i)
+{
+    if (i < p->next_n)
+        spot_of(p->next->cells, p->next->shape.cells / LINE_BYTES, p->keys[p->next_at[i]]);
+}
+
+/* Of a whole batch, or some of it; w->shown counts on for the sample's sake. */
+INLINED void walk(weir *w, const struct picked *p, const enum manner m)
 {
     uint8_t *const cells = w->cells; /* what the loop would otherwise read again each time */
     const uint64_t lines = w->shape.cells / LINE_BYTES;
+    const struct weir_key *const keys = p->keys;
+    uint8_t *const verdicts = p->verdicts;
+    const uint16_t *const at = p->at;
+    const size_t n = p->n;
     uint32_t hits[2][LINE_SLOTS_MOST + 1] = {{0}};
     struct spot ring[KEYS_AHEAD];
     struct common b;
@@ -274,18 +291,20 @@ INLINED void walk(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdi
 
     share(w, &b, m);
     for (size_t i = 0; i < n && i < KEYS_AHEAD; i++)
-        ring[i] = spot_of(cells, lines, keys[i]);
+        ring[i] = spot_of(cells, lines, keys[nth(at, i)]);
     for (size_t i = 0; i < n; i++) {
         struct spot *s = &ring[i % KEYS_AHEAD];
         bool found = visit(w, *s, m, &b);
 
-        verdicts[i] = found;
+        verdicts[nth(at, i)] = found;
         seen += found;
         w->shown += m == RANKED;
         if (m == DEEP)
             hits[b.tried][b.at] += b.counts;
         if (i + KEYS_AHEAD < n)
-            *s = spot_of(cells, lines, keys[i + KEYS_AHEAD]);
+            *s = spot_of(cells, lines, keys[nth(at, i + KEYS_AHEAD)]);
+        else
+            fetch_next(p, i + KEYS_AHEAD - n);
     }
     if (m == ASKED || m == ASKED_TIMED)
         return;
@@ -311,9 +330,9 @@ INLINED bool walk_one(weir *w, struct weir_key key, const enum manner m)
 }
 
 #define WALKER(m)                                                                                  \
-    static void walk_##m(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)        \
+    static void walk_##m(weir *w, const struct picked *p)                                          \
     {                                                                                              \
-        walk(w, keys, n, verdicts, m);                                                             \
+        walk(w, p, m);                                                                             \
     }                                                                                              \
     static bool one_##m(weir *w, struct weir_key key)                                              \
     {                                                                                              \
@@ -328,7 +347,7 @@ WALKER(TIMED)
 WALKER(TIMED_ONCE)
 
 static const struct {
-    void (*many)(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
+    void (*many)(weir *w, const struct picked *p);
     bool (*one)(weir *w, struct weir_key key);
 } walkers[] = {
     [ASKED] = {walk_ASKED, one_ASKED},
@@ -341,24 +360,29 @@ static const struct {
 };
 
 /* Up to where a quarter of a window ends or the depth is chosen again. */
-static void observe_batch(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+static void observe_batch(weir *w, const struct picked *whole)
 {
     const enum manner m = manner_of(w, false);
+    struct picked p = *whole;
 
-    while (n > 0) {
-        size_t now = weir_until_turn(w, n);
-
-        walkers[m].many(w, keys, now, verdicts);
-        weir_turn(w, now);
-        keys += now;
-        verdicts += now;
-        n -= now;
+    for (size_t left = p.n; left > 0; left -= p.n) {
+        p.n = weir_until_turn(w, left);
+        p.next_n = p.n == left ? whole->next_n : 0;
+        walkers[m].many(w, &p);
+        weir_turn(w, p.n);
+        if (p.at) {
+            p.at += p.n;
+        } else {
+            p.keys += p.n;
+            p.verdicts += p.n;
+        }
     }
 }
 
 static void ask_batch(const weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
-    walkers[manner_of(w, true)].many((weir *)(uintptr_t)w, keys, n, verdicts);
+    walkers[manner_of(w, true)].many((weir *)(uintptr_t)w,
+                                     &(struct picked){.keys = keys, .verdicts = verdicts, .n = n});
 }
 
 static bool observe(weir *w, struct weir_key key)

@@ -1,0 +1,233 @@
+/* shared.c - one filter and several threads: how much faster than one thread on a plain
+ * filter of the same memory?
+ *
+ *   shared [--memory MIB] [--threads N] [--rounds N] [--quick]
+ *
+ * All filters are of one sentence, full before they are measured, and shown the same batches,
+ * half of whose keys are new. Rounds go over all rows in turn, and the best round counts.
+ * TSV: x_plain = keys per second to those of the plain filter, by the clock on the wall;
+ * x_processor = the same by the time that a thread had a processor, which is what free cores
+ * would give if no thread had to wait for another. */
+#include "speed.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <weir/hash.h>
+#include <weir/shared.h>
+
+#include "base/rng.h"
+
+#define KEYS (1 << 19) /* of a round */
+#define BYTES_PER_KEY 1.5
+#define THREADS_MOST 64
+
+struct bench {
+    struct weir_key *keys;
+    uint64_t next; /* new keys so far */
+    double memory_mib;
+    uint32_t threads;
+    int rounds;
+};
+
+struct way {
+    uint32_t threads, shards; /* shards 0: a plain filter */
+    bool ordered;
+    size_t batch;
+    weir *plain;
+    weir_shared *shared;
+    double wall, processor; /* ns per key of the best round */
+};
+
+static double wall_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static struct weir_key key_of(uint64_t id)
+{
+    return weir_hash_bytes(WEIR_HASH_XXH3, SEED, &id, sizeof id);
+}
+
+/* Half new, half of those that came since some millions of keys. */
+static void make_keys(struct bench *b)
+{
+    for (size_t i = 0; i < KEYS; i++) {
+        struct rng r = rng_at(SEED, b->next);
+        uint64_t recent = b->next < 4 * KEYS ? b->next + 1 : 4 * KEYS;
+
+        b->keys[i] = key_of(i % 2 ? b->next++ : b->next - rng_below(&r, recent));
+    }
+}
+
+/* ---- threads ---- */
+
+struct worker {
+    const struct bench *bench;
+    const struct way *way;
+    pthread_mutex_t *reading; /* of the next batch */
+    size_t *taken;
+    double processor;
+};
+
+/* What a thread of a pipe would do: take the next batch, and a ticket where order counts. */
+static size_t take_batch(struct worker *w, uint64_t *ticket)
+{
+    size_t at;
+
+    pthread_mutex_lock(w->reading);
+    at = *w->taken;
+    *w->taken += w->way->batch;
+    if (w->way->ordered && at < KEYS)
+        *ticket = weir_shared_ticket(w->way->shared);
+    pthread_mutex_unlock(w->reading);
+    return at;
+}
+
+static void *work(void *context)
+{
+    struct worker *w = context;
+    const struct way *way = w->way;
+    uint8_t verdicts[1 << 14];
+    double began = now_ns();
+    uint64_t ticket = 0;
+
+    for (size_t at; (at = take_batch(w, &ticket)) < KEYS;) {
+        const struct weir_key *keys = w->bench->keys + at;
+
+        if (way->plain)
+            weir_observe_many(way->plain, keys, way->batch, verdicts);
+        else if (way->ordered)
+            weir_shared_observe_ordered(way->shared, ticket, keys, NULL, way->batch, verdicts);
+        else
+            weir_shared_observe_many(way->shared, keys, way->batch, verdicts);
+    }
+    w->processor = now_ns() - began;
+    return NULL;
+}
+
+static void run(const struct bench *b, struct way *way)
+{
+    pthread_mutex_t reading = PTHREAD_MUTEX_INITIALIZER;
+    pthread_t thread[THREADS_MOST];
+    struct worker worker[THREADS_MOST];
+    size_t taken = 0;
+    double began = wall_ns(), processor = 0;
+
+    for (uint32_t i = 0; i < way->threads; i++) {
+        worker[i] = (struct worker){b, way, &reading, &taken, 0};
+        if (pthread_create(&thread[i], NULL, work, &worker[i]) != 0)
+            die("cannot start a thread");
+    }
+    for (uint32_t i = 0; i < way->threads; i++) {
+        pthread_join(thread[i], NULL);
+        processor += worker[i].processor / way->threads;
+    }
+    way->wall = fmin(way->wall, (wall_ns() - began) / KEYS);
+    way->processor = fmin(way->processor, processor / KEYS);
+}
+
+/* ---- rows ---- */
+
+static void open_way(const struct bench *b, struct way *way)
+{
+    char sentence[96];
+    struct weir_error error;
+    enum weir_status status;
+
+    snprintf(sentence, sizeof sentence, "weir memory=%.0f seed=%d", b->memory_mib * (1 << 20),
+             SEED);
+    status = way->shards ? weir_shared_open(&way->shared, sentence, way->shards, NULL, &error)
+                         : weir_open(&way->plain, sentence, &error);
+    if (status != WEIR_OK)
+        die("%s", error.text);
+    way->wall = way->processor = INFINITY;
+}
+
+static void print(const struct way *way, const struct way *plain, double memory_mib)
+{
+    char shards[16];
+
+    snprintf(shards, sizeof shards, "%u", way->shards);
+    printf("%.0f\t%s\t%u\t%s\t%zu\t%.2f\t%.2f\t%.2f\t%.2f\n", memory_mib,
+           way->plain     ? "plain"
+           : way->ordered ? "ordered"
+                          : "shared",
+           way->threads, way->shards ? shards : "-", way->batch, way->wall, way->processor,
+           plain->wall / way->wall, plain->processor / way->processor);
+}
+
+static void measure(struct bench *b, struct way *ways, size_t n)
+{
+    double to_fill = b->memory_mib * (1 << 20) / BYTES_PER_KEY / KEYS * 2;
+
+    for (int round = -(int)to_fill; round < b->rounds; round++) {
+        make_keys(b);
+        for (size_t i = 0; i < n; i++) {
+            run(b, &ways[i]);
+            if (round < 0)
+                ways[i].wall = ways[i].processor = INFINITY;
+        }
+    }
+}
+
+static struct bench asked(int argc, char **argv)
+{
+    struct bench b = {.memory_mib = 64, .threads = 2, .rounds = 60};
+
+    for (int i = 1; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : "";
+
+        if (!strcmp(argv[i], "--quick")) {
+            b.memory_mib = 1;
+            b.rounds = 2;
+            continue;
+        }
+        if (!strcmp(argv[i], "--memory"))
+            b.memory_mib = atof(value);
+        else if (!strcmp(argv[i], "--threads"))
+            b.threads = (uint32_t)atoi(value);
+        else if (!strcmp(argv[i], "--rounds"))
+            b.rounds = atoi(value);
+        else
+            die("usage: shared [--memory MIB] [--threads N] [--rounds N] [--quick]");
+        i++;
+    }
+    if (!(b.memory_mib > 0) || b.threads < 1 || b.threads > THREADS_MOST || b.rounds < 1)
+        die("memory, threads (at most %d) and rounds are numbers above 0", THREADS_MOST);
+    return b;
+}
+
+int main(int argc, char **argv)
+{
+    struct bench b = asked(argc, argv);
+    struct way ways[] = {
+        {.threads = 1, .batch = 4096},
+        {.threads = 1, .shards = 16, .batch = 4096},
+        {.threads = b.threads, .shards = 16, .batch = 4096},
+        {.threads = b.threads, .shards = 16, .batch = 16384},
+        {.threads = b.threads, .shards = 8, .batch = 4096},
+        {.threads = b.threads, .shards = b.threads, .batch = 4096},
+        {.threads = b.threads, .shards = b.threads, .ordered = true, .batch = 4096},
+        {.threads = b.threads, .shards = 16, .ordered = true, .batch = 4096},
+    };
+    size_t n = sizeof ways / sizeof *ways;
+
+    b.keys = must_allocate(KEYS * sizeof *b.keys);
+    for (size_t i = 0; i < n; i++)
+        open_way(&b, &ways[i]);
+    measure(&b, ways, n);
+    printf("memory_MiB\tfilter\tthreads\tshards\tbatch\tns_wall\tns_processor\tx_plain\tx_"
+           "processor\n");
+    for (size_t i = 0; i < n; i++) {
+        print(&ways[i], &ways[0], b.memory_mib);
+        weir_close(ways[i].plain);
+        weir_shared_close(ways[i].shared);
+    }
+    free(b.keys);
+    return 0;
+}

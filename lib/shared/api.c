@@ -1,0 +1,371 @@
+/* api.c - the public calls of weir/shared.h but for those on files. Each is the call of
+ * weir.h on the shard, or the shards, that it concerns. */
+#include <string.h>
+#include <weir/hash.h>
+#include <weir/saved.h>
+
+#include "base/hand_out.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "filter/config.h"
+#include "filter/filter.h"
+#include "sentence/error.h"
+#include "sentence/memory_options.h"
+#include "shared/shared.h"
+
+#define SHARDS_DEFAULT 16
+
+/* ---- open and close ---- */
+
+static enum weir_status check_number(uint32_t shards, struct weir_error *error)
+{
+    char number[24];
+    struct text t = text_in(number, sizeof number);
+
+    if (shards >= 1 && shards <= WEIR_SHARED_MOST)
+        return WEIR_OK;
+    text_add_u64(&t, shards);
+    return error_say(error, WEIR_BAD_CONFIG, "a shared filter has 1 to 256 shards, not ", number,
+                     NULL);
+}
+
+static uint64_t own_bytes(uint32_t n)
+{
+    return sizeof(weir_shared) + n * sizeof(struct shard) + APART;
+}
+
+/* Without its filters. */
+static weir_shared *open_shards(uint32_t n, const struct memory *memory)
+{
+    void *allocation;
+    uintptr_t at = (uintptr_t)memory_open(memory, own_bytes(n), &allocation);
+
+    if (!at)
+        return NULL;
+    weir_shared *s = (weir_shared *)((at + APART - 1) / APART * APART);
+    s->allocation = allocation;
+    s->memory = *memory;
+    s->n = n;
+    pthread_mutex_init(&s->line, NULL); /* which cannot fail without attributes */
+    pthread_cond_init(&s->moved, NULL);
+    for (uint32_t i = 0; i < n; i++)
+        pthread_mutex_init(&s->shard[i].lock, NULL);
+    return s;
+}
+
+/* What is planned for the whole, and for a shard of it. */
+struct plans {
+    struct planned whole, part;
+    char sentence[WEIR_SENTENCE]; /* of a shard */
+    struct memory memory;
+    uint64_t bytes; /* that it will take */
+};
+
+static enum weir_status plan_shards(struct plans *p, const char *config, uint32_t n,
+                                    const struct weir_options *options, struct weir_error *error)
+{
+    enum weir_status status = options_read(options, &p->memory, error);
+
+    if (status == WEIR_OK)
+        status = check_number(n, error);
+    if (status == WEIR_OK)
+        status = sentence_complete(&filter_grammar, config, &p->whole, error);
+    if (status != WEIR_OK)
+        return status;
+    sentence_write(&filter_grammar, &p->whole, p->sentence, sizeof p->sentence);
+    status = weir_divide(p->sentence, n, p->sentence, sizeof p->sentence, error);
+    if (status == WEIR_OK)
+        status = sentence_complete(&filter_grammar, p->sentence, &p->part, error);
+    if (status != WEIR_OK)
+        return status;
+    p->bytes = memory_taken(own_bytes(n)) + n * handle_bytes(&p->part.shape);
+    if (p->memory.most && p->bytes > p->memory.most)
+        return error_no_memory(error, p->whole.config.memory / 8, p->bytes, &p->memory);
+    return WEIR_OK;
+}
+
+static bool open_filters(weir_shared *s, const struct planned *part)
+{
+    for (uint32_t i = 0; i < s->n; i++)
+        if (!(s->shard[i].filter = handle_open(&part->config, &part->shape, &s->memory)))
+            return false;
+    return true;
+}
+
+enum weir_status weir_shared_open(weir_shared **out, const char *config, uint32_t shards,
+                                  const struct weir_options *options, struct weir_error *error)
+{
+    uint32_t n = shards ? shards : SHARDS_DEFAULT;
+    struct plans p;
+    enum weir_status status = plan_shards(&p, config, n, options, error);
+
+    *out = NULL;
+    if (status != WEIR_OK)
+        return status;
+    weir_shared *s = open_shards(n, &p.memory);
+    if (s && open_filters(s, &p.part)) {
+        sentence_write(&filter_grammar, &p.whole, s->config, sizeof s->config);
+        *out = s;
+        return WEIR_OK;
+    }
+    weir_shared_close(s);
+    return error_no_memory(error, p.whole.config.memory / 8, p.bytes, &p.memory);
+}
+
+static enum weir_status check_alike(weir *const *shards, uint32_t n, struct weir_error *error)
+{
+    char a[64], b[64];
+
+    for (uint32_t i = 1; i < n; i++)
+        if (sentence_differ(&filter_grammar, &shards[0]->config, &shards[i]->config, a, b))
+            return error_say(error, WEIR_MISMATCH, "the shards differ: ", a, " and ", b,
+                             "; those of one filter have one configuration and seed", NULL);
+    return WEIR_OK;
+}
+
+enum weir_status weir_shared_join(weir_shared **out, weir *const *shards, uint32_t n,
+                                  const struct weir_options *options, struct weir_error *error)
+{
+    struct memory memory;
+    enum weir_status status = options_read(options, &memory, error);
+
+    *out = NULL;
+    if (status == WEIR_OK)
+        status = check_number(n, error);
+    if (status == WEIR_OK)
+        status = check_alike(shards, n, error);
+    if (status != WEIR_OK)
+        return status;
+    weir_shared *s = open_shards(n, &memory);
+    if (!s)
+        return error_no_memory(error, own_bytes(n), memory_taken(own_bytes(n)), &memory);
+    struct config whole = shards[0]->config;
+    sentence_multiply(&filter_grammar, &whole, n);
+    sentence_write(&filter_grammar, &whole, s->config, sizeof s->config);
+    for (uint32_t i = 0; i < n; i++)
+        s->shard[i].filter = shards[i];
+    *out = s;
+    return WEIR_OK;
+}
+
+void weir_shared_close(weir_shared *s)
+{
+    if (!s)
+        return;
+    for (uint32_t i = 0; i < s->n; i++) {
+        weir_close(s->shard[i].filter);
+        pthread_mutex_destroy(&s->shard[i].lock);
+    }
+    pthread_mutex_destroy(&s->line);
+    pthread_cond_destroy(&s->moved);
+    memory_close(&s->memory, s->allocation);
+}
+
+uint32_t weir_shared_shards(const weir_shared *s)
+{
+    return s->n;
+}
+
+weir *weir_shared_shard(weir_shared *s, uint32_t shard)
+{
+    return s->shard[shard].filter;
+}
+
+/* ---- keys ---- */
+
+struct weir_key weir_shared_hash(const weir_shared *s, const void *data, size_t size)
+{
+    return weir_hash(s->shard[0].filter, data, size);
+}
+
+void weir_shared_hash_many(const weir_shared *s, const struct weir_bytes *bytes, size_t n,
+                           struct weir_key *keys)
+{
+    weir_hash_many(s->shard[0].filter, bytes, n, keys);
+}
+
+/* ---- one key ---- */
+
+static struct shard *lock_shard_of(weir_shared *s, struct weir_key key)
+{
+    struct shard *shard = &s->shard[weir_shard(key, s->n)];
+
+    pthread_mutex_lock(&shard->lock);
+    return shard;
+}
+
+enum weir_verdict weir_shared_observe(weir_shared *s, struct weir_key key)
+{
+    struct shard *shard = lock_shard_of(s, key);
+    enum weir_verdict verdict = weir_observe(shard->filter, key);
+
+    pthread_mutex_unlock(&shard->lock);
+    return verdict;
+}
+
+enum weir_verdict weir_shared_ask(weir_shared *s, struct weir_key key)
+{
+    struct shard *shard = lock_shard_of(s, key);
+    enum weir_verdict verdict = weir_ask(shard->filter, key);
+
+    pthread_mutex_unlock(&shard->lock);
+    return verdict;
+}
+
+enum weir_status weir_shared_forget(weir_shared *s, struct weir_key key, bool *was_there,
+                                    struct weir_error *error)
+{
+    struct shard *shard = lock_shard_of(s, key);
+    enum weir_status status = weir_forget(shard->filter, key, was_there, error);
+
+    pthread_mutex_unlock(&shard->lock);
+    return status;
+}
+
+/* ---- many ---- */
+
+static void observe_at(void *context, weir *w, const struct weir_key *keys, const uint64_t *times,
+                       size_t n, uint8_t *verdicts)
+{
+    (void)context;
+    weir_observe_many_at(w, keys, times, n, verdicts);
+}
+
+static void ask(void *context, weir *w, const struct weir_key *keys, const uint64_t *times,
+                size_t n, uint8_t *verdicts)
+{
+    (void)context, (void)times;
+    weir_ask_many(w, keys, n, verdicts);
+}
+
+void weir_shared_observe_many(weir_shared *s, const struct weir_key *keys, size_t n,
+                              uint8_t *verdicts)
+{
+    shared_show(s, &(struct showing){keys, NULL, n, verdicts, .answer = NULL});
+}
+
+void weir_shared_observe_many_at(weir_shared *s, const struct weir_key *keys, const uint64_t *times,
+                                 size_t n, uint8_t *verdicts)
+{
+    shared_show(s, &(struct showing){keys, times, n, verdicts, .answer = observe_at});
+}
+
+void weir_shared_ask_many(weir_shared *s, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+{
+    shared_show(s, &(struct showing){keys, NULL, n, verdicts, .answer = ask});
+}
+
+/* ---- in order ---- */
+
+uint64_t weir_shared_ticket(weir_shared *s)
+{
+    return atomic_fetch_add(&s->tickets, 1);
+}
+
+void weir_shared_observe_ordered(weir_shared *s, uint64_t ticket, const struct weir_key *keys,
+                                 const uint64_t *times, size_t n, uint8_t *verdicts)
+{
+    weir_shared_answer_ordered(s, ticket, keys, times, n, verdicts, times ? observe_at : NULL,
+                               NULL);
+}
+
+void weir_shared_answer_ordered(weir_shared *s, uint64_t ticket, const struct weir_key *keys,
+                                const uint64_t *times, size_t n, uint8_t *verdicts,
+                                weir_shared_answer answer, void *context)
+{
+    shared_show(s, &(struct showing){keys, times, n, verdicts, answer, context, true, ticket});
+}
+
+/* ---- all shards ---- */
+
+void weir_shared_advance(weir_shared *s, uint64_t now)
+{
+    for (uint32_t i = 0; i < s->n; i++) {
+        pthread_mutex_lock(&s->shard[i].lock);
+        weir_advance(s->shard[i].filter, now);
+        pthread_mutex_unlock(&s->shard[i].lock);
+    }
+}
+
+static struct weir_stats measure_shard(struct shard *shard)
+{
+    struct weir_stats stats;
+
+    pthread_mutex_lock(&shard->lock);
+    weir_measure(shard->filter, &stats, sizeof stats);
+    pthread_mutex_unlock(&shard->lock);
+    return stats;
+}
+
+void weir_shared_measure(weir_shared *s, struct weir_stats *out, size_t size)
+{
+    struct weir_stats sum = {.bytes = memory_taken(own_bytes(s->n))};
+
+    for (uint32_t i = 0; i < s->n; i++) {
+        struct weir_stats one = measure_shard(&s->shard[i]);
+
+        sum.memory += one.memory;
+        sum.bytes += one.bytes;
+        sum.shown += one.shown;
+        sum.seen += one.seen;
+        sum.fresh += one.fresh;
+        sum.fill += one.fill / s->n;
+        sum.error += one.error / s->n;
+    }
+    hand_out(out, size, &sum, sizeof sum);
+}
+
+size_t weir_shared_config(const weir_shared *s, char *buffer, size_t size)
+{
+    text_copy(buffer, size, s->config);
+    return strlen(s->config);
+}
+
+/* ---- save and load ---- */
+
+enum weir_status weir_shared_write(weir_shared *s, weir_sink sink, void *context)
+{
+    enum weir_status status = WEIR_OK;
+
+    for (uint32_t i = 0; i < s->n && status == WEIR_OK; i++) {
+        pthread_mutex_lock(&s->shard[i].lock);
+        status = weir_write_shard(s->shard[i].filter, i, s->n, sink, context);
+        pthread_mutex_unlock(&s->shard[i].lock);
+    }
+    return status;
+}
+
+/* The most of the whole, as that of each shard. */
+static struct weir_options options_of_shard(const struct memory *memory, uint32_t n)
+{
+    uint64_t own = memory_taken(own_bytes(n)), left = memory->most > own ? memory->most - own : 1;
+
+    return (struct weir_options){
+        .size = sizeof(struct weir_options),
+        .memory = {memory->take, memory->give, memory->context},
+        .most = memory->most ? (left + n - 1) / n : 0,
+    };
+}
+
+enum weir_status weir_shared_load(weir_shared **out, const void *data, size_t size, size_t *used,
+                                  const struct weir_options *options, struct weir_error *error)
+{
+    weir *shards[WEIR_SHARED_MOST];
+    struct weir_part part;
+    struct memory memory;
+    uint32_t n = 0;
+    enum weir_status status = options_read(options, &memory, error);
+
+    *out = NULL;
+    if (status == WEIR_OK)
+        status = weir_part_head(data, size, &part, error);
+    if (status != WEIR_OK)
+        return status;
+    struct weir_options each = options_of_shard(&memory, part.shards ? part.shards : 1);
+    status = weir_load_all(shards, WEIR_SHARED_MOST, &n, data, size, used, &each, error);
+    if (status == WEIR_OK)
+        status = weir_shared_join(out, shards, n, options, error);
+    for (uint32_t i = 0; i < n && status != WEIR_OK; i++)
+        weir_close(shards[i]);
+    return status;
+}

@@ -1,0 +1,457 @@
+/* shared.c - one filter, many threads: each shard is exactly a plain filter that was shown its
+ * keys, one by one, in an order that keeps that of every caller. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <weir/hash.h>
+#include <weir/saved.h>
+#include <weir/shared.h>
+
+#include "support/support.h"
+#include "support/variants.h"
+
+#define START UINT64_C(1700000000000)
+
+static weir_shared *open_shared(const char *sentence, uint32_t shards)
+{
+    weir_shared *s;
+    struct weir_error error = {0};
+
+    if (weir_shared_open(&s, sentence, shards, NULL, &error) != WEIR_OK)
+        fail_msg("%s: %s", sentence, error.text);
+    return s;
+}
+
+/* ---- the model: a plain filter per shard, one key at a time ---- */
+
+struct model {
+    uint32_t n;
+    weir *w[WEIR_SHARED_MOST];
+};
+
+static struct model open_model(const char *sentence, uint32_t n)
+{
+    struct model m = {.n = n};
+    char whole[WEIR_SENTENCE], part[WEIR_SENTENCE];
+
+    assert_int_equal(weir_complete(WEIR_KIND_FILTER, sentence, whole, sizeof whole, NULL), 0);
+    assert_int_equal(weir_divide(whole, n, part, sizeof part, NULL), WEIR_OK);
+    for (uint32_t i = 0; i < n; i++)
+        m.w[i] = open_filter(part);
+    return m;
+}
+
+static void assert_as_the_model(weir_shared *s, struct model *m)
+{
+    assert_int_equal(weir_shared_shards(s), m->n);
+    for (uint32_t i = 0; i < m->n; i++)
+        assert_same_state(weir_shared_shard(s, i), m->w[i]);
+}
+
+static void close_model(struct model *m)
+{
+    for (uint32_t i = 0; i < m->n; i++)
+        weir_close(m->w[i]);
+}
+
+/* Some are too small for so many shards. */
+static bool can_be_divided(const char *sentence, uint32_t n)
+{
+    char part[WEIR_SENTENCE];
+
+    return weir_divide(sentence, n, part, sizeof part, NULL) == WEIR_OK &&
+           weir_complete(WEIR_KIND_FILTER, part, part, sizeof part, NULL) == WEIR_OK;
+}
+
+/* Batches of every size; in some of them one key comes again and again. */
+static size_t next_batch(struct weir_key *keys, size_t left, size_t number)
+{
+    static const size_t sizes[] = {1, 3, 700, 4096, 5000, 17, 0, 20000};
+    size_t n = sizes[number % 8] < left ? sizes[number % 8] : left;
+
+    for (size_t i = 0; number % 3 == 2 && i < n; i++)
+        keys[i] = keys[0];
+    return n;
+}
+
+static void law_a_shard_is_a_plain_filter(const struct variant *v)
+{
+    static const uint32_t shards[] = {1, 2, 7};
+    size_t n = sized(30000);
+    uint8_t *verdicts = malloc(n);
+
+    for (int c = 0; c < 3; c++) {
+        if (!can_be_divided(v->sentence, shards[c]))
+            continue;
+        struct model m = open_model(v->sentence, shards[c]);
+        weir_shared *s = open_shared(v->sentence, shards[c]);
+        struct weir_key *keys = stream_of(m.w[0], n, 5);
+
+        for (size_t at = 0, number = 0, some; at < n; at += some, number++) {
+            some = next_batch(keys + at, n - at, number);
+            weir_shared_observe_many(s, keys + at, some, verdicts + at);
+        }
+        for (size_t i = 0; i < n; i++) {
+            weir *w = m.w[weir_shard(keys[i], shards[c])];
+
+            assert_int_equal(verdicts[i], weir_observe(w, keys[i]));
+        }
+        assert_as_the_model(s, &m);
+        weir_shared_ask_many(s, keys, n, verdicts);
+        for (size_t i = 0; i < n; i += 101) {
+            weir *w = m.w[weir_shard(keys[i], shards[c])];
+
+            assert_int_equal(verdicts[i], weir_ask(w, keys[i]));
+            assert_int_equal(weir_shared_ask(s, keys[i]), weir_ask(w, keys[i]));
+        }
+        for (size_t i = 0; i < n; i += 101) {
+            weir *w = m.w[weir_shard(keys[i], shards[c])];
+
+            assert_int_equal(weir_shared_observe(s, keys[i]), weir_observe(w, keys[i]));
+        }
+        assert_as_the_model(s, &m);
+        weir_shared_close(s);
+        close_model(&m);
+        free(keys);
+    }
+    free(verdicts);
+}
+
+static void every_number_of_shards_will_do(void **state)
+{
+    enum { KEYS = 40000 };
+    uint8_t *verdicts = malloc(KEYS);
+
+    (void)state;
+    for (uint32_t n = 1; n <= WEIR_SHARED_MOST; n = n < 4 ? n + 1 : n * 2) {
+        struct model m = open_model("weir memory=64K seed=11", n);
+        weir_shared *s = open_shared("weir memory=64K seed=11", n);
+        struct weir_key *keys = stream_of(m.w[0], KEYS, n);
+
+        weir_shared_observe_many(s, keys, KEYS, verdicts);
+        for (size_t i = 0; i < KEYS; i++)
+            assert_int_equal(verdicts[i], weir_observe(m.w[weir_shard(keys[i], n)], keys[i]));
+        assert_as_the_model(s, &m);
+        weir_shared_close(s);
+        close_model(&m);
+        free(keys);
+    }
+    free(verdicts);
+}
+
+static void each_key_can_have_its_time(void **state)
+{
+    enum { KEYS = 30000, SHARDS = 5 };
+    static uint64_t times[KEYS];
+    static uint8_t verdicts[KEYS];
+    struct model m = open_model("weir memory=64K span=10s seed=11", SHARDS);
+    weir_shared *s = open_shared("weir memory=64K span=10s seed=11", SHARDS);
+    struct weir_key *keys = stream_of(m.w[0], KEYS, 5);
+
+    (void)state;
+    for (uint64_t i = 0; i < KEYS; i++)
+        times[i] = START + 4 * i - (i % 7 == 0 ? 900 : 0);
+    weir_shared_observe_many_at(s, keys, times, KEYS / 2, verdicts);
+    weir_shared_observe_ordered(s, weir_shared_ticket(s), keys + KEYS / 2, times + KEYS / 2,
+                                KEYS - KEYS / 2, verdicts + KEYS / 2);
+    for (size_t i = 0; i < KEYS; i++) {
+        weir *w = m.w[weir_shard(keys[i], SHARDS)];
+
+        weir_advance(w, times[i]);
+        assert_int_equal(verdicts[i], weir_observe(w, keys[i]));
+    }
+    assert_as_the_model(s, &m);
+    weir_shared_advance(s, START + 60000000);
+    weir_shared_ask_many(s, keys, KEYS, verdicts);
+    for (size_t i = 0; i < KEYS; i++)
+        assert_int_equal(verdicts[i], WEIR_NEW);
+    weir_shared_close(s);
+    close_model(&m);
+    free(keys);
+}
+
+static void a_key_is_forgotten_in_its_shard(void **state)
+{
+    weir_shared *s = open_shared("counting capacity=10k fpr=1e-6 seed=11", 4);
+    bool was_there;
+
+    (void)state;
+    for (uint64_t i = 0; i < 1000; i++)
+        weir_shared_observe(s, weir_shared_hash(s, &i, sizeof i));
+    for (uint64_t i = 0; i < 1000; i += 2) {
+        struct weir_key key = weir_shared_hash(s, &i, sizeof i);
+
+        assert_int_equal(weir_shared_forget(s, key, &was_there, NULL), WEIR_OK);
+        assert_true(was_there);
+    }
+    for (uint64_t i = 0; i < 1000; i++)
+        assert_int_equal(weir_shared_ask(s, weir_shared_hash(s, &i, sizeof i)), i % 2);
+    weir_shared_close(s);
+}
+
+/* ---- threads ---- */
+
+enum { THREADS = 4, BATCH = 1000, BATCHES = 300, SHARDS = 6 };
+
+struct work {
+    weir_shared *s;
+    const struct weir_key *keys;
+    uint8_t *verdicts;
+    pthread_mutex_t reading;
+    size_t next;
+    uint64_t fresh;
+};
+
+static void run_threads(struct work *w, void *(*work)(void *))
+{
+    pthread_t thread[THREADS];
+
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, work, w), 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+}
+
+static void *show_in_turn(void *context)
+{
+    struct work *w = context;
+
+    for (;;) {
+        pthread_mutex_lock(&w->reading);
+        size_t number = w->next++;
+        uint64_t ticket = number < BATCHES ? weir_shared_ticket(w->s) : 0;
+        pthread_mutex_unlock(&w->reading);
+        if (number >= BATCHES)
+            return NULL;
+        size_t at = number * BATCH, n = number % 50 == 7 ? 0 : BATCH; /* some have no keys */
+        weir_shared_observe_ordered(w->s, ticket, w->keys + at, NULL, n, w->verdicts + at);
+    }
+}
+
+/* A filter so small that it errs often: every other order would show. */
+static void with_tickets_threads_change_nothing(void **state)
+{
+    static uint8_t verdicts[BATCHES * BATCH];
+    struct model m = open_model("rlbsbf memory=8K seed=11", SHARDS);
+    struct weir_key *keys = stream_of(m.w[0], BATCHES * BATCH, 5);
+    struct work w = {.s = open_shared("rlbsbf memory=8K seed=11", SHARDS),
+                     .keys = keys,
+                     .verdicts = verdicts,
+                     .reading = PTHREAD_MUTEX_INITIALIZER};
+
+    (void)state;
+    run_threads(&w, show_in_turn);
+    for (size_t i = 0; i < BATCHES * BATCH; i++)
+        if (i / BATCH % 50 != 7)
+            assert_int_equal(verdicts[i], weir_observe(m.w[weir_shard(keys[i], SHARDS)], keys[i]));
+    assert_as_the_model(w.s, &m);
+    weir_shared_close(w.s);
+    close_model(&m);
+    free(keys);
+}
+
+/* All threads show the same keys, each in its own order. */
+static void *show_all(void *context)
+{
+    struct work *w = context;
+    uint8_t verdicts[BATCH];
+    uint64_t fresh = 0;
+
+    pthread_mutex_lock(&w->reading);
+    size_t from = w->next++ * (BATCHES / THREADS);
+    pthread_mutex_unlock(&w->reading);
+    for (size_t i = 0; i < BATCHES; i++) {
+        const struct weir_key *keys = w->keys + (from + i) % BATCHES * BATCH;
+
+        weir_shared_observe_many(w->s, keys, BATCH, verdicts);
+        for (size_t j = 0; j < BATCH; j++)
+            fresh += verdicts[j] == WEIR_NEW;
+    }
+    pthread_mutex_lock(&w->reading);
+    w->fresh += fresh;
+    pthread_mutex_unlock(&w->reading);
+    return NULL;
+}
+
+/* Bits of a Bloom filter that two threads set at once would be lost, and a key new twice. */
+static void each_key_is_new_to_one_thread_only(void **state)
+{
+    enum { KEYS = BATCHES * BATCH };
+    struct weir_key *keys = malloc(KEYS * sizeof *keys);
+    struct work w = {.s = open_shared("bloom memory=4M k=8 seed=11", SHARDS),
+                     .keys = keys,
+                     .reading = PTHREAD_MUTEX_INITIALIZER};
+    struct weir_stats stats;
+
+    (void)state;
+    for (uint64_t i = 0; i < KEYS; i++)
+        keys[i] = weir_shared_hash(w.s, &i, sizeof i);
+    run_threads(&w, show_all);
+    assert_true(w.fresh <= KEYS && w.fresh >= KEYS - 3); /* the error at the end is 1e-6 */
+    weir_shared_measure(w.s, &stats, sizeof stats);
+    assert_int_equal(stats.shown, (uint64_t)THREADS * KEYS);
+    assert_int_equal(stats.fresh, w.fresh);
+    weir_shared_close(w.s);
+    free(keys);
+}
+
+static void *measure_and_save(void *context)
+{
+    struct work *w = context;
+    struct weir_stats stats;
+
+    pthread_mutex_lock(&w->reading);
+    bool shows = w->next++ % 2 == 0;
+    pthread_mutex_unlock(&w->reading);
+    for (int i = 0; i < 40 && !shows; i++) {
+        struct blob b = {0};
+        weir_shared *again;
+
+        weir_shared_measure(w->s, &stats, sizeof stats);
+        assert_int_equal(stats.shown, stats.seen + stats.fresh);
+        assert_int_equal(weir_shared_write(w->s, blob_sink, &b), WEIR_OK);
+        assert_int_equal(weir_shared_load(&again, b.data, b.size, NULL, NULL, NULL), WEIR_OK);
+        weir_shared_close(again);
+        blob_free(b);
+    }
+    return shows ? show_in_turn(w) : NULL;
+}
+
+static void a_filter_in_use_can_be_measured_and_saved(void **state)
+{
+    static uint8_t verdicts[BATCHES * BATCH];
+    struct work w = {.s = open_shared("weir memory=64K seed=11", SHARDS),
+                     .verdicts = verdicts,
+                     .reading = PTHREAD_MUTEX_INITIALIZER};
+    struct weir_key *keys = stream_of(weir_shared_shard(w.s, 0), BATCHES * BATCH, 5);
+
+    (void)state;
+    w.keys = keys;
+    w.next = 0;
+    run_threads(&w, measure_and_save);
+    weir_shared_close(w.s);
+    free(keys);
+}
+
+/* ---- what it knows of itself, files ---- */
+
+static void law_saved_and_loaded_it_is_the_same(const struct variant *v)
+{
+    char config[WEIR_SENTENCE];
+    size_t n = sized(3000), used;
+    uint8_t *verdicts = malloc(n);
+
+    if (can_be_divided(v->sentence, 3)) {
+        weir_shared *s = open_shared(v->sentence, 3), *again, *equal;
+        struct weir_key *keys = stream_of(weir_shared_shard(s, 0), n, 5);
+        struct blob b = {0};
+        weir *alone;
+
+        weir_shared_observe_many(s, keys, n, verdicts);
+        assert_int_equal(weir_shared_write(s, blob_sink, &b), WEIR_OK);
+        assert_int_equal(weir_load(&alone, b.data, b.size, NULL, NULL), WEIR_BAD_DATA);
+        assert_int_equal(weir_shared_load(&again, b.data, b.size, &used, NULL, NULL), WEIR_OK);
+        assert_int_equal(used, b.size);
+        used = weir_shared_config(again, config, sizeof config);
+        assert_int_equal(used, strlen(config));
+        equal = open_shared(config, 3);
+        for (uint32_t i = 0; i < 3; i++) {
+            assert_same_state(weir_shared_shard(s, i), weir_shared_shard(again, i));
+            weir_clear(weir_shared_shard(again, i));
+            assert_same_state(weir_shared_shard(equal, i), weir_shared_shard(again, i));
+        }
+        weir_shared_close(s);
+        weir_shared_close(again);
+        weir_shared_close(equal);
+        blob_free(b);
+        free(keys);
+    }
+    free(verdicts);
+}
+
+static void the_figures_are_those_of_all_shards(void **state)
+{
+    weir_shared *s = open_shared("bloom memory=64K k=4 seed=11", 4);
+    struct weir_stats all, one;
+    double fill = 0;
+    uint64_t shown = 0;
+
+    (void)state;
+    for (uint64_t i = 0; i < 20000; i++)
+        weir_shared_observe(s, weir_shared_hash(s, &i, sizeof i));
+    weir_shared_measure(s, &all, sizeof all);
+    for (uint32_t i = 0; i < 4; i++) {
+        weir_measure(weir_shared_shard(s, i), &one, sizeof one);
+        fill += one.fill / 4;
+        shown += one.shown;
+    }
+    assert_int_equal(all.memory, 65536);
+    assert_int_equal(all.shown, 20000);
+    assert_int_equal(shown, 20000);
+    assert_true(all.bytes > all.memory && all.bytes < all.memory + 20000);
+    assert_true(all.fill > fill - 1e-9 && all.fill < fill + 1e-9);
+    weir_shared_close(s);
+}
+
+static void refuse_join(weir *a, weir *b, enum weir_status status, const char *saying)
+{
+    weir_shared *s;
+    struct weir_error error;
+
+    assert_int_equal(weir_shared_join(&s, (weir *[]){a, b}, 2, NULL, &error), status);
+    assert_null(s);
+    assert_non_null(strstr(error.text, saying));
+}
+
+static void what_cannot_be_shared_is_refused(void **state)
+{
+    weir *a = open_filter("weir memory=1K seed=1"), *b = open_filter("weir memory=1K seed=2");
+    struct weir_error error;
+    weir_shared *s;
+
+    (void)state;
+    refuse_join(a, b, WEIR_MISMATCH, "seed=1 and seed=2");
+    assert_int_equal(weir_shared_join(&s, &a, 0, NULL, &error), WEIR_BAD_CONFIG);
+    assert_int_equal(weir_shared_open(&s, "", 257, NULL, &error), WEIR_BAD_CONFIG);
+    assert_null(s);
+    assert_string_equal(error.text, "a shared filter has 1 to 256 shards, not 257");
+    assert_int_equal(weir_shared_open(&s, "weir memory=1K", 17, NULL, &error), WEIR_BAD_CONFIG);
+    assert_int_equal(weir_shared_open(&s, "wier", 2, NULL, &error), WEIR_BAD_CONFIG);
+    assert_int_equal(weir_shared_load(&s, "no filter", 9, NULL, NULL, &error), WEIR_BAD_DATA);
+    assert_null(s);
+    weir_close(b);
+    assert_int_equal(weir_shared_join(&s, &a, 1, NULL, &error), WEIR_OK); /* and a belongs to it */
+    weir_shared_close(s);
+    weir_shared_close(NULL);
+}
+
+static void zero_shards_are_as_many_as_suit(void **state)
+{
+    weir_shared *s = open_shared("weir memory=1M", 0);
+
+    (void)state;
+    assert_int_equal(weir_shared_shards(s), 16);
+    weir_shared_close(s);
+}
+
+LAW(a_shard_is_a_plain_filter)
+LAW(saved_and_loaded_it_is_the_same)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        law_test(a_shard_is_a_plain_filter),
+        cmocka_unit_test(every_number_of_shards_will_do),
+        cmocka_unit_test(each_key_can_have_its_time),
+        cmocka_unit_test(a_key_is_forgotten_in_its_shard),
+        cmocka_unit_test(with_tickets_threads_change_nothing),
+        cmocka_unit_test(each_key_is_new_to_one_thread_only),
+        cmocka_unit_test(a_filter_in_use_can_be_measured_and_saved),
+        law_test(saved_and_loaded_it_is_the_same),
+        cmocka_unit_test(the_figures_are_those_of_all_shards),
+        cmocka_unit_test(what_cannot_be_shared_is_refused),
+        cmocka_unit_test(zero_shards_are_as_many_as_suit),
+    };
+
+    return cmocka_run_group_tests_name("shared", tests, NULL, NULL);
+}
