@@ -189,15 +189,15 @@ bool config_window_fits(const struct config *c, double reached, struct weir_erro
         NULL);
 }
 
-bool config_choose_k(struct config *c, double (*error_of)(uint64_t k), uint64_t fallback,
-                     struct weir_error *error)
+bool config_choose_k(struct config *c, double (*error_of)(const struct config *c, uint64_t k),
+                     uint64_t fallback, struct weir_error *error)
 {
     if (!config_has(c, KNOB_K))
         c->k = config_has(c, KNOB_FPR) ? 1 : fallback;
     if (!config_has(c, KNOB_FPR))
         return true;
-    while (!config_has(c, KNOB_K) && c->k < K_MAX && error_of(c->k) > c->fpr)
+    while (!config_has(c, KNOB_K) && c->k < K_MAX && error_of(c, c->k) > c->fpr)
         c->k++;
-    return error_of(c->k) <= c->fpr ||
-           config_refuse_fpr(c, error_of(c->k), "leave k out or allow more", error);
+    return error_of(c, c->k) <= c->fpr ||
+           config_refuse_fpr(c, error_of(c, c->k), "leave k out or allow more", error);
 }

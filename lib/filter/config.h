@@ -104,8 +104,8 @@ static inline bool config_keeps_fpr(const struct config *c, double error)
 
 /* For plan(): k is the smallest one whose error keeps under fpr=, or what was
  * given, or the fallback; false if fpr= cannot be kept. */
-bool config_choose_k(struct config *c, double (*error_of)(uint64_t k), uint64_t fallback,
-                     struct weir_error *error);
+bool config_choose_k(struct config *c, double (*error_of)(const struct config *c, uint64_t k),
+                     uint64_t fallback, struct weir_error *error);
 
 /* For plan(): does a window leave an error worth having? With a window too large
  * for its memory a filter fills up, takes every key for seen, and so nothing in:

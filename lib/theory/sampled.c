@@ -31,13 +31,14 @@ double sampled_error_rlbsbf(uint64_t k)
     return pow(root(2, k), (double)k);
 }
 
-double sampled_error_rsbf(uint64_t k)
+double sampled_error_rsbf(uint64_t k, double p_star)
 {
-    return pow(1 - exp(-1), (double)k);
+    return k == 1 ? 1 - 1 / (exp(1) - log(p_star)) : pow(1 - exp(-1), (double)k);
 }
 
-double sampled_error_rsbf_tables(uint64_t k)
+double sampled_error_rsbf_tables(uint64_t k, double p_star)
 {
+    (void)p_star;
     return pow(0.5, (double)k);
 }
 

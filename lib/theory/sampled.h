@@ -30,9 +30,10 @@
 
 double sampled_error_bsbf(uint64_t k);
 double sampled_error_rlbsbf(uint64_t k);
-/* The highest it gets, on the way. */
-double sampled_error_rsbf(uint64_t k);
-double sampled_error_rsbf_tables(uint64_t k);
+/* The highest it gets, on the way. One array alone has no other point to settle at than 1:
+ * it creeps there as 1/(1-x) = e + ln(i/s), until s/i falls below p*. */
+double sampled_error_rsbf(uint64_t k, double p_star);
+double sampled_error_rsbf_tables(uint64_t k, double p_star);
 
 enum sampled_kind {
     SAMPLED_BSBF,

@@ -9,9 +9,12 @@
 #define P_STAR_DEFAULT 30000000 /* 0.03 */
 #define TRIES 64                /* to find a set bit: half are, so all but never in vain */
 
+#define P_STAR_UNIT 1e-9 /* of c->p_star */
+
 #define RESERVOIR_KNOBS (HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K) | HAS(KNOB_P_STAR))
 
-static bool plan_reservoir(struct config *c, struct shape *s, double (*error_of)(uint64_t k),
+static bool plan_reservoir(struct config *c, struct shape *s,
+                           double (*error_of)(const struct config *c, uint64_t k),
                            struct weir_error *error)
 {
     if (!config_has(c, KNOB_P_STAR))

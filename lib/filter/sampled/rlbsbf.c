@@ -8,9 +8,15 @@
  * Price: 2k cache lines per new key; the best balance of the paper's four. */
 #include "filter/sampled/sampled.h"
 
+static double error_of(const struct config *c, uint64_t k)
+{
+    (void)c;
+    return sampled_error_rlbsbf(k);
+}
+
 static bool plan(struct config *c, struct shape *s, struct weir_error *error)
 {
-    if (!config_choose_k(c, sampled_error_rlbsbf, K_DEFAULT, error))
+    if (!config_choose_k(c, error_of, K_DEFAULT, error))
         return false;
     s->registers = (uint32_t)c->k;
     return plan_arrays(c, s);

@@ -8,9 +8,14 @@
  * Price: 2k cache lines per inserted key. */
 #include "filter/sampled/reservoir.h"
 
+static double error_of(const struct config *c, uint64_t k)
+{
+    return sampled_error_rsbf_tables(k, (double)c->p_star * P_STAR_UNIT);
+}
+
 static bool plan(struct config *c, struct shape *s, struct weir_error *error)
 {
-    return plan_reservoir(c, s, sampled_error_rsbf_tables, error);
+    return plan_reservoir(c, s, error_of, error);
 }
 
 static inline void admit(weir *w, const struct arrival *a, bool seen)
