@@ -384,7 +384,8 @@ def test_a_filter_is_not_saved_over_its_keys(command, here):
         "-m", "1K", input="a\n")
     old = (here / "f").read_bytes()
     option = {"build": ["-o"], "add": [], "dedup": ["--state"]}[command]
-    refused(command, *option, "f", "f", saying="input and output at once")
+    refused(command, *option, "f", "f", saying=["f is a", "file, not"])
+    refused(command, "--plain", *option, "f", "f", saying="input and output at once")
     assert (here / "f").read_bytes() == old
 
 

@@ -258,7 +258,7 @@ def test_which_in_csv_and_with_bad_records(here):
         "verdict,id,x", "a.weir,1,p", "a.weir;b.weir,2,q", "-,4,r"]
     result = run("ask", "--which", "a.weir", "b.weir", "--jsonl", "-k", "/k", "--on-error", "skip",
                  "--stats", "json", input='{"k":2}\nnonsense\n{"k":3}\n')
-    assert result.lines == ['a.weir,b.weir\t{"k":2}', 'b.weir\t{"k":3}']
+    assert result.lines == ['a.weir,b.weir\t{"k":2}', "skipped\tnonsense", 'b.weir\t{"k":3}']
     stats = json.loads(result.err)
     assert (stats["records"], stats["skipped"], stats["answers"]) == (2, 1, 3)
 
