@@ -203,7 +203,7 @@ static void forge(struct subject *s, struct input *in)
     weir_sketch *other = NULL;
     uint8_t *body;
 
-    require(weir_part_read(first.data, first.size, &part, NULL) == WEIR_OK);
+    require(weir_part_read(first.data, first.size, &part, sizeof part, NULL) == WEIR_OK);
     body = malloc(part.body_size);
     forged.data = malloc(forged.room);
     require(body && forged.data);

@@ -38,7 +38,7 @@ static void try_stream(const char *text)
 {
     struct weir_stream s;
     struct weir_error error = {0};
-    enum weir_status status = weir_stream_read(&s, text, &error);
+    enum weir_status status = weir_stream_read(&s, sizeof s, text, &error);
 
     if (status != WEIR_OK) {
         require_sentence(status, &error);

@@ -263,9 +263,10 @@ struct weir_part {
 };
 
 /* Look at the part that data begins with: WEIR_OK, or WEIR_BAD_DATA if it is
- * none, is cut off or damaged. */
+ * none, is cut off or damaged. As much is filled in as a struct of part_size bytes has
+ * room for. */
 WEIR_API enum weir_status weir_part_read(const void *data, size_t size, struct weir_part *part,
-                                         struct weir_error *error);
+                                         size_t part_size, struct weir_error *error);
 
 /* Write a part of a kind below 65536: WEIR_OK, WEIR_WRITE_FAILED, or for another
  * kind WEIR_UNSUPPORTED. */

@@ -91,7 +91,7 @@ void *image_part(struct image_in *in, struct weir_part *part, struct weir_error 
         }
         got = next;
     }
-    if (weir_part_read(data, length, part, error) == WEIR_OK)
+    if (weir_part_read(data, length, part, sizeof *part, error) == WEIR_OK)
         return data;
     server_give(data);
     return NULL;

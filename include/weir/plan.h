@@ -4,13 +4,16 @@
  *     struct weir_stream stream;
  *     struct weir_prediction p;
  *     struct weir_error error;
- *     if (weir_stream_read(&stream, "uniform:n=1M,distinct=60%", &error) != WEIR_OK ||
- *         weir_predict(&p, "rlbsbf memory=256K k=2", &stream, &error) != WEIR_OK)
+ *     if (weir_stream_read(&stream, sizeof stream, "uniform:n=1M,distinct=60%", &error) != WEIR_OK
+ * || weir_predict(&p, sizeof p, "rlbsbf memory=256K k=2", &stream, &error) != WEIR_OK)
  *         die(error.text);
  *     printf("%g of the new taken for seen, %g of the repeats missed\n", p.fpr, p.fnr);
  *
  * Nothing here opens a filter: its memory is not taken, however large the filter
- * would be. Calls share nothing; any thread may make them. */
+ * would be. Calls share nothing; any thread may make them.
+ *
+ * Structs may grow: what is filled in is told its size, and what a program fills in
+ * begins with it. Zeros stand for what a program of an earlier version did not say. */
 #ifndef WEIR_PLAN_H
 #define WEIR_PLAN_H
 
@@ -30,6 +33,7 @@ enum weir_stream_kind { WEIR_STREAM_UNIFORM, WEIR_STREAM_ZIPF, WEIR_STREAM_ENDLE
 enum weir_bias { WEIR_BIAS_NONE, WEIR_BIAS_DIRECT, WEIR_BIAS_INVERSE };
 
 struct weir_stream {
+    size_t size;       /* sizeof this struct */
     uint64_t kind;     /* enum weir_stream_kind */
     uint64_t n;        /* arrivals; 0: without end */
     uint64_t universe; /* keys to draw from; 0: every arrival is fresh */
@@ -47,11 +51,11 @@ struct weir_stream {
 
 /* "uniform:n=1M,distinct=60%", "zipf:n=1M,universe=100k,alpha=1.1,fresh=30%",
  * "endless"; docs/planning.md has all of it. WEIR_OK or WEIR_BAD_CONFIG. */
-WEIR_API enum weir_status weir_stream_read(struct weir_stream *s, const char *sentence,
+WEIR_API enum weir_status weir_stream_read(struct weir_stream *s, size_t size, const char *sentence,
                                            struct weir_error *error);
 
 /* Distinct keys among its n arrivals, as is to be expected; infinite without end; NaN with
- * a drift. */
+ * a drift, or if its size is wrong. */
 WEIR_API double weir_stream_distinct(const struct weir_stream *s);
 
 /* ---- one filter ---- */
@@ -75,9 +79,10 @@ struct weir_prediction {
     double class_share[WEIR_CLASSES], class_fnr[WEIR_CLASSES]; /* of class i at [i] */
 };
 
-/* WEIR_UNSUPPORTED where there is no model of this filter with these knobs, or of a stream
+/* Fill in as much of a prediction as a struct of this size has room for.
+ * WEIR_UNSUPPORTED where there is no model of this filter with these knobs, or of a stream
  * with a drift; WEIR_NO_MEMORY: up to a few megabytes are taken meanwhile. */
-WEIR_API enum weir_status weir_predict(struct weir_prediction *p, const char *filter,
+WEIR_API enum weir_status weir_predict(struct weir_prediction *p, size_t size, const char *filter,
                                        const struct weir_stream *s, struct weir_error *error);
 
 /* The chance that a key is missed if it was last shown so many arrivals before, at the end of
@@ -93,7 +98,7 @@ struct weir_gap {
 
 /* Statuses as of weir_predict(); WEIR_BAD_CONFIG also for a gap that the stream has no room
  * for, or of none. */
-WEIR_API enum weir_status weir_predict_gap(struct weir_gap *out, const char *filter,
+WEIR_API enum weir_status weir_predict_gap(struct weir_gap *out, size_t size, const char *filter,
                                            const struct weir_stream *s, double gap,
                                            struct weir_error *error);
 
@@ -122,14 +127,15 @@ struct weir_screen_prediction {
 
 /* On a stream that ends, of whose keys this share are members, as often as others. Statuses
  * as of weir_predict(). */
-WEIR_API enum weir_status weir_predict_screen(struct weir_screen_prediction *p, const char *screen,
-                                              const struct weir_stream *s, double members,
-                                              struct weir_error *error);
+WEIR_API enum weir_status weir_predict_screen(struct weir_screen_prediction *p, size_t size,
+                                              const char *screen, const struct weir_stream *s,
+                                              double members, struct weir_error *error);
 
 /* ---- which filter ---- */
 
 /* Zero stands for what was not said. */
 struct weir_wish {
+    size_t size;     /* sizeof this struct */
     uint64_t memory; /* bytes to spend */
     double fp, fn;   /* what a false positive costs, and a false negative; both 0: 1 each */
     double fpr, fnr; /* ceilings; a stream without end and without repeats has fpr 1 % */
@@ -138,23 +144,24 @@ struct weir_wish {
 /* The cost of an arrival: fp times the chance that it is a false positive, plus fn
  * times the chance that it is a false negative, which counts as its key matters where
  * the stream has importances and the filter heeds them. On a stream without end and without
- * repeats nothing can be missed: there it is one over the keys that are remembered. */
-WEIR_API double weir_cost(const struct weir_prediction *p, const struct weir_stream *s,
+ * repeats nothing can be missed: there it is one over the keys that are remembered.
+ * NaN if the size of a struct is wrong. */
+WEIR_API double weir_cost(const struct weir_prediction *p, size_t size, const struct weir_stream *s,
                           const struct weir_wish *wish);
 
 /* The settings of a filter that cost least, of those that keep the ceilings; where
  * none does, those that come nearest, and the cost is infinite. The name may be
  * followed by knobs that are not to be changed. Some hundred predictions: tens of
  * milliseconds. WEIR_BAD_CONFIG or WEIR_UNSUPPORTED as for weir_predict(). */
-WEIR_API enum weir_status weir_choose(struct weir_prediction *p, const char *filter,
+WEIR_API enum weir_status weir_choose(struct weir_prediction *p, size_t size, const char *filter,
                                       const struct weir_stream *s, const struct weir_wish *wish,
                                       struct weir_error *error);
 
 /* The least memory, within 2 %, with which a filter keeps both ceilings; that of the
  * wish is the most that may be spent (0: 16 TiB). WEIR_UNSUPPORTED also where no
  * memory is enough. */
-WEIR_API enum weir_status weir_least_memory(struct weir_prediction *p, const char *filter,
-                                            const struct weir_stream *s,
+WEIR_API enum weir_status weir_least_memory(struct weir_prediction *p, size_t size,
+                                            const char *filter, const struct weir_stream *s,
                                             const struct weir_wish *wish, struct weir_error *error);
 
 #ifdef __cplusplus

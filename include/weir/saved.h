@@ -74,7 +74,7 @@ WEIR_API enum weir_status weir_view_all(weir **out, uint32_t most, uint32_t *n, 
 /* As weir_part_read(), but of the cells only the place is looked at: they may be
  * damaged. Reads no more than the head. */
 WEIR_API enum weir_status weir_part_head(const void *data, size_t size, struct weir_part *part,
-                                         struct weir_error *error);
+                                         size_t part_size, struct weir_error *error);
 
 /* Are all parts as they were written? Reads every byte. WEIR_OK, or WEIR_BAD_DATA. */
 WEIR_API enum weir_status weir_verify(const void *data, size_t size, struct weir_error *error);

@@ -13,7 +13,7 @@
 #include "base/hand_out.h"
 #include "base/memory.h"
 #include "filter/filter.h"
-#include "sentence/memory_options.h"
+#include "sentence/given.h"
 
 #define HEAD_BYTES memory_lines(sizeof(weir))
 
@@ -61,7 +61,7 @@ enum weir_status weir_open_with(weir **out, const char *sentence,
 {
     struct planned p;
     struct memory memory;
-    enum weir_status status = options_read(options, &memory, error);
+    enum weir_status status = given_memory(options, &memory, error);
 
     *out = NULL;
     if (status == WEIR_OK)

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "filter/filter.h"
 #include "format/part.h"
-#include "sentence/memory_options.h"
+#include "sentence/given.h"
 
 /* ---- writing ---- */
 
@@ -231,7 +231,7 @@ static enum weir_status take_whole(weir **out, taker take, struct weir_bytes fro
 {
     struct part_head h;
     struct memory memory;
-    enum weir_status status = options_read(options, &memory, error);
+    enum weir_status status = given_memory(options, &memory, error);
 
     *out = NULL;
     if (status == WEIR_OK)
@@ -271,7 +271,7 @@ enum weir_status weir_load_from(weir **out, weir_source source, void *context,
     struct part_head h;
     struct planned p;
     struct memory memory;
-    enum weir_status status = options_read(options, &memory, error);
+    enum weir_status status = given_memory(options, &memory, error);
 
     *out = NULL;
     if (status == WEIR_OK)
@@ -347,7 +347,7 @@ static enum weir_status take_shard(weir **out, const struct taking *t, uint32_t 
 static enum weir_status begin_taking(struct taking *t, uint32_t most, struct weir_bytes from,
                                      const struct weir_options *options, struct weir_error *error)
 {
-    enum weir_status status = options_read(options, &t->memory, error);
+    enum weir_status status = given_memory(options, &t->memory, error);
 
     if (status == WEIR_OK)
         status = part_find(from.data, from.size, &t->first, error);

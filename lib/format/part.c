@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/hand_out.h"
 #include "base/text.h"
 
 #define VERSION 2
@@ -355,35 +356,38 @@ enum weir_status part_find_sound(const uint8_t *data, size_t size, struct part_h
     return cells_sound(data, h) ? WEIR_OK : part_bad(error, damaged);
 }
 
-static void tell(const uint8_t *data, const struct part_head *h, struct weir_part *part)
+static void tell(const uint8_t *data, const struct part_head *h, struct weir_part *part,
+                 size_t room)
 {
-    *part = (struct weir_part){.kind = h->kind,
-                               .body = data + part_head_size(h),
-                               .body_size = (size_t)h->cells,
-                               .size = (size_t)part_size(h),
-                               .shard = h->shard,
-                               .shards = h->shards};
+    struct weir_part known = {.kind = h->kind,
+                              .body = data + part_head_size(h),
+                              .body_size = (size_t)h->cells,
+                              .size = (size_t)part_size(h),
+                              .shard = h->shard,
+                              .shards = h->shards};
+
+    hand_out(part, room, &known, sizeof known);
 }
 
-enum weir_status weir_part_read(const void *data, size_t size, struct weir_part *part,
+enum weir_status weir_part_read(const void *data, size_t size, struct weir_part *part, size_t room,
                                 struct weir_error *error)
 {
     struct part_head h;
     enum weir_status status = part_find_sound(data, size, &h, error);
 
     if (status == WEIR_OK)
-        tell(data, &h, part);
+        tell(data, &h, part, room);
     return status;
 }
 
-enum weir_status weir_part_head(const void *data, size_t size, struct weir_part *part,
+enum weir_status weir_part_head(const void *data, size_t size, struct weir_part *part, size_t room,
                                 struct weir_error *error)
 {
     struct part_head h;
     enum weir_status status = part_find(data, size, &h, error);
 
     if (status == WEIR_OK)
-        tell(data, &h, part);
+        tell(data, &h, part, room);
     return status;
 }
 

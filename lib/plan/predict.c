@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/hand_out.h"
 #include "filter/filter.h"
 #include "plan/predict.h"
 #include "theory/limits.h"
@@ -77,14 +78,15 @@ enum weir_status plan_no_model(const struct config *c, struct weir_error *error)
                      " with these knobs on such a stream", NULL);
 }
 
-/* What a sentence plans, for a stream that has a model. */
-static enum weir_status read_planned(struct planned *planned, const char *filter,
-                                     const struct weir_stream *s, struct weir_error *error)
+/* What a sentence plans, and the model of the stream. */
+static enum weir_status read_planned(struct planned *planned, struct stream_model *m,
+                                     const char *filter, const struct weir_stream *s,
+                                     struct weir_error *error)
 {
     if (!sentence_read(&filter_grammar, filter, planned, error) ||
         !filter_grammar.plan(planned, error))
         return WEIR_BAD_CONFIG;
-    return stream_has_model(s, error) ? WEIR_OK : WEIR_UNSUPPORTED;
+    return stream_model(s, m, error);
 }
 
 static enum weir_status refuse(enum weir_status status, const struct config *c,
@@ -97,42 +99,45 @@ static enum weir_status refuse(enum weir_status status, const struct config *c,
     return status;
 }
 
-enum weir_status weir_predict(struct weir_prediction *p, const char *filter,
+enum weir_status weir_predict(struct weir_prediction *p, size_t size, const char *filter,
                               const struct weir_stream *s, struct weir_error *error)
 {
     struct planned planned;
     struct stream_model m;
-    enum weir_status status = read_planned(&planned, filter, s, error);
+    struct weir_prediction known;
+    enum weir_status status = read_planned(&planned, &m, filter, s, error);
 
     if (status != WEIR_OK)
         return status;
-    stream_model(s, &m);
-    return refuse(plan_predict(&planned.config, &planned.shape, &m, p), &planned.config, error);
+    status = plan_predict(&planned.config, &planned.shape, &m, &known);
+    if (status == WEIR_OK)
+        hand_out(p, size, &known, sizeof known);
+    return refuse(status, &planned.config, error);
 }
 
-enum weir_status weir_predict_gap(struct weir_gap *out, const char *filter,
+enum weir_status weir_predict_gap(struct weir_gap *out, size_t size, const char *filter,
                                   const struct weir_stream *s, double gap, struct weir_error *error)
 {
     struct planned planned;
     struct stream_model m;
     struct prediction p;
-    enum weir_status status = read_planned(&planned, filter, s, error);
+    enum weir_status status = read_planned(&planned, &m, filter, s, error);
     const struct config *c = &planned.config;
 
     if (status != WEIR_OK)
         return status;
-    if (!(gap >= 1) || isinf(gap) || (s->n && gap >= (double)s->n))
+    if (!(gap >= 1) || isinf(gap) || gap >= m.n)
         return error_say(error, WEIR_BAD_CONFIG,
                          "a gap is from 1 arrival up to those of the stream", NULL);
-    stream_model(s, &m);
     prediction_none(&p);
     p.gap = gap;
     if (!c->ops->predict || !c->ops->predict(c, &planned.shape, &m, &p))
         return refuse(p.no_memory ? WEIR_NO_MEMORY : WEIR_UNSUPPORTED, c, error);
-    *out = (struct weir_gap){.missed = p.gap_missed, .classes = p.classes};
-    sentence_describe(&filter_grammar, c, out->config, sizeof out->config);
-    out->memory = cells_size(planned.shape.cells * planned.shape.planes, planned.shape.width);
-    memcpy(out->class_share, p.class_share, sizeof out->class_share);
-    memcpy(out->class_missed, p.class_gap_missed, sizeof out->class_missed);
+    struct weir_gap known = {.missed = p.gap_missed, .classes = p.classes};
+    sentence_describe(&filter_grammar, c, known.config, sizeof known.config);
+    known.memory = cells_size(planned.shape.cells * planned.shape.planes, planned.shape.width);
+    memcpy(known.class_share, p.class_share, sizeof known.class_share);
+    memcpy(known.class_missed, p.class_gap_missed, sizeof known.class_missed);
+    hand_out(out, size, &known, sizeof known);
     return WEIR_OK;
 }

@@ -14,11 +14,10 @@ enum weir_status plan_predict(const struct config *c, const struct shape *s,
 /* The refusal of a filter that has none. */
 enum weir_status plan_no_model(const struct config *c, struct weir_error *error);
 
-/* Is there a model of such a stream? False after a sentence. */
-bool stream_has_model(const struct weir_stream *s, struct weir_error *error);
-
-/* The model of a stream that was described. */
-void stream_model(const struct weir_stream *s, struct stream_model *m);
+/* The model of a stream that was described; statuses as of given_struct(), and
+ * WEIR_UNSUPPORTED where there is none. */
+enum weir_status stream_model(const struct weir_stream *s, struct stream_model *m,
+                              struct weir_error *error);
 
 /* The share of the repeats that are missed, each counted as it matters. Classes are
  * stretches of importance, from the least on. */

@@ -1,6 +1,7 @@
 /* predict_screen.c - what a screen before a store will do on a stream described in words. */
 #include <math.h>
 
+#include "base/hand_out.h"
 #include "plan/predict.h"
 #include "screen/screen.h"
 
@@ -11,28 +12,29 @@ static enum weir_status refuse(const struct screen_config *c, struct weir_error 
                      "; 'weir eval --oracle' measures screens", NULL);
 }
 
-enum weir_status weir_predict_screen(struct weir_screen_prediction *p, const char *screen,
-                                     const struct weir_stream *s, double members,
-                                     struct weir_error *error)
+enum weir_status weir_predict_screen(struct weir_screen_prediction *p, size_t size,
+                                     const char *screen, const struct weir_stream *s,
+                                     double members, struct weir_error *error)
 {
+    struct weir_screen_prediction known = {.memory = 0};
     struct screen_config c;
     struct stream_model m;
 
     if (!sentence_read(&screen_grammar, screen, &c, error) || !screen_grammar.plan(&c, error))
         return WEIR_BAD_CONFIG;
-    if (s->n == 0)
+    enum weir_status status = stream_model(s, &m, error);
+    if (status != WEIR_OK)
+        return status;
+    if (isinf(m.n))
         return error_say(error, WEIR_BAD_CONFIG,
                          "a screen is foretold for a stream that ends: give it n=", NULL);
-    if (!stream_has_model(s, error))
-        return WEIR_UNSUPPORTED;
-    stream_model(s, &m);
-    *p = (struct weir_screen_prediction){.memory = 0};
-    if (!c.ops->predict || !c.ops->predict(&c, &m, members, p))
+    if (!c.ops->predict || !c.ops->predict(&c, &m, members, &known))
         return refuse(&c, error);
-    sentence_describe(&screen_grammar, &c, p->config, sizeof p->config);
+    sentence_describe(&screen_grammar, &c, known.config, sizeof known.config);
     for (uint32_t i = 0; i < c.shape.areas; i++)
-        p->memory += cells_size(c.shape.area[i].cells, (uint32_t)c.shape.area[i].width);
-    p->distinct = model_distinct(&m, m.n);
-    p->members = members * p->distinct;
+        known.memory += cells_size(c.shape.area[i].cells, (uint32_t)c.shape.area[i].width);
+    known.distinct = model_distinct(&m, m.n);
+    known.members = members * known.distinct;
+    hand_out(p, size, &known, sizeof known);
     return WEIR_OK;
 }

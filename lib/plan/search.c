@@ -8,7 +8,9 @@
 
 #include <math.h>
 
+#include "base/hand_out.h"
 #include "plan/predict.h"
+#include "sentence/given.h"
 
 #define ENDLESS_FPR 0.01
 #define CLIMBS 40
@@ -223,26 +225,35 @@ static bool find(struct settings_search *s, const struct config *base)
 
 /* ---- the calls ---- */
 
-static void begin(struct settings_search *s, const struct stream_model *m,
-                  const struct weir_wish *wish)
+static enum weir_status begin(struct settings_search *s, struct stream_model *m,
+                              const struct weir_stream *stream, const struct weir_wish *wish,
+                              struct weir_error *error)
 {
-    *s = (struct settings_search){.m = m, .wish = *wish};
+    *s = (struct settings_search){.m = m};
+    enum weir_status status = stream_model(stream, m, error);
+    if (status == WEIR_OK)
+        status = given_struct(&s->wish, sizeof s->wish, wish, "weir_wish", error);
+    if (status != WEIR_OK)
+        return status;
     s->fresh = isinf(m->n) ? m->fresh : model_distinct(m, m->n) / m->n;
     if (s->wish.fp == 0 && s->wish.fn == 0)
         s->wish.fp = s->wish.fn = 1;
     if (isinf(m->n) && s->fresh == 1 && s->wish.fpr == 0)
         s->wish.fpr = ENDLESS_FPR;
+    return WEIR_OK;
 }
 
-double weir_cost(const struct weir_prediction *p, const struct weir_stream *stream,
+double weir_cost(const struct weir_prediction *p, size_t size, const struct weir_stream *stream,
                  const struct weir_wish *wish)
 {
     struct settings_search s;
     struct stream_model m;
+    struct weir_prediction known;
 
-    stream_model(stream, &m);
-    begin(&s, &m, wish);
-    return cost_of(&s, p);
+    if (begin(&s, &m, stream, wish, NULL) != WEIR_OK || size < sizeof known)
+        return NAN;
+    hand_out(&known, sizeof known, p, size);
+    return cost_of(&s, &known);
 }
 
 static bool read_base(struct config *c, const char *filter, uint64_t memory,
@@ -261,30 +272,31 @@ static bool read_base(struct config *c, const char *filter, uint64_t memory,
     return error_refuse(error, "memory must be from 64 bytes to 16 TiB", NULL);
 }
 
-static void hand_over(struct settings_search *s, struct weir_prediction *p)
+static void keep_best(struct settings_search *s, struct weir_prediction *p)
 {
     *p = s->best;
     if (excess(&s->wish, p) > 1)
         p->cost = INFINITY;
 }
 
-enum weir_status weir_choose(struct weir_prediction *p, const char *filter,
+enum weir_status weir_choose(struct weir_prediction *p, size_t size, const char *filter,
                              const struct weir_stream *stream, const struct weir_wish *wish,
                              struct weir_error *error)
 {
     struct settings_search s;
     struct stream_model m;
     struct config base;
+    struct weir_prediction best;
+    enum weir_status status = begin(&s, &m, stream, wish, error);
 
-    if (!read_base(&base, filter, wish->memory, error))
+    if (status != WEIR_OK)
+        return status;
+    if (!read_base(&base, filter, s.wish.memory, error))
         return WEIR_BAD_CONFIG;
-    if (!stream_has_model(stream, error))
-        return WEIR_UNSUPPORTED;
-    stream_model(stream, &m);
-    begin(&s, &m, wish);
     if (!find(&s, &base))
         return plan_no_model(&base, error);
-    hand_over(&s, p);
+    keep_best(&s, &best);
+    hand_out(p, size, &best, sizeof best);
     return WEIR_OK;
 }
 
@@ -307,7 +319,7 @@ static void narrow(struct settings_search *s, const struct config *base, double 
 
         if (keeps(s, base, middle)) {
             hi = middle;
-            hand_over(s, p);
+            keep_best(s, p);
         } else {
             lo = middle;
         }
@@ -328,7 +340,7 @@ static bool bracket(struct settings_search *s, const struct config *base, double
         *hi = fmin(*hi * 4, most);
     }
     do {
-        hand_over(s, p);
+        keep_best(s, p);
         *lo = fmax(*hi / 4, MEMORY_MIN);
         enough = *hi > MEMORY_MIN && keeps(s, base, *lo);
         *hi = enough ? *lo : *hi;
@@ -336,28 +348,30 @@ static bool bracket(struct settings_search *s, const struct config *base, double
     return true;
 }
 
-enum weir_status weir_least_memory(struct weir_prediction *p, const char *filter,
+enum weir_status weir_least_memory(struct weir_prediction *p, size_t size, const char *filter,
                                    const struct weir_stream *stream, const struct weir_wish *wish,
                                    struct weir_error *error)
 {
     struct settings_search s;
     struct stream_model m;
     struct config base;
-    double most = wish->memory ? 8 * (double)wish->memory : (double)MEMORY_MAX, lo, hi;
+    struct weir_prediction best;
+    double lo, hi;
+    enum weir_status status = begin(&s, &m, stream, wish, error);
 
+    if (status != WEIR_OK)
+        return status;
     if (!read_base(&base, filter, 0, error))
         return WEIR_BAD_CONFIG;
-    if (!stream_has_model(stream, error))
-        return WEIR_UNSUPPORTED;
-    stream_model(stream, &m);
-    begin(&s, &m, wish);
     s.sparing = true;
-    if (!bracket(&s, &base, most, &lo, &hi, p))
+    double most = s.wish.memory ? 8 * (double)s.wish.memory : (double)MEMORY_MAX;
+    if (!bracket(&s, &base, most, &lo, &hi, &best))
         return s.found ? error_say(error, WEIR_UNSUPPORTED, base.ops->is.about.name,
                                    " does not keep these ceilings with any memory, or not with "
                                    "what there is",
                                    NULL)
                        : plan_no_model(&base, error);
-    narrow(&s, &base, lo, hi, p);
+    narrow(&s, &base, lo, hi, &best);
+    hand_out(p, size, &best, sizeof best);
     return WEIR_OK;
 }

@@ -4,7 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/hand_out.h"
 #include "sentence/error.h"
+#include "sentence/given.h"
 #include "sentence/grammar.h"
 
 #define SENTENCE 512
@@ -209,7 +211,7 @@ static const struct grammar stream_grammar = {
 };
 
 /* Streams are written with a colon and commas. */
-enum weir_status weir_stream_read(struct weir_stream *s, const char *sentence,
+enum weir_status weir_stream_read(struct weir_stream *s, size_t size, const char *sentence,
                                   struct weir_error *error)
 {
     char copy[SENTENCE];
@@ -222,24 +224,14 @@ enum weir_status weir_stream_read(struct weir_stream *s, const char *sentence,
         *c = *c == ':' || *c == ',' ? ' ' : *c;
     if (!sentence_read(&stream_grammar, copy, &d, error) || !plan(&d, error))
         return WEIR_BAD_CONFIG;
-    *s = d.stream;
+    d.stream.size = size;
+    hand_out(s, size, &d.stream, sizeof d.stream);
     return WEIR_OK;
 }
 
 /* ---- the model ---- */
 
-bool stream_has_model(const struct weir_stream *s, struct weir_error *error)
-{
-    if (s->drift == 0)
-        return true;
-    error_say(error, WEIR_UNSUPPORTED,
-              "there is no model of streams that drift; 'weir eval "
-              "--synthetic' measures filters on them",
-              NULL);
-    return false;
-}
-
-void stream_model(const struct weir_stream *s, struct stream_model *m)
+static void make_model(const struct weir_stream *s, struct stream_model *m)
 {
     double n = s->n ? (double)s->n : INFINITY, keys = (double)s->universe;
 
@@ -259,10 +251,26 @@ void stream_model(const struct weir_stream *s, struct stream_model *m)
         model_importance(m, s->lo, s->hi + 1.0);
 }
 
+enum weir_status stream_model(const struct weir_stream *s, struct stream_model *m,
+                              struct weir_error *error)
+{
+    struct weir_stream known;
+    enum weir_status status = given_struct(&known, sizeof known, s, "weir_stream", error);
+
+    if (status != WEIR_OK)
+        return status;
+    if (known.drift > 0)
+        return error_say(error, WEIR_UNSUPPORTED,
+                         "there is no model of streams that drift; 'weir eval --synthetic' "
+                         "measures filters on them",
+                         NULL);
+    make_model(&known, m);
+    return WEIR_OK;
+}
+
 double weir_stream_distinct(const struct weir_stream *s)
 {
     struct stream_model m;
 
-    stream_model(s, &m);
-    return s->drift > 0 ? NAN : model_distinct(&m, m.n);
+    return stream_model(s, &m, NULL) == WEIR_OK ? model_distinct(&m, m.n) : NAN;
 }

@@ -6,7 +6,7 @@
 
 #include "base/hand_out.h"
 #include "base/memory.h"
-#include "sentence/memory_options.h"
+#include "sentence/given.h"
 
 /* ---- open and close ---- */
 
@@ -49,7 +49,7 @@ enum weir_status weir_screen_open_with(weir_screen **out, const char *config,
 {
     struct screen_config c;
     struct memory memory;
-    enum weir_status status = options_read(options, &memory, error);
+    enum weir_status status = given_memory(options, &memory, error);
 
     *out = NULL;
     if (status == WEIR_OK)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "screen/screen.h"
-#include "sentence/memory_options.h"
+#include "sentence/given.h"
 
 #define COUNTERS 5
 #define CHECKED_MOST (UINT64_C(1) << 62)
@@ -133,7 +133,7 @@ enum weir_status weir_screen_load_with(weir_screen **out, const void *data, size
     struct part_memory rest;
     struct part_head h;
     struct memory memory;
-    enum weir_status status = options_read(options, &memory, error);
+    enum weir_status status = given_memory(options, &memory, error);
 
     *out = NULL;
     if (status == WEIR_OK)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/hand_out.h"
-#include "sentence/memory_options.h"
+#include "sentence/given.h"
 #include "sketch/half_life.h"
 
 /* ---- open and close ---- */
@@ -52,7 +52,7 @@ enum weir_status weir_sketch_open_with(weir_sketch **out, const char *config,
 {
     struct sketch_config c;
     struct memory memory;
-    enum weir_status status = options_read(options, &memory, error);
+    enum weir_status status = given_memory(options, &memory, error);
 
     *out = NULL;
     if (status == WEIR_OK)

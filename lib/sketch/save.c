@@ -10,7 +10,7 @@
  * it is believed. */
 #include <string.h>
 
-#include "sentence/memory_options.h"
+#include "sentence/given.h"
 #include "sketch/half_life.h"
 #include "sketch/sketch.h"
 
@@ -102,7 +102,7 @@ enum weir_status weir_sketch_load_with(weir_sketch **out, const void *data, size
 {
     struct part_head h;
     struct memory memory;
-    enum weir_status status = options_read(options, &memory, error);
+    enum weir_status status = given_memory(options, &memory, error);
 
     *out = NULL;
     if (status == WEIR_OK)

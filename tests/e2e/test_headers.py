@@ -57,6 +57,29 @@ def test_a_struct_needs_no_keyword_in_cplusplus(here):
     compile_and_run([*WAYS["c++17"], "-Wl,--unresolved-symbols=ignore-all"], text, here)
 
 
+def test_nothing_that_may_grow_is_returned_by_value():
+    """A key and an estimate are what they are; all else is filled in by pointer and size."""
+    fixed = {"weir_key", "weir_estimate"}
+    calls = [c for h in HEADERS for c in re.findall(r"^WEIR_API struct (\w+) (?!\*)(\w+)\(", (INCLUDE / h).read_text(), re.M)]
+    assert calls
+    assert {struct for struct, _ in calls} <= fixed, calls
+
+
+def test_what_may_grow_comes_with_its_size():
+    """Figures are followed by their size; what a program fills in begins with it."""
+    filled = {"weir_stats", "weir_sketch_stats", "weir_screen_stats", "weir_screen_choice", "weir_prediction", "weir_part"}
+    given = {"weir_options", "weir_stream", "weir_wish"}
+    text = " ".join((INCLUDE / h).read_text() for h in HEADERS)
+    calls = re.findall(r"^WEIR_API [^;]+;", text, re.M)
+    for name in filled:
+        takes = [c for c in calls if f"struct {name} *" in c]
+        assert takes, name
+        for call in takes:
+            assert re.search(rf"struct {name} \*\w+,\s+size_t \w+", call), call
+    for name in given:
+        assert re.search(rf"^struct {name} \{{\n\s+size_t size;", text, re.M), name
+
+
 def test_the_version_is_in_one_place(here):
     text = '#include <weir/version.h>\n#include <stdio.h>\nint main(void) { printf("%s %d.%d.%d %d\\n", WEIR_VERSION, ' \
            "WEIR_VERSION_MAJOR, WEIR_VERSION_MINOR, WEIR_VERSION_PATCH, WEIR_VERSION_NUMBER); return 0; }\n"

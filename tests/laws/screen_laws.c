@@ -318,7 +318,8 @@ static void tells_what_it_told(const char *name, struct blob file)
     assert_int_equal(weir_screen_load(&w, file.data, file.size, &used, NULL), WEIR_OK);
     golden_screen_note(w, note, sizeof note);
     assert_memory_equal(note, name, strlen(name));
-    assert_int_equal(weir_part_read(file.data + used, file.size - used, &part, NULL), WEIR_OK);
+    assert_int_equal(weir_part_read(file.data + used, file.size - used, &part, sizeof part, NULL),
+                     WEIR_OK);
     assert_int_equal(used + part.size, file.size);
     assert_int_equal(part.body_size, strlen(note));
     assert_memory_equal(part.body, note, part.body_size);

@@ -35,7 +35,7 @@ static struct weir_stream stream_of(const char *format, ...)
     va_start(args, format);
     vsnprintf(sentence, sizeof sentence, format, args);
     va_end(args);
-    if (weir_stream_read(&s, sentence, &error) != WEIR_OK)
+    if (weir_stream_read(&s, sizeof s, sentence, &error) != WEIR_OK)
         fail_msg("%s: %s", sentence, error.text);
     return s;
 }
@@ -54,7 +54,7 @@ static bool row_agrees(const struct row *r, double scale, int *known)
     filter_of(r, filter);
     snprintf(sentence, sizeof sentence, "%s memory=%.0fbit seed=%d", filter,
              floor(r->mib * 0x1p23 / scale), SEED);
-    if (weir_predict(&p, sentence, &s, NULL) != WEIR_OK)
+    if (weir_predict(&p, sizeof p, sentence, &s, NULL) != WEIR_OK)
         return true;
     weir *w = open_filter("%s", sentence);
     struct rates came = show_uniform(w, n, r->distinct, SEED + r->k);
@@ -117,7 +117,7 @@ static void other_filters_come_out_as_predicted_on_uniform_streams(void **state)
 
             snprintf(sentence, sizeof sentence, "%s memory=%.0f seed=%d", filters[i],
                      floor(mib[j / 2] * 0x1p20 / scale), SEED);
-            if (weir_predict(&p, sentence, &s, NULL) != WEIR_OK)
+            if (weir_predict(&p, sizeof p, sentence, &s, NULL) != WEIR_OK)
                 continue; /* the window does not fit */
             w = open_filter("%s", sentence);
             struct rates came = show_uniform(w, (uint64_t)(n / scale), distinct, SEED);
@@ -220,7 +220,7 @@ static void zipf_streams_come_out_as_predicted(void **state)
 
         snprintf(sentence, sizeof sentence, "%s memory=%d seed=%d", filters[i / 3],
                  streams[i % 3].memory, SEED);
-        assert_int_equal(weir_predict(&p, sentence, &s, NULL), WEIR_OK);
+        assert_int_equal(weir_predict(&p, sizeof p, sentence, &s, NULL), WEIR_OK);
         weir *w = open_filter("%s", sentence);
         struct rates came = show_zipf(w, n, keys, alpha, fresh);
         weir_close(w);
@@ -268,7 +268,7 @@ static void what_is_remembered_of_an_endless_stream_is_as_predicted(void **state
         char sentence[64];
 
         snprintf(sentence, sizeof sentence, "%s memory=16K seed=%d", filters[i], SEED);
-        assert_int_equal(weir_predict(&p, sentence, &s, NULL), WEIR_OK);
+        assert_int_equal(weir_predict(&p, sizeof p, sentence, &s, NULL), WEIR_OK);
         weir *w = open_filter("%s", sentence);
         double error, keys = keys_remembered(w, &error);
         assert_within(filters[i], error, p.fpr, 0.06, 0);

@@ -378,7 +378,7 @@ static void options_of_another_version(void **state)
     assert_int_equal(weir_open_with(&w, "memory=512", &later.known, &error), WEIR_UNSUPPORTED);
     assert_null(w);
     assert_int_equal(weir_open_with(&w, "memory=512", &none, &error), WEIR_BAD_CONFIG);
-    assert_string_equal(error.text, "size in the options is not sizeof(struct weir_options)");
+    assert_string_equal(error.text, "size in struct weir_options is not its sizeof");
     assert_int_equal(weir_load_with(&w, "", 0, NULL, &none, NULL), WEIR_BAD_CONFIG);
     assert_int_equal(weir_open_with(&w, "memory=512", &half, &error), WEIR_BAD_CONFIG);
     assert_string_equal(error.text, "memory in the options needs both, take and give, or neither");

@@ -32,7 +32,8 @@ static void ends_in(struct blob file, size_t used, const char *note)
 {
     struct weir_part part;
 
-    assert_int_equal(weir_part_read(file.data + used, file.size - used, &part, NULL), WEIR_OK);
+    assert_int_equal(weir_part_read(file.data + used, file.size - used, &part, sizeof part, NULL),
+                     WEIR_OK);
     assert_int_equal(part.kind, WEIR_PART_NOTE);
     assert_int_equal(used + part.size, file.size);
     assert_int_equal(part.body_size, strlen(note));
@@ -249,12 +250,14 @@ static void parts_follow_each_other(void **state)
     weir *first = load(file.data, file.size, &used);
     assert_same_state(a, first);
     at += used;
-    assert_int_equal(weir_part_read(file.data + at, file.size - at, &part, NULL), WEIR_OK);
+    assert_int_equal(weir_part_read(file.data + at, file.size - at, &part, sizeof part, NULL),
+                     WEIR_OK);
     assert_int_equal(part.kind, WEIR_PART_NOTE);
     assert_int_equal(part.body_size, 5);
     assert_memory_equal(part.body, "hello", 5);
     at += part.size;
-    assert_int_equal(weir_part_read(file.data + at, file.size - at, &part, NULL), WEIR_OK);
+    assert_int_equal(weir_part_read(file.data + at, file.size - at, &part, sizeof part, NULL),
+                     WEIR_OK);
     assert_int_equal(part.kind, 77);
     assert_int_equal(part.body_size, 0);
     at += part.size;

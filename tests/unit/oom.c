@@ -120,8 +120,9 @@ static enum weir_status try_predict(const struct variant *v, struct weir_error *
     struct weir_stream stream;
     struct weir_prediction p;
 
-    assert_int_equal(weir_stream_read(&stream, "zipf:n=1M,importance=1-50", NULL), WEIR_OK);
-    return weir_predict(&p, v->sentence, &stream, error);
+    assert_int_equal(weir_stream_read(&stream, sizeof stream, "zipf:n=1M,importance=1-50", NULL),
+                     WEIR_OK);
+    return weir_predict(&p, sizeof p, v->sentence, &stream, error);
 }
 
 static void a_prediction_without_memory_is_told(void **state)

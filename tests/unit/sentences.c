@@ -1,6 +1,7 @@
 /* Sentences as values: completing one, reading a knob of one, asking what it can do,
  * without opening anything. */
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <weir/plan.h>
 #include <weir/screen.h>
@@ -275,9 +276,63 @@ static void a_stream_is_refused_in_the_same_words(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-        assert_int_equal(weir_stream_read(&s, refused[i][0], &error), WEIR_BAD_CONFIG);
+        assert_int_equal(weir_stream_read(&s, sizeof s, refused[i][0], &error), WEIR_BAD_CONFIG);
         assert_string_equal(error.text, refused[i][1]);
     }
+}
+
+/* ---- structs of other versions ---- */
+
+/* As a later version may have them. */
+struct later_stream {
+    struct weir_stream known;
+    uint64_t more;
+};
+
+static void a_struct_may_be_of_another_version(void **state)
+{
+    struct later_stream later;
+    struct weir_stream early;
+    struct weir_wish wish = {.size = sizeof wish};
+    struct {
+        struct weir_prediction known;
+        uint64_t more;
+    } p, q;
+    struct weir_error error;
+
+    (void)state;
+    memset(&later, 0xff, sizeof later);
+    assert_int_equal(weir_stream_read(&later.known, sizeof later, "uniform:n=1k", NULL), WEIR_OK);
+    assert_true(later.known.size == sizeof later && later.more == 0);
+    memset(&early, 0xff, sizeof early);
+    assert_int_equal(weir_stream_read(&early, offsetof(struct weir_stream, seed), "zipf", NULL),
+                     WEIR_OK);
+    assert_true(early.length == 19 && early.seed == UINT64_MAX); /* which it does not know */
+
+    memset(&p, 0xff, sizeof p);
+    assert_int_equal(weir_predict(&p.known, sizeof p, "bloom memory=1K", &later.known, NULL),
+                     WEIR_OK);
+    assert_true(p.more == 0);
+    memset(&q, 0xff, sizeof q);
+    assert_int_equal(weir_predict(&q.known, offsetof(struct weir_prediction, fnr),
+                                  "bloom memory=1K", &later.known, NULL),
+                     WEIR_OK);
+    assert_true(q.known.fpr == p.known.fpr && q.known.classes == UINT32_MAX);
+    assert_true(weir_cost(&p.known, sizeof p, &later.known, &wish) > 0);
+
+    later.more = 1;
+    assert_int_equal(weir_choose(&p.known, sizeof p, "bloom", &later.known, &wish, &error),
+                     WEIR_UNSUPPORTED);
+    assert_string_equal(error.text, "struct weir_stream says what only a later version of libweir "
+                                    "understands");
+    later.more = 0;
+    wish.size = 0;
+    assert_int_equal(weir_least_memory(&p.known, sizeof p, "bloom", &later.known, &wish, &error),
+                     WEIR_BAD_CONFIG);
+    assert_string_equal(error.text, "size in struct weir_wish is not its sizeof");
+    assert_true(isnan(weir_cost(&p.known, sizeof p, &later.known, &wish)));
+    later.known.size = 0;
+    assert_true(isnan(weir_stream_distinct(&later.known)));
 }
 
 int main(void)
@@ -296,6 +351,7 @@ int main(void)
         cmocka_unit_test(sketches_do_what_they_say),
         cmocka_unit_test(screens_do_what_they_say),
         cmocka_unit_test(a_stream_is_refused_in_the_same_words),
+        cmocka_unit_test(a_struct_may_be_of_another_version),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

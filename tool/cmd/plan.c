@@ -45,7 +45,7 @@ bool plan_stream(const struct options *o, struct weir_stream *s)
     const char *stream = o->plan.stream;
     struct weir_error error;
 
-    if (weir_stream_read(s, stream ? stream : "endless", &error) != WEIR_OK)
+    if (weir_stream_read(s, sizeof *s, stream ? stream : "endless", &error) != WEIR_OK)
         return reject("%s", error.text);
     return s->drift == 0 ||
            reject("there is no model of streams that drift; 'weir eval --synthetic %s' measures "
@@ -68,13 +68,14 @@ static bool read_set(struct plan *p)
         return reject("--keys needs the error that will do (-e) or the memory there is (-m)");
     snprintf(stream, sizeof stream, "endless:n=%llu", (unsigned long long)keys);
     p->set = true;
-    return weir_stream_read(&p->stream, stream, NULL) == WEIR_OK;
+    return weir_stream_read(&p->stream, sizeof p->stream, stream, NULL) == WEIR_OK;
 }
 
 static bool read_plan(struct plan *p, const struct options *o)
 {
     p->options = o;
-    p->wish = (struct weir_wish){.fp = o->plan.cost[0], .fn = o->plan.cost[1], .fnr = o->plan.fnr};
+    p->wish = (struct weir_wish){
+        .size = sizeof p->wish, .fp = o->plan.cost[0], .fn = o->plan.cost[1], .fnr = o->plan.fnr};
     if (o->plan.keys ? !read_set(p) : !plan_stream(o, &p->stream))
         return false;
     if (!read_ceiling(o->wanted.fpr, &p->wish.fpr))
@@ -147,10 +148,10 @@ static enum weir_status ask_sized(const struct plan *p, const char *sentence,
              p->set ? o->plan.keys : o->plan.window, o->wanted.fpr ? " fpr=" : "",
              o->wanted.fpr ? o->wanted.fpr : "", o->wanted.memory ? " memory=" : "",
              o->wanted.memory ? o->wanted.memory : "");
-    enum weir_status status = weir_predict(out, opened, &p->stream, error);
+    enum weir_status status = weir_predict(out, sizeof *out, opened, &p->stream, error);
     if (status != WEIR_OK)
         return status;
-    out->cost = weir_cost(out, &p->stream, &p->wish);
+    out->cost = weir_cost(out, sizeof *out, &p->stream, &p->wish);
     return (p->set ? keeps_error(p, out, error) : keeps_window(out, error)) ? WEIR_OK
                                                                             : WEIR_UNSUPPORTED;
 }
@@ -160,8 +161,8 @@ static enum weir_status ask(const struct plan *p, const char *sentence, struct w
 {
     if (p->windowed || p->set)
         return ask_sized(p, sentence, out, error);
-    return p->sizing ? weir_least_memory(out, sentence, &p->stream, &p->wish, error)
-                     : weir_choose(out, sentence, &p->stream, &p->wish, error);
+    return p->sizing ? weir_least_memory(out, sizeof *out, sentence, &p->stream, &p->wish, error)
+                     : weir_choose(out, sizeof *out, sentence, &p->stream, &p->wish, error);
 }
 
 /* Does a stand above b? */
@@ -227,9 +228,9 @@ static bool ask_opened(struct plan *p, const char *sentence)
     snprintf(opened, sizeof opened, "%s memory=%llu%s%s", sentence,
              (unsigned long long)p->wish.memory, p->options->wanted.fpr ? " fpr=" : "",
              p->options->wanted.fpr ? p->options->wanted.fpr : "");
-    if (weir_predict(&p->p[p->n], opened, &p->stream, NULL) != WEIR_OK)
+    if (weir_predict(&p->p[p->n], sizeof *p->p, opened, &p->stream, NULL) != WEIR_OK)
         return false;
-    p->p[p->n].cost = weir_cost(&p->p[p->n], &p->stream, &p->wish);
+    p->p[p->n].cost = weir_cost(&p->p[p->n], sizeof *p->p, &p->stream, &p->wish);
     return true;
 }
 

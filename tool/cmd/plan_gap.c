@@ -95,7 +95,7 @@ static enum weir_status ask(struct gaps *g, const char *sentence, struct weir_er
 
     for (uint32_t i = 0; i < g->gaps; i++) {
         enum weir_status status =
-            weir_predict_gap(&found, sentence, &g->stream, (double)g->gap[i], error);
+            weir_predict_gap(&found, sizeof found, sentence, &g->stream, (double)g->gap[i], error);
 
         if (status != WEIR_OK)
             return status;

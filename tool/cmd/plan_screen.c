@@ -43,7 +43,8 @@ static bool ask(const struct options *o, double members, struct screen_plan *pla
         return false;
     if (!wanted_sentence(&w, NULL, NULL, sentence))
         return reject("the options of the screen are too long");
-    if (weir_predict_screen(&plan->p, sentence, &stream, members, &error) != WEIR_OK)
+    if (weir_predict_screen(&plan->p, sizeof plan->p, sentence, &stream, members, &error) !=
+        WEIR_OK)
         return reject("%s", error.text);
     char *hashing = strstr(plan->p.config, " hash="); /* and seed=: no matter here */
     if (hashing)

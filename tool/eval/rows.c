@@ -97,7 +97,7 @@ static void predict(struct row *row, const struct entrant *e, const struct evalu
     double keys = (double)e->score.n[NEW] / ev->entrants.orders, bits = 8 * (double)e->memory;
     struct weir_prediction p;
 
-    if (!known || weir_predict(&p, e->filter.config, &s, NULL) != WEIR_OK)
+    if (!known || weir_predict(&p, sizeof p, e->filter.config, &s, NULL) != WEIR_OK)
         p = (struct weir_prediction){.fpr = NAN, .fnr = NAN, .fill = NAN};
     row->predicted_fpr = p.fpr;
     row->predicted_fnr = p.fnr;

@@ -130,7 +130,7 @@ bool stream_open(struct stream *s, const char *specification)
     struct weir_error error;
 
     *s = (struct stream){0};
-    if (weir_stream_read(&s->spec, specification, &error) != WEIR_OK)
+    if (weir_stream_read(&s->spec, sizeof s->spec, specification, &error) != WEIR_OK)
         return reject("%s", error.text);
     s->rng = mix(s->spec.seed + 1);
     s->next_fresh = s->spec.drift > 0 ? FRESH : s->spec.universe;

@@ -83,11 +83,11 @@ static void step_over(struct bytes *at, size_t size)
 static bool next_part(struct bytes *at, struct weir_part *part, struct weir_error *error)
 {
     while (at->size > 0) {
-        if (weir_part_head(at->data, at->size, part, error) != WEIR_OK)
+        if (weir_part_head(at->data, at->size, part, sizeof *part, error) != WEIR_OK)
             return false;
         if (is_known(part->kind))
             return true;
-        if (weir_part_read(at->data, at->size, part, error) != WEIR_OK)
+        if (weir_part_read(at->data, at->size, part, sizeof *part, error) != WEIR_OK)
             return false;
         step_over(at, part->size);
     }
@@ -97,7 +97,7 @@ static bool next_part(struct bytes *at, struct weir_part *part, struct weir_erro
 static bool take_note(struct stored *s, struct bytes at, struct weir_part *part,
                       struct weir_error *error)
 {
-    if (weir_part_read(at.data, at.size, part, error) != WEIR_OK ||
+    if (weir_part_read(at.data, at.size, part, sizeof *part, error) != WEIR_OK ||
         part->body_size >= sizeof s->note)
         return false;
     memcpy(s->note, part->body, part->body_size);
