@@ -70,7 +70,7 @@ static void save_and_load(const weir *w)
     struct bytes b = {NULL, 0};
     weir *again;
 
-    require(weir_write(w, append, &b) == WEIR_OK && b.size == weir_saved_size(w));
+    require(weir_write(w, append, &b, NULL) == WEIR_OK && b.size == weir_saved_size(w));
     require(weir_load(&again, b.data, b.size, NULL, NULL) == WEIR_OK);
     weir_close(again);
     free(b.data);
@@ -79,7 +79,7 @@ static void save_and_load(const weir *w)
 static void use(weir *w)
 {
     struct weir_stats stats = weir_stats_of(w);
-    weir *twin = weir_clone(w);
+    weir *twin = weir_clone(w, NULL);
     char config[512];
 
     require(stats.fill >= 0 && stats.fill <= 1.000001);
@@ -108,7 +108,8 @@ static void use_sketch(weir_sketch *s)
         require(list[i].error <= list[i].count || list[i].error == WEIR_NO_BOUND);
     weir_sketch_advance(s, 1000000);
     weir_sketch_stats_of(s);
-    require(weir_sketch_write(s, append, &b) == WEIR_OK && b.size == weir_sketch_saved_size(s));
+    require(weir_sketch_write(s, append, &b, NULL) == WEIR_OK &&
+            b.size == weir_sketch_saved_size(s));
     require(weir_sketch_load(&again, b.data, b.size, NULL, NULL) == WEIR_OK);
     require(weir_sketch_merge(s, again, NULL) != WEIR_MISMATCH);
     weir_sketch_close(again);
@@ -146,7 +147,7 @@ static void try_sketch(const uint8_t *data, size_t size)
 }
 
 /* Every second key is a member, every seventh cannot be told. */
-static void answer(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
+static bool answer(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
 {
     (void)context;
     for (size_t i = 0; i < n; i++) {
@@ -155,6 +156,7 @@ static void answer(void *context, const struct weir_bytes *keys, size_t n, uint8
         memcpy(&key, keys[i].data, sizeof key);
         answers[i] = key % 7 ? key % 2 : WEIR_UNANSWERED;
     }
+    return true;
 }
 
 static void use_screen(weir_screen *s)
@@ -175,7 +177,8 @@ static void use_screen(weir_screen *s)
     weir_screen_learn_set(s, keys, 3);
     require(weir_screen_check(s, keys, 20, answer, NULL, answers) <= 20);
     if (stats.checked < UINT64_C(1) << 60) {
-        require(weir_screen_write(s, append, &b) == WEIR_OK && b.size == weir_screen_saved_size(s));
+        require(weir_screen_write(s, append, &b, NULL) == WEIR_OK &&
+                b.size == weir_screen_saved_size(s));
         require(weir_screen_load(&again, b.data, b.size, NULL, NULL) == WEIR_OK);
         weir_screen_close(again);
     }
@@ -247,7 +250,7 @@ static void try_view(const uint8_t *data, size_t size, const weir *loaded)
     weir_observe_many(v, keys, 12, verdicts);
     weir_stats_of(v);
     weir_clear(v);
-    require(!weir_clone(v));
+    require(!weir_clone(v, NULL));
     require(weir_merge(v, v, NULL) == WEIR_UNSUPPORTED);
     weir_close(v);
 }

@@ -167,7 +167,7 @@ static struct file save(const weir_sketch *s)
     struct file f = {.room = weir_sketch_saved_size(s)};
 
     f.data = malloc(f.room);
-    require(f.data && weir_sketch_write(s, keep, &f) == WEIR_OK && f.size == f.room);
+    require(f.data && weir_sketch_write(s, keep, &f, NULL) == WEIR_OK && f.size == f.room);
     return f;
 }
 
@@ -209,7 +209,7 @@ static void forge(struct subject *s, struct input *in)
     require(body && forged.data);
     memcpy(body, part.body, part.body_size);
     change(body, part.body_size, in);
-    require(weir_part_write(part.kind, body, part.body_size, keep, &forged) == WEIR_OK);
+    require(weir_part_write(part.kind, body, part.body_size, keep, &forged, NULL) == WEIR_OK);
     if (weir_sketch_load(&other, forged.data, forged.size, NULL, NULL) == WEIR_OK) {
         weir_sketch_close(s->sketch);
         s->sketch = other;
@@ -222,7 +222,7 @@ static void forge(struct subject *s, struct input *in)
 
 static void copy(struct subject *s)
 {
-    weir_sketch *copied = weir_sketch_clone(s->sketch);
+    weir_sketch *copied = weir_sketch_clone(s->sketch, NULL);
 
     require(copied != NULL);
     weir_sketch_close(s->sketch);

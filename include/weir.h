@@ -92,8 +92,9 @@ WEIR_API enum weir_status weir_open_with(weir **out, const char *config,
 
 WEIR_API void weir_close(weir *w);
 
-/* A second filter in the same state; NULL if memory is short. */
-WEIR_API weir *weir_clone(const weir *w);
+/* A second filter in the same state; NULL if memory is short (WEIR_NO_MEMORY), or of a
+ * view (WEIR_UNSUPPORTED). */
+WEIR_API weir *weir_clone(const weir *w, struct weir_error *error);
 
 /* Forget everything, as if just opened with the same seed. */
 WEIR_API void weir_clear(weir *w);
@@ -220,15 +221,19 @@ WEIR_API size_t weir_config(const weir *w, char *buffer, size_t size);
 /* Takes size bytes; returns false to stop the writing. */
 typedef bool (*weir_sink)(void *context, const void *data, size_t size);
 
+/* Fills size bytes; returns false if it cannot. For loading: weir/saved.h. */
+typedef bool (*weir_source)(void *context, void *data, size_t size);
+
 /* Bytes that saving will take. Does not change while the filter lives. */
 WEIR_API size_t weir_saved_size(const weir *w);
 
 /* Save into a buffer of at least that many bytes; returns them, or 0 if the
- * buffer is too small. */
-WEIR_API size_t weir_save(const weir *w, void *buffer, size_t size);
+ * buffer is too small (WEIR_WRITE_FAILED). */
+WEIR_API size_t weir_save(const weir *w, void *buffer, size_t size, struct weir_error *error);
 
 /* Save through a sink: WEIR_OK or WEIR_WRITE_FAILED. */
-WEIR_API enum weir_status weir_write(const weir *w, weir_sink sink, void *context);
+WEIR_API enum weir_status weir_write(const weir *w, weir_sink sink, void *context,
+                                     struct weir_error *error);
 
 /* Load the filter that data begins with. Any bytes give a usable filter or an
  * error; so does one shard of several, which weir/saved.h loads together. *used, if not
@@ -271,7 +276,7 @@ WEIR_API enum weir_status weir_part_read(const void *data, size_t size, struct w
 /* Write a part of a kind below 65536: WEIR_OK, WEIR_WRITE_FAILED, or for another
  * kind WEIR_UNSUPPORTED. */
 WEIR_API enum weir_status weir_part_write(uint32_t kind, const void *body, size_t size,
-                                          weir_sink sink, void *context);
+                                          weir_sink sink, void *context, struct weir_error *error);
 
 /* ---- which filters there are ---- */
 
@@ -285,7 +290,7 @@ struct weir_about {
  * (weir/screen.h), and what it is there for. */
 enum weir_trait {
     WEIR_CAN_FORGET = 1 << 0,      /* take back a key: weir_forget(), weir_sketch_take() */
-    WEIR_CAN_MERGE = 1 << 1,       /* weir_merge(), weir_sketch_merge() */
+    WEIR_CAN_MERGE = 1 << 1,       /* weir_merge(), weir_sketch_merge(), weir_screen_merge() */
     WEIR_CAN_WINDOW = 1 << 2,      /* forget by count: window=; half-life= in records */
     WEIR_CAN_TIME = 1 << 3,        /* by time, which it must be told: span=; half-life= as a time */
     WEIR_CAN_WEIGH = 1 << 4,       /* keep longer what matters more: importance= */

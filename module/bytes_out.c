@@ -40,7 +40,7 @@ void put_number(struct bytes_out *out, uint64_t number)
 bool put_part(struct bytes_out *out, uint32_t kind, weir_sink sink, void *context)
 {
     bool good =
-        !out->failed && weir_part_write(kind, out->data, out->size, sink, context) == WEIR_OK;
+        !out->failed && weir_part_write(kind, out->data, out->size, sink, context, NULL) == WEIR_OK;
 
     server_give(out->data);
     *out = (struct bytes_out){0};

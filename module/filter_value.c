@@ -25,7 +25,7 @@ static bool write(const struct value *v, weir_sink sink, void *context)
 {
     const struct filter_value *f = (const struct filter_value *)v;
 
-    return weir_write(f->w, sink, context) == WEIR_OK &&
+    return weir_write(f->w, sink, context, NULL) == WEIR_OK &&
            (!f->once || once_write(f->once, sink, context));
 }
 
@@ -97,7 +97,7 @@ static void free_filter(struct value *v)
 static struct value *copy(const struct value *v)
 {
     const struct filter_value *from = (const struct filter_value *)v;
-    weir *w = weir_clone(from->w);
+    weir *w = weir_clone(from->w, NULL);
     struct filter_value *f = w ? filter_value_of(w) : NULL;
 
     if (f && from->once && !(f->once = once_copy(from->once))) {

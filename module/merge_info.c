@@ -28,7 +28,7 @@ static weir *merged(struct rm_ctx *ctx, weir *into, struct rm_string **names, si
         if (!f)
             strcpy(error.text, "there is no such key among the sources");
         else if (!into)
-            good = (into = weir_clone(f->w)) != NULL;
+            good = (into = weir_clone(f->w, NULL)) != NULL;
         else
             good = weir_merge(into, f->w, &error) == WEIR_OK;
         key_close(&o);
@@ -43,7 +43,7 @@ static weir *merged(struct rm_ctx *ctx, weir *into, struct rm_string **names, si
 static int merge(struct rm_ctx *ctx, struct opened *o, struct rm_string **argv, size_t n)
 {
     struct filter_value *f = o->value;
-    weir *w = f ? weir_clone(f->w) : NULL;
+    weir *w = f ? weir_clone(f->w, NULL) : NULL;
 
     if (f && !w)
         return reply_error(ctx, "memory is short");

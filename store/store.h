@@ -47,7 +47,7 @@ bool store_size(struct store *store, uint64_t *keys);
 typedef void (*store_taker)(void *context, const struct weir_bytes *keys, size_t n);
 bool store_list(struct store *store, store_taker take, void *context);
 
-/* Answer n different keys: a weir_oracle, whose context is a struct store. */
+/* Answer n different keys, as a weir_oracle does; asked is a struct store. */
 void store_answer(void *asked, const struct weir_bytes *keys, size_t n, uint8_t *answers);
 
 /* Why the latest call failed: a sentence that begins with the name. */

@@ -22,9 +22,9 @@ extern "C" {
 
 /* Save one of several filters that share out the keys of one: shard 0 to shards - 1.
  * They are to be written in this order, one after the other. Statuses as of
- * weir_write(). */
+ * weir_write(); WEIR_UNSUPPORTED for a shard that cannot be. */
 WEIR_API enum weir_status weir_write_shard(const weir *w, uint32_t shard, uint32_t shards,
-                                           weir_sink sink, void *context);
+                                           weir_sink sink, void *context, struct weir_error *error);
 
 /* Load all shards of the filter that data begins with into out[0] and on, at most
  * `most`; *n becomes how many they are, 1 for a filter that is whole. They must all be
@@ -36,9 +36,6 @@ WEIR_API enum weir_status weir_load_all(weir **out, uint32_t most, uint32_t *n, 
                                         struct weir_error *error);
 
 /* ---- from a source ---- */
-
-/* Fills size bytes; returns false if it cannot. */
-typedef bool (*weir_source)(void *context, void *data, size_t size);
 
 /* Load a filter from a source, which is asked for just the bytes of one part. The head
  * comes first and is checked; a filter whose handle would take more bytes than the most
@@ -58,7 +55,8 @@ WEIR_API enum weir_status weir_load_from(weir **out, weir_source source, void *c
  *
  * The handle is for asking. weir_observe() on it is a mistake, and answers as
  * weir_ask(); weir_clear() and weir_advance() do nothing, weir_clone() gives NULL,
- * weir_forget() and weir_merge() say WEIR_UNSUPPORTED. Statuses as of weir_load(); *used
+ * weir_forget() and weir_merge() say WEIR_UNSUPPORTED. weir_write() copies the cells
+ * with the sums that they have: what is damaged stays so. Statuses as of weir_load(); *used
  * too. Costs some kilobytes. */
 WEIR_API enum weir_status weir_view(weir **out, const void *data, size_t size, size_t *used,
                                     const struct weir_options *options, struct weir_error *error);

@@ -34,8 +34,10 @@ enum weir_answer { WEIR_OTHER = 0, WEIR_MEMBER = 1, WEIR_UNANSWERED = 2 };
 
 /* The caller's store: answer n different keys. answers[i] becomes WEIR_OTHER or
  * WEIR_MEMBER, or WEIR_UNANSWERED where it could not tell; nothing is remembered
- * of those. */
-typedef void (*weir_oracle)(void *context, const struct weir_bytes *keys, size_t n,
+ * of those. Returns false to end the check: it is not asked again, and the first key
+ * that then has no answer is left WEIR_UNANSWERED with all after it, as if they had not
+ * been shown. */
+typedef bool (*weir_oracle)(void *context, const struct weir_bytes *keys, size_t n,
                             uint8_t *answers);
 
 /* ---- open and close ---- */
@@ -49,6 +51,19 @@ WEIR_API enum weir_status weir_screen_open_with(weir_screen **out, const char *c
                                                 const struct weir_options *options,
                                                 struct weir_error *error);
 WEIR_API void weir_screen_close(weir_screen *s);
+
+/* A second screen in the same state; NULL if memory is short (WEIR_NO_MEMORY). */
+WEIR_API weir_screen *weir_screen_clone(const weir_screen *s, struct weir_error *error);
+
+/* Forget everything, the set and the figures too, as if just opened with the same seed. */
+WEIR_API void weir_screen_clear(weir_screen *s);
+
+/* Add all that another of the same configuration and seed knows: a screen that holds a set
+ * then holds both, one that has asked the store need not ask again. WEIR_MISMATCH, or
+ * WEIR_UNSUPPORTED for verdicts that are used up (weir, verdicts=) and for windows (dabf),
+ * leave it as it was. */
+WEIR_API enum weir_status weir_screen_merge(weir_screen *into, const weir_screen *from,
+                                            struct weir_error *error);
 
 /* ---- the set, for screens that hold it ---- */
 
@@ -68,7 +83,7 @@ WEIR_API void weir_screen_forget_set(weir_screen *s);
 
 /* Answer n keys in order; the store is asked at most once for a key of a batch,
  * all that are needed in as few calls as possible. Returns how many were left
- * WEIR_UNANSWERED because the store could not tell; the others are answered.
+ * WEIR_UNANSWERED because the store could not tell, or ended it; the others are answered.
  * Answers and state are those that one key after the other would give. More than
  * WEIR_SCREEN_BATCH keys are taken as several batches. */
 #define WEIR_SCREEN_BATCH 16384
@@ -104,11 +119,20 @@ WEIR_API size_t weir_screen_config(const weir_screen *s, char *buffer, size_t si
 /* ---- save and load: as for filters ---- */
 
 WEIR_API size_t weir_screen_saved_size(const weir_screen *s);
-WEIR_API enum weir_status weir_screen_write(const weir_screen *s, weir_sink sink, void *context);
+WEIR_API size_t weir_screen_save(const weir_screen *s, void *buffer, size_t size,
+                                 struct weir_error *error);
+WEIR_API enum weir_status weir_screen_write(const weir_screen *s, weir_sink sink, void *context,
+                                            struct weir_error *error);
 WEIR_API enum weir_status weir_screen_load(weir_screen **out, const void *data, size_t size,
                                            size_t *used, struct weir_error *error);
 WEIR_API enum weir_status weir_screen_load_with(weir_screen **out, const void *data, size_t size,
                                                 size_t *used, const struct weir_options *options,
+                                                struct weir_error *error);
+
+/* From a source, as weir_load_from() of weir/saved.h. There is no view of a screen: every
+ * check changes it. */
+WEIR_API enum weir_status weir_screen_load_from(weir_screen **out, weir_source source,
+                                                void *context, const struct weir_options *options,
                                                 struct weir_error *error);
 
 /* ---- which to take ---- */

@@ -38,8 +38,8 @@ WEIR_API enum weir_status weir_sketch_open_with(weir_sketch **out, const char *c
                                                 struct weir_error *error);
 WEIR_API void weir_sketch_close(weir_sketch *s);
 
-/* A second sketch in the same state; NULL if memory is short. */
-WEIR_API weir_sketch *weir_sketch_clone(const weir_sketch *s);
+/* A second sketch in the same state; NULL if memory is short (WEIR_NO_MEMORY). */
+WEIR_API weir_sketch *weir_sketch_clone(const weir_sketch *s, struct weir_error *error);
 
 /* Forget everything, as if just opened with the same seed. */
 WEIR_API void weir_sketch_clear(weir_sketch *s);
@@ -151,14 +151,24 @@ WEIR_API size_t weir_sketch_config(const weir_sketch *s, char *buffer, size_t si
 /* Bytes that saving would take now. */
 WEIR_API size_t weir_sketch_saved_size(const weir_sketch *s);
 
-/* WEIR_OK or WEIR_WRITE_FAILED. */
-WEIR_API enum weir_status weir_sketch_write(const weir_sketch *s, weir_sink sink, void *context);
+/* As weir_save() and weir_write(). */
+WEIR_API size_t weir_sketch_save(const weir_sketch *s, void *buffer, size_t size,
+                                 struct weir_error *error);
+WEIR_API enum weir_status weir_sketch_write(const weir_sketch *s, weir_sink sink, void *context,
+                                            struct weir_error *error);
 
 /* Any bytes give a usable sketch or an error. */
 WEIR_API enum weir_status weir_sketch_load(weir_sketch **out, const void *data, size_t size,
                                            size_t *used, struct weir_error *error);
 WEIR_API enum weir_status weir_sketch_load_with(weir_sketch **out, const void *data, size_t size,
                                                 size_t *used, const struct weir_options *options,
+                                                struct weir_error *error);
+
+/* From a source, as weir_load_from() of weir/saved.h. Those that keep keys take as many bytes
+ * again meanwhile. There is no view of a sketch: keys are saved in another form than
+ * they are kept, and counters are few enough to be loaded. */
+WEIR_API enum weir_status weir_sketch_load_from(weir_sketch **out, weir_source source,
+                                                void *context, const struct weir_options *options,
                                                 struct weir_error *error);
 
 #ifdef __cplusplus

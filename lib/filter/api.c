@@ -86,12 +86,18 @@ void weir_close(weir *w)
         memory_close(&w->memory, w->allocation);
 }
 
-weir *weir_clone(const weir *w)
+weir *weir_clone(const weir *w, struct weir_error *error)
 {
-    weir *twin = w->is_view ? NULL : handle_open(&w->config, &w->shape, &w->memory);
-
-    if (!twin)
+    if (w->is_view) {
+        error_say(error, WEIR_UNSUPPORTED,
+                  "a view is not cloned: its cells may be damaged; load it", NULL);
         return NULL;
+    }
+    weir *twin = handle_open(&w->config, &w->shape, &w->memory);
+    if (!twin) {
+        error_no_memory(error, w->config.memory / 8, w->bytes, &w->memory);
+        return NULL;
+    }
     twin->shown = w->shown;
     twin->seen = w->seen;
     twin->sample = w->sample;

@@ -60,22 +60,32 @@ static void put_cells(const void *what, struct part_writer *out)
     part_put(out, w->cells, (size_t)(w->stride * w->shape.planes));
 }
 
+/* Nobody has checked the cells of a view: their sums go with them. */
+static const uint8_t *sums_of_view(const weir *w)
+{
+    return w->is_view ? w->cells + part_lines(w->stride * w->shape.planes) : NULL;
+}
+
 enum weir_status weir_write_shard(const weir *w, uint32_t shard, uint32_t shards, weir_sink sink,
-                                  void *context)
+                                  void *context, struct weir_error *error)
 {
     struct part_head h;
     char sentence[WEIR_SENTENCE];
 
+    if (shards > WEIR_SHARDS || shard >= shards)
+        return error_say(error, WEIR_UNSUPPORTED,
+                         "there is no such shard: of n, at most 65536, they are 0 to n - 1", NULL);
     head_of(w, sentence, sentence_write(&filter_grammar, &w->config, sentence, sizeof sentence),
             &h);
     h.shard = shard;
     h.shards = shards;
-    return part_write(&h, put_cells, w, sink, context);
+    h.sums = sums_of_view(w);
+    return part_write(&h, put_cells, w, sink, context, error);
 }
 
-enum weir_status weir_write(const weir *w, weir_sink sink, void *context)
+enum weir_status weir_write(const weir *w, weir_sink sink, void *context, struct weir_error *error)
 {
-    return weir_write_shard(w, 0, 1, sink, context);
+    return weir_write_shard(w, 0, 1, sink, context, error);
 }
 
 size_t weir_saved_size(const weir *w)
@@ -88,14 +98,14 @@ size_t weir_saved_size(const weir *w)
     return (size_t)part_size(&h);
 }
 
-size_t weir_save(const weir *w, void *buffer, size_t size)
+size_t weir_save(const weir *w, void *buffer, size_t size, struct weir_error *error)
 {
     struct part_buffer out = {buffer};
     size_t needed = weir_saved_size(w);
 
-    if (size < needed)
+    if (!part_fits(needed, size, error))
         return 0;
-    weir_write(w, part_into_buffer, &out);
+    weir_write(w, part_into_buffer, &out, NULL);
     return needed;
 }
 

@@ -99,6 +99,7 @@ static bool decode(const uint8_t *head, uint32_t size, struct part_head *h)
     h->length = bits_load32(head + AT_LENGTH);
     h->cells = bits_load64(head + AT_CELLS);
     h->words = bits_load32(head + AT_WORDS);
+    h->sums = NULL;
     if (h->length > PART_HEAD_MOST || h->words > PART_WORDS || part_head_size(h) != size ||
         h->cells > CELLS_MOST || h->shard >= h->shards)
         return false;
@@ -172,9 +173,20 @@ static void pad(struct part_writer *out, uint64_t after)
     send(out, zeros, (size_t)(part_lines(after) - after));
 }
 
+static void make_sums(void (*put)(const void *what, struct part_writer *out), const void *what,
+                      struct part_writer *out)
+{
+    out->summing = true;
+    XXH3_64bits_reset_withSeed(&out->sum, 0);
+    put(what, out);
+    if (out->in_block > 0)
+        send_sum(out);
+}
+
 enum weir_status part_write(const struct part_head *h,
                             void (*put)(const void *what, struct part_writer *out),
-                            const void *what, weir_sink sink, void *context)
+                            const void *what, weir_sink sink, void *context,
+                            struct weir_error *error)
 {
     struct part_writer out = {.sink = sink, .context = context, .ok = true};
     uint8_t head[PART_HEAD_MOST];
@@ -184,15 +196,13 @@ enum weir_status part_write(const struct part_head *h,
     if (out.ok)
         put(what, &out);
     pad(&out, h->cells);
-    if (!out.ok)
-        return WEIR_WRITE_FAILED;
-    out.summing = true;
-    XXH3_64bits_reset_withSeed(&out.sum, 0);
-    put(what, &out);
-    if (out.in_block > 0)
-        send_sum(&out);
+    if (h->sums)
+        send(&out, h->sums, (size_t)(8 * part_blocks(h->cells)));
+    else if (out.ok)
+        make_sums(put, what, &out);
     pad(&out, 8 * part_blocks(h->cells));
-    return out.ok ? WEIR_OK : WEIR_WRITE_FAILED;
+    return out.ok ? WEIR_OK
+                  : error_say(error, WEIR_WRITE_FAILED, "the sink did not take all bytes", NULL);
 }
 
 static void put_bytes(const void *what, struct part_writer *out)
@@ -203,13 +213,26 @@ static void put_bytes(const void *what, struct part_writer *out)
 }
 
 enum weir_status weir_part_write(uint32_t kind, const void *body, size_t size, weir_sink sink,
-                                 void *context)
+                                 void *context, struct weir_error *error)
 {
     struct part_head h = {.kind = kind, .shards = 1, .cells = size};
 
     if (kind > KIND_MOST)
-        return WEIR_UNSUPPORTED;
-    return part_write(&h, put_bytes, &(struct weir_bytes){body, size}, sink, context);
+        return error_say(error, WEIR_UNSUPPORTED, "the kind of a part is below 65536", NULL);
+    return part_write(&h, put_bytes, &(struct weir_bytes){body, size}, sink, context, error);
+}
+
+bool part_fits(uint64_t needed, size_t size, struct weir_error *error)
+{
+    char bytes[24];
+    struct text t = text_in(bytes, sizeof bytes);
+
+    if (needed <= size)
+        return true;
+    text_add_u64(&t, needed);
+    error_say(error, WEIR_WRITE_FAILED, "the buffer is too small: saving takes ", bytes, " bytes",
+              NULL);
+    return false;
 }
 
 bool part_into_buffer(void *context, const void *data, size_t size)

@@ -33,6 +33,7 @@ struct part_head {
     uint64_t cells; /* bytes, without padding */
     uint32_t words; /* what is known of it beside its cells: */
     uint64_t word[PART_WORDS];
+    const uint8_t *sums; /* for writing: those that the cells have already, or NULL */
 };
 
 static inline uint64_t part_lines(uint64_t bytes)
@@ -68,7 +69,11 @@ struct part_writer {
 /* Write a part; put() puts the cells, twice the same. */
 enum weir_status part_write(const struct part_head *h,
                             void (*put)(const void *what, struct part_writer *out),
-                            const void *what, weir_sink sink, void *context);
+                            const void *what, weir_sink sink, void *context,
+                            struct weir_error *error);
+
+/* Does a buffer have room for so many bytes? If not, error says how many. */
+bool part_fits(uint64_t needed, size_t size, struct weir_error *error);
 
 /* For put(). */
 void part_put(struct part_writer *out, const void *data, size_t size);

@@ -4,6 +4,8 @@
  *   [struct weir_screen | struct scratch | pad][area 0 | pad][area 1 | pad] ... [a line] */
 #include "screen/screen.h"
 
+#include <string.h>
+
 #include "base/hand_out.h"
 #include "base/memory.h"
 #include "sentence/given.h"
@@ -71,17 +73,64 @@ void weir_screen_close(weir_screen *s)
         memory_close(&s->memory, s->allocation);
 }
 
+static uint64_t cell_bytes(const weir_screen *s)
+{
+    return screen_shape_bytes(&s->config.shape);
+}
+
+weir_screen *weir_screen_clone(const weir_screen *s, struct weir_error *error)
+{
+    weir_screen *twin = screen_make(&s->config, &s->memory);
+
+    if (!twin) {
+        screen_no_memory(&s->config, &s->memory, error);
+        return NULL;
+    }
+    twin->count = s->count;
+    if (cell_bytes(s) > 0)
+        memory_copy(twin->area[0].bytes, s->area[0].bytes, cell_bytes(s));
+    return twin;
+}
+
+void weir_screen_clear(weir_screen *s)
+{
+    s->count = (struct screen_counts){0};
+    if (cell_bytes(s) > 0)
+        memset(s->area[0].bytes, 0, (size_t)cell_bytes(s));
+}
+
+enum weir_status weir_screen_merge(weir_screen *into, const weir_screen *from,
+                                   struct weir_error *error)
+{
+    const char *why = into->ops->unmergeable ? into->ops->unmergeable(&into->config) : NULL;
+    char a[64], b[64];
+
+    if (why)
+        return error_say(error, WEIR_UNSUPPORTED, why, NULL);
+    if (sentence_differ(&screen_grammar, &into->config, &from->config, a, b))
+        return error_say(error, WEIR_MISMATCH, "the screens differ: ", a, " and ", b,
+                         "; only screens of one configuration and seed can be merged", NULL);
+    for (uint32_t i = 0; i < into->config.shape.areas; i++)
+        cells_raise_all(&into->area[i], &from->area[i]);
+    into->count.checked += from->count.checked;
+    into->count.asked += from->count.asked;
+    into->count.unanswered += from->count.unanswered;
+    into->count.members += from->count.members;
+    into->count.learned += from->count.learned;
+    return WEIR_OK;
+}
+
 /* ---- what it knows of itself ---- */
 
 void weir_screen_measure(const weir_screen *s, struct weir_screen_stats *out, size_t size)
 {
     struct weir_screen_stats stats = {
         .bytes = s->bytes,
-        .checked = s->checked,
-        .asked = s->asked,
-        .saved = s->checked - s->asked - s->unanswered,
-        .unanswered = s->unanswered,
-        .members = s->members,
+        .checked = s->count.checked,
+        .asked = s->count.asked,
+        .saved = s->count.checked - s->count.asked - s->count.unanswered,
+        .unanswered = s->count.unanswered,
+        .members = s->count.members,
         .fill = s->ops->fill ? s->ops->fill(s) : 0,
         .error = s->ops->error ? s->ops->error(s) : 0,
     };

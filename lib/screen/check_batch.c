@@ -24,6 +24,7 @@ struct round {
     size_t n;
     weir_oracle oracle;
     void *context;
+    bool ended;    /* the store is not to be asked again */
     size_t asked;  /* different keys so far */
     uint32_t mask; /* of the part of the table that is used */
 };
@@ -73,14 +74,16 @@ static void ask_ahead(struct round *b, size_t i)
         t->answer[b->asked] = WEIR_UNANSWERED;
         *entry = (uint16_t)++b->asked;
     }
-    b->oracle(b->context, t->asked + before, b->asked - before, t->answer + before);
+    b->ended = !b->oracle(b->context, t->asked + before, b->asked - before, t->answer + before);
 }
 
-/* The store's answer to key i: it has been asked for, or is now. */
+/* The store's answer to key i: it has been asked for, or is now if it may be. */
 static uint8_t store_answer(struct round *b, size_t i)
 {
     uint16_t number = *entry_of(b, i);
 
+    if (!number && b->ended)
+        return WEIR_UNANSWERED;
     if (!number) {
         ask_ahead(b, i);
         number = *entry_of(b, i);
@@ -91,7 +94,8 @@ static uint8_t store_answer(struct round *b, size_t i)
 
 /* ---- one key, many keys ---- */
 
-static uint8_t check_one(struct round *b, size_t i)
+/* False if the check ends before it. */
+static bool check_one(struct round *b, size_t i, uint8_t *out)
 {
     weir_screen *s = b->s;
     struct weir_key key = s->scratch->key[i];
@@ -100,16 +104,20 @@ static uint8_t check_one(struct round *b, size_t i)
 
     if (from_store)
         answer = store_answer(b, i);
+    if (answer == WEIR_UNANSWERED && b->ended)
+        return false;
     if (answer != WEIR_UNANSWERED && s->ops->settle)
         s->ops->settle(s, key, answer, from_store);
-    s->checked++;
-    s->asked += from_store && answer != WEIR_UNANSWERED;
-    s->unanswered += answer == WEIR_UNANSWERED;
-    s->members += answer == WEIR_MEMBER;
-    return answer;
+    s->count.checked++;
+    s->count.asked += from_store && answer != WEIR_UNANSWERED;
+    s->count.unanswered += answer == WEIR_UNANSWERED;
+    s->count.members += answer == WEIR_MEMBER;
+    *out = answer;
+    return true;
 }
 
-static void check_batch(struct round *b, uint8_t *answers)
+/* Returns how many keys were checked, which are all unless the store has ended it. */
+static size_t check_batch(struct round *b, uint8_t *answers)
 {
     struct scratch *t = b->s->scratch;
 
@@ -122,34 +130,46 @@ static void check_batch(struct round *b, uint8_t *answers)
         touch(b, i);
     for (size_t i = 0; i < b->n; i++) {
         touch(b, i + AHEAD);
-        answers[i] = check_one(b, i);
+        if (!check_one(b, i, &answers[i]))
+            return i;
     }
+    return b->n;
 }
 
 size_t weir_screen_check(weir_screen *s, const struct weir_bytes *keys, size_t n,
                          weir_oracle oracle, void *context, uint8_t *answers)
 {
-    uint64_t before = s->unanswered;
+    uint64_t before = s->count.unanswered;
 
-    for (size_t now; n > 0; n -= now, keys += now, answers += now) {
-        now = n < WEIR_SCREEN_BATCH ? n : WEIR_SCREEN_BATCH;
-        check_batch(&(struct round){s, keys, now, oracle, context, 0, 0}, answers);
-    }
-    return (size_t)(s->unanswered - before);
+    struct round b = {.s = s, .oracle = oracle, .context = context};
+    size_t done = 0;
+
+    do {
+        b.keys = keys + done;
+        b.n = n - done < WEIR_SCREEN_BATCH ? n - done : WEIR_SCREEN_BATCH;
+        b.asked = b.mask = 0;
+        size_t checked = b.n > 0 ? check_batch(&b, answers + done) : 0;
+        done += checked;
+        if (checked < b.n)
+            break;
+    } while (done < n);
+    if (done < n)
+        memset(answers + done, WEIR_UNANSWERED, n - done);
+    return (size_t)(s->count.unanswered - before) + (n - done);
 }
 
 /* ---- the set ---- */
 
 bool weir_screen_wants_set(const weir_screen *s)
 {
-    return screen_holds_set(s) && s->learned == 0;
+    return screen_holds_set(s) && s->count.learned == 0;
 }
 
 void weir_screen_learn_set(weir_screen *s, const struct weir_bytes *keys, size_t n)
 {
     if (!s->ops->learn)
         return;
-    s->learned += n;
+    s->count.learned += n;
     for (size_t now; n > 0; n -= now, keys += now) {
         now = n < WEIR_SCREEN_BATCH ? n : WEIR_SCREEN_BATCH;
         for (size_t i = 0; i < now; i++)
@@ -162,5 +182,5 @@ void weir_screen_forget_set(weir_screen *s)
 {
     if (s->ops->forget)
         s->ops->forget(s);
-    s->learned = 0;
+    s->count.learned = 0;
 }

@@ -103,6 +103,7 @@ static uint64_t traits(const void *record)
     const struct screen_config *c = record;
     uint64_t lacks = c->window ? 0 : WEIR_CAN_WINDOW;
 
+    lacks |= c->ops->unmergeable && c->ops->unmergeable(c) ? WEIR_CAN_MERGE : 0;
     return c->is.of->about.traits & ~lacks;
 }
 

@@ -188,9 +188,15 @@ static double error_now(const weir_screen *s)
     return has_younger(s) ? error * error_of(s, !pair) : error;
 }
 
+static const char *unmergeable(const struct screen_config *c)
+{
+    return c->window ? "screens with window= cannot be merged: their windows end at different keys"
+                     : NULL;
+}
+
 const struct screen_ops screen_dabf = {
     .is.about = {"dabf", "two Bloom filters, of keys asked and of members (Busnel and Gillet 2019)",
-                 WEIR_CAN_WINDOW | WEIR_CAN_CONFIRM},
+                 WEIR_CAN_MERGE | WEIR_CAN_WINDOW | WEIR_CAN_CONFIRM},
     .is.knobs = SCREEN_ALWAYS | HAS(SCREEN_MEMORY) | HAS(SCREEN_SET) | HAS(SCREEN_CAPACITY) |
                 HAS(SCREEN_THETA) | HAS(SCREEN_K) | HAS(SCREEN_K_SET) | HAS(SCREEN_WINDOW),
     .plan = plan,
@@ -199,4 +205,5 @@ const struct screen_ops screen_dabf = {
     .fill = fill,
     .error = error_now,
     .predict = predict,
+    .unmergeable = unmergeable,
 };

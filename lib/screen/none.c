@@ -15,7 +15,8 @@ static uint8_t decide(const weir_screen *s, struct weir_key key)
 }
 
 const struct screen_ops screen_none = {
-    .is.about = {"none", "asks the store for every key", WEIR_CAN_LAST | WEIR_CAN_CONFIRM},
+    .is.about = {"none", "asks the store for every key",
+                 WEIR_CAN_MERGE | WEIR_CAN_LAST | WEIR_CAN_CONFIRM},
     .is.knobs = SCREEN_ALWAYS,
     .plan = plan,
     .decide = decide,

@@ -16,8 +16,8 @@
 
 static void head_of(const weir_screen *s, char sentence[WEIR_SENTENCE], struct part_head *h)
 {
-    const uint64_t counters[COUNTERS] = {s->checked, s->asked, s->unanswered, s->members,
-                                         s->learned};
+    const uint64_t counters[COUNTERS] = {s->count.checked, s->count.asked, s->count.unanswered,
+                                         s->count.members, s->count.learned};
     size_t length = sentence_write(&screen_grammar, &s->config, sentence, WEIR_SENTENCE);
 
     *h = (struct part_head){.kind = WEIR_PART_SCREEN,
@@ -47,19 +47,33 @@ size_t weir_screen_saved_size(const weir_screen *s)
     return (size_t)part_size(&h);
 }
 
-enum weir_status weir_screen_write(const weir_screen *s, weir_sink sink, void *context)
+enum weir_status weir_screen_write(const weir_screen *s, weir_sink sink, void *context,
+                                   struct weir_error *error)
 {
     struct part_head h;
     char sentence[WEIR_SENTENCE];
 
     head_of(s, sentence, &h);
-    return part_write(&h, put_cells, s, sink, context);
+    return part_write(&h, put_cells, s, sink, context, error);
 }
+
+size_t weir_screen_save(const weir_screen *s, void *buffer, size_t size, struct weir_error *error)
+{
+    struct part_buffer out = {buffer};
+    size_t needed = weir_screen_saved_size(s);
+
+    if (!part_fits(needed, size, error))
+        return 0;
+    weir_screen_write(s, part_into_buffer, &out, NULL);
+    return needed;
+}
+
+/* ---- reading ---- */
 
 static void take_words(weir_screen *s, const struct part_head *h)
 {
-    uint64_t *const counters[COUNTERS] = {&s->checked, &s->asked, &s->unanswered, &s->members,
-                                          &s->learned};
+    uint64_t *const counters[COUNTERS] = {&s->count.checked, &s->count.asked, &s->count.unanswered,
+                                          &s->count.members, &s->count.learned};
 
     for (int i = 0; i < COUNTERS; i++)
         *counters[i] = h->word[i];
@@ -81,9 +95,9 @@ static bool gaps_empty(const weir_screen *s)
 
 static bool is_possible(const weir_screen *s)
 {
-    return s->checked <= CHECKED_MOST && s->unanswered <= s->checked &&
-           s->asked <= screen_records(s) && s->members <= screen_records(s) &&
-           s->learned <= CHECKED_MOST && (screen_holds_set(s) || s->learned == 0) &&
+    return s->count.checked <= CHECKED_MOST && s->count.unanswered <= s->count.checked &&
+           s->count.asked <= screen_records(s) && s->count.members <= screen_records(s) &&
+           s->count.learned <= CHECKED_MOST && (screen_holds_set(s) || s->count.learned == 0) &&
            gaps_empty(s) && (!s->ops->check || s->ops->check(s));
 }
 
@@ -108,8 +122,10 @@ static enum weir_status load_part(weir_screen **out, const struct part_head *h,
                                   struct weir_error *error)
 {
     struct screen_config c;
-    enum weir_status status = plan_saved(h, &c, error);
+    enum weir_status status = part_is_whole(h, error);
 
+    if (status == WEIR_OK)
+        status = plan_saved(h, &c, error);
     if (status != WEIR_OK)
         return status;
     weir_screen *s = screen_make(&c, memory);
@@ -138,8 +154,6 @@ enum weir_status weir_screen_load_with(weir_screen **out, const void *data, size
     *out = NULL;
     if (status == WEIR_OK)
         status = part_find(data, size, &h, error);
-    if (status == WEIR_OK)
-        status = part_is_whole(&h, error);
     if (status == WEIR_OK) {
         rest.at = (const uint8_t *)data + part_head_size(&h);
         status = load_part(out, &h, (struct part_input){part_from_memory, &rest}, &memory, error);
@@ -153,4 +167,19 @@ enum weir_status weir_screen_load(weir_screen **out, const void *data, size_t si
                                   struct weir_error *error)
 {
     return weir_screen_load_with(out, data, size, used, NULL, error);
+}
+
+enum weir_status weir_screen_load_from(weir_screen **out, weir_source source, void *context,
+                                       const struct weir_options *options, struct weir_error *error)
+{
+    struct part_input in = {source, context};
+    uint8_t head[PART_HEAD_MOST];
+    struct part_head h;
+    struct memory memory;
+    enum weir_status status = given_memory(options, &memory, error);
+
+    *out = NULL;
+    if (status == WEIR_OK)
+        status = part_input_head(in, head, &h, error);
+    return status == WEIR_OK ? load_part(out, &h, in, &memory, error) : status;
 }

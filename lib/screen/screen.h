@@ -71,14 +71,18 @@ struct screen_config {
     struct screen_shape shape; /* as planned */
 };
 
+struct screen_counts {
+    uint64_t checked, asked, unanswered, members;
+    uint64_t learned; /* keys of the set */
+};
+
 struct weir_screen {
     const struct screen_ops *ops;
     struct screen_config config;
     void *allocation;
     size_t bytes; /* of the allocation */
     struct cells area[AREAS_MOST];
-    uint64_t checked, asked, unanswered, members;
-    uint64_t learned; /* keys of the set */
+    struct screen_counts count;
     struct scratch *scratch;
     struct memory memory; /* where all of it comes from */
 };
@@ -96,7 +100,8 @@ struct screen_ops {
     double (*error)(const weir_screen *s);
     void (*learn)(weir_screen *s, const struct weir_key *keys, size_t n); /* members of the set */
     void (*forget)(weir_screen *s);                                       /* all of them */
-    bool (*check)(const weir_screen *s); /* can this loaded state be? */
+    bool (*check)(const weir_screen *s);                       /* can this loaded state be? */
+    const char *(*unmergeable)(const struct screen_config *c); /* why, or NULL: bits are added */
     /* What it will do on a stream of whose keys such a share are members; false if there is
      * no model with these knobs. */
     bool (*predict)(const struct screen_config *c, const struct stream_model *m, double members,
@@ -161,7 +166,7 @@ static inline uint64_t screen_keys(uint64_t bits)
 /* Keys that were answered: the clock of a window. */
 static inline uint64_t screen_records(const weir_screen *s)
 {
-    return s->checked - s->unanswered;
+    return s->count.checked - s->count.unanswered;
 }
 
 #endif

@@ -131,11 +131,18 @@ static bool check(const weir_screen *s)
     return lines_possible(&l);
 }
 
+static const char *unmergeable(const struct screen_config *c)
+{
+    return c->verdicts ? "screens with verdicts= cannot be merged: which of two verdicts was used "
+                         "last is not known"
+                       : NULL;
+}
+
 #define SET_KNOBS (SCREEN_ALWAYS | HAS(SCREEN_MEMORY) | HAS(SCREEN_SET) | HAS(SCREEN_K))
 
 const struct screen_ops screen_1bf = {
     .is.about = {"1bf", "the set in one Bloom filter; never asks the store, never misses a member",
-                 WEIR_CAN_HOLD_SET},
+                 WEIR_CAN_MERGE | WEIR_CAN_HOLD_SET},
     .is.knobs = SET_KNOBS,
     .plan = plan,
     .decide = decide_by_set,
@@ -148,7 +155,7 @@ const struct screen_ops screen_1bf = {
 
 const struct screen_ops screen_strict = {
     .is.about = {"strict", "the set in one Bloom filter, every positive confirmed: no error",
-                 WEIR_CAN_WINDOW | WEIR_CAN_HOLD_SET | WEIR_CAN_CONFIRM},
+                 WEIR_CAN_MERGE | WEIR_CAN_WINDOW | WEIR_CAN_HOLD_SET | WEIR_CAN_CONFIRM},
     .is.knobs = SET_KNOBS | HAS(SCREEN_VERDICTS) | HAS(SCREEN_WINDOW),
     .plan = plan,
     .decide = decide_others,
@@ -159,4 +166,5 @@ const struct screen_ops screen_strict = {
     .fill = fill,
     .error = error_of_verdicts,
     .check = check,
+    .unmergeable = unmergeable,
 };

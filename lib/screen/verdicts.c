@@ -115,6 +115,12 @@ static bool check(const weir_screen *s)
     return lines_possible(&l);
 }
 
+static const char *unmergeable(const struct screen_config *c)
+{
+    (void)c;
+    return "weir screens cannot be merged: which of two verdicts was used last is not known";
+}
+
 const struct screen_ops screen_weir = {
     .is.about = {"weir", "the store's verdicts by fingerprint, those least used forgotten first",
                  WEIR_CAN_WINDOW | WEIR_CAN_LAST | WEIR_CAN_CONFIRM},
@@ -127,4 +133,5 @@ const struct screen_ops screen_weir = {
     .fill = fill,
     .error = error_now,
     .check = check,
+    .unmergeable = unmergeable,
 };

@@ -74,12 +74,14 @@ void weir_sketch_close(weir_sketch *s)
         memory_close(&s->memory, s->allocation);
 }
 
-weir_sketch *weir_sketch_clone(const weir_sketch *s)
+weir_sketch *weir_sketch_clone(const weir_sketch *s, struct weir_error *error)
 {
     weir_sketch *twin = sketch_make(&s->config, &s->memory);
 
     if (twin)
         sketch_copy(twin, s);
+    else
+        sketch_no_memory(&s->config, &s->memory, error);
     return twin;
 }
 
@@ -186,7 +188,7 @@ size_t weir_sketch_top(const weir_sketch *s, struct weir_heavy *out, size_t n)
 /* Both as old as the older one in time, or as they are in records. */
 static enum weir_status merge_fading(weir_sketch *into, const weir_sketch *from)
 {
-    weir_sketch *sum = weir_sketch_clone(into), *twin = weir_sketch_clone(from);
+    weir_sketch *sum = weir_sketch_clone(into, NULL), *twin = weir_sketch_clone(from, NULL);
     enum weir_status status = sum && twin ? WEIR_OK : WEIR_NO_MEMORY;
 
     if (status == WEIR_OK) {

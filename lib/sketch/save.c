@@ -44,14 +44,28 @@ size_t weir_sketch_saved_size(const weir_sketch *s)
     return (size_t)part_size(&h);
 }
 
-enum weir_status weir_sketch_write(const weir_sketch *s, weir_sink sink, void *context)
+enum weir_status weir_sketch_write(const weir_sketch *s, weir_sink sink, void *context,
+                                   struct weir_error *error)
 {
     struct part_head h;
     char sentence[WEIR_SENTENCE];
 
     head_of(s, sentence, &h);
-    return part_write(&h, put_cells, s, sink, context);
+    return part_write(&h, put_cells, s, sink, context, error);
 }
+
+size_t weir_sketch_save(const weir_sketch *s, void *buffer, size_t size, struct weir_error *error)
+{
+    struct part_buffer out = {buffer};
+    size_t needed = weir_sketch_saved_size(s);
+
+    if (!part_fits(needed, size, error))
+        return 0;
+    weir_sketch_write(s, part_into_buffer, &out, NULL);
+    return needed;
+}
+
+/* ---- reading ---- */
 
 static bool take_state(weir_sketch *s, const struct part_head *h, struct part_reader *in)
 {
@@ -71,29 +85,63 @@ static enum weir_status plan_saved(const struct part_head *h, struct sketch_conf
         return part_bad(error,
                         "the saved configuration is not one that this version of weir writes");
     if (h->words != 1 + (c->half_life.length ? FADE_WORDS : 0) ||
-        (c->ops->fixed && h->cells != c->bytes))
+        (c->ops->fixed ? h->cells != c->bytes : h->cells > c->bytes))
         return part_bad(error,
                         "the saved sketch is not of the size that its configuration asks for");
     return WEIR_OK;
 }
 
-static enum weir_status load_part(weir_sketch **out, const uint8_t *data, const struct part_head *h,
-                                  const struct memory *memory, struct weir_error *error)
+/* The state of a sketch that was made for it. */
+static enum weir_status take_cells(weir_sketch *s, const struct part_head *h, const uint8_t *cells,
+                                   struct weir_error *error)
 {
-    struct part_reader in = {data + part_head_size(h), (size_t)h->cells};
-    struct sketch_config c;
-    enum weir_status status = plan_saved(h, &c, error);
+    struct part_reader in = {cells, (size_t)h->cells};
 
+    if (take_state(s, h, &in))
+        return WEIR_OK;
+    return part_bad(error, "the saved sketch is in a state that cannot be");
+}
+
+/* Cells of a fixed size are the counters, and go to their place; others are read first
+ * and then taken apart. */
+static enum weir_status take_input(weir_sketch *s, const struct part_head *h, struct part_input in,
+                                   const struct memory *memory, struct weir_error *error)
+{
+    void *allocation = NULL;
+    uint8_t *cells = s->ops->fixed ? s->data : memory_open(memory, h->cells, &allocation);
+
+    if (!cells)
+        return sketch_no_memory(&s->config, memory, error);
+    enum weir_status status = part_input_cells(in, h, cells, error);
+    if (status == WEIR_OK)
+        status = take_cells(s, h, cells, error);
+    if (allocation)
+        memory_close(memory, allocation);
+    return status;
+}
+
+/* An empty one for what a head says. */
+static enum weir_status make_saved(weir_sketch **out, const struct part_head *h,
+                                   const struct memory *memory, struct weir_error *error)
+{
+    struct sketch_config c;
+    enum weir_status status = part_is_whole(h, error);
+
+    if (status == WEIR_OK)
+        status = plan_saved(h, &c, error);
     if (status != WEIR_OK)
         return status;
     *out = sketch_make(&c, memory);
-    if (!*out)
-        return sketch_no_memory(&c, memory, error);
-    if (take_state(*out, h, &in))
-        return WEIR_OK;
+    return *out ? WEIR_OK : sketch_no_memory(&c, memory, error);
+}
+
+static enum weir_status finish(weir_sketch **out, enum weir_status status)
+{
+    if (status == WEIR_OK)
+        return status;
     weir_sketch_close(*out);
     *out = NULL;
-    return part_bad(error, "the saved sketch is in a state that cannot be");
+    return status;
 }
 
 enum weir_status weir_sketch_load_with(weir_sketch **out, const void *data, size_t size,
@@ -108,16 +156,35 @@ enum weir_status weir_sketch_load_with(weir_sketch **out, const void *data, size
     if (status == WEIR_OK)
         status = part_find_sound(data, size, &h, error);
     if (status == WEIR_OK)
-        status = part_is_whole(&h, error);
+        status = make_saved(out, &h, &memory, error);
     if (status == WEIR_OK)
-        status = load_part(out, data, &h, &memory, error);
+        status = take_cells(*out, &h, (const uint8_t *)data + part_head_size(&h), error);
     if (status == WEIR_OK && used)
         *used = (size_t)part_size(&h);
-    return status;
+    return finish(out, status);
 }
 
 enum weir_status weir_sketch_load(weir_sketch **out, const void *data, size_t size, size_t *used,
                                   struct weir_error *error)
 {
     return weir_sketch_load_with(out, data, size, used, NULL, error);
+}
+
+enum weir_status weir_sketch_load_from(weir_sketch **out, weir_source source, void *context,
+                                       const struct weir_options *options, struct weir_error *error)
+{
+    struct part_input in = {source, context};
+    uint8_t head[PART_HEAD_MOST];
+    struct part_head h;
+    struct memory memory;
+    enum weir_status status = given_memory(options, &memory, error);
+
+    *out = NULL;
+    if (status == WEIR_OK)
+        status = part_input_head(in, head, &h, error);
+    if (status == WEIR_OK)
+        status = make_saved(out, &h, &memory, error);
+    if (status == WEIR_OK)
+        status = take_input(*out, &h, in, &memory, error);
+    return finish(out, status);
 }

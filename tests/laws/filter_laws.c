@@ -201,7 +201,7 @@ static void law_saving_and_loading_are_invisible(const struct variant *v)
 static void law_a_clone_is_equal_and_independent(const struct variant *v)
 {
     struct run r = run_of(v);
-    weir *twin = weir_clone(r.w);
+    weir *twin = weir_clone(r.w, NULL);
     struct blob before = blob_of(r.w);
 
     assert_non_null(twin);

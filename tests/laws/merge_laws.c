@@ -25,7 +25,7 @@ static weir *part(const struct variant *v, uint64_t from)
 
 static weir *merged(const weir *a, const weir *b)
 {
-    weir *both = weir_clone(a);
+    weir *both = weir_clone(a, NULL);
     struct weir_error error;
 
     if (weir_merge(both, b, &error) != WEIR_OK)

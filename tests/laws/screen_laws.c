@@ -134,11 +134,12 @@ static void the_unanswered_leaves_no_trace(const char *sentence, struct store *s
 }
 
 /* A store that writes nonsense where it failed, or nothing. */
-static void say_nonsense(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
+static bool say_nonsense(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
 {
     (void)keys;
     if (context)
         memset(answers, 77, n);
+    return true;
 }
 
 static void nonsense_is_no_answer(const char *sentence, struct store *s)

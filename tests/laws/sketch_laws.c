@@ -62,7 +62,7 @@ static void saving_is_invisible(const char *sentence, const struct counted *c)
     size_t used = 0;
     assert_int_equal(weir_sketch_load(&b, saved.data, saved.size, &used, NULL), WEIR_OK);
     assert_int_equal(used, saved.size);
-    twin = weir_sketch_clone(a);
+    twin = weir_sketch_clone(a, NULL);
     show_draws(a, c, c->n / 2, c->n);
     show_draws(b, c, c->n / 2, c->n);
     show_draws(twin, c, c->n / 2, c->n);

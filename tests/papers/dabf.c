@@ -174,11 +174,12 @@ static void without_a_window_recall_is_lost(void **state)
 #define K2 3
 
 /* Every tenth key is a member. Counts those it is asked for. */
-static void answer(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
+static bool answer(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
 {
     *(uint64_t *)context += n;
     for (size_t i = 0; i < n; i++)
         answers[i] = *(const uint64_t *)keys[i].data % 10 == 0;
+    return true;
 }
 
 /* What came of it when each of KEYS came once, and then all of them again. */

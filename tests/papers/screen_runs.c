@@ -80,11 +80,12 @@ static void draw_next(struct draw *d, const struct screen_run *t, const double *
 
 /* ---- what a screen makes of one ---- */
 
-static void answer(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
+static bool answer(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
 {
     (void)context;
     for (size_t i = 0; i < n; i++)
         answers[i] = ((const uint8_t *)keys[i].data)[-1];
+    return true;
 }
 
 enum { CAME = 1, SAID = 2 }; /* what is known of a key: it came; it was said to be a member */

@@ -26,7 +26,7 @@ static FILE *open_file(const char *folder, const char *name)
 /* The note ends the file. */
 static bool finish(FILE *file, bool ok, const char *note)
 {
-    ok = ok && weir_part_write(WEIR_PART_NOTE, note, strlen(note), to_file, file) == WEIR_OK;
+    ok = ok && weir_part_write(WEIR_PART_NOTE, note, strlen(note), to_file, file, NULL) == WEIR_OK;
     return fclose(file) == 0 && ok;
 }
 
@@ -37,7 +37,7 @@ static bool make(const char *folder, const char *name)
     FILE *file = open_file(folder, name);
 
     golden_note(w, note);
-    bool ok = file && finish(file, weir_write(w, to_file, file) == WEIR_OK, note);
+    bool ok = file && finish(file, weir_write(w, to_file, file, NULL) == WEIR_OK, note);
     weir_close(w);
     return ok;
 }
@@ -49,7 +49,7 @@ static bool make_sketch(const char *folder, const struct golden_sketch *g)
     FILE *file = open_file(folder, g->name);
 
     golden_sketch_note(s, note);
-    bool ok = file && finish(file, weir_sketch_write(s, to_file, file) == WEIR_OK, note);
+    bool ok = file && finish(file, weir_sketch_write(s, to_file, file, NULL) == WEIR_OK, note);
     weir_sketch_close(s);
     return ok;
 }
@@ -62,7 +62,7 @@ static bool make_screen(const char *folder, const char *name)
     snprintf(file_name, sizeof file_name, "screen-%s", name);
     FILE *file = open_file(folder, file_name);
     golden_screen_note(w, note, sizeof note);
-    bool ok = file && finish(file, weir_screen_write(w, to_file, file) == WEIR_OK, note);
+    bool ok = file && finish(file, weir_screen_write(w, to_file, file, NULL) == WEIR_OK, note);
     weir_screen_close(w);
     return ok;
 }

@@ -20,7 +20,7 @@ bool store_has(const struct store *s, uint64_t key)
     return (key + s->shift) % 5 == 0;
 }
 
-void store_answer(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
+bool store_answer(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
 {
     struct store *s = context;
 
@@ -38,6 +38,7 @@ void store_answer(void *context, const struct weir_bytes *keys, size_t n, uint8_
         else
             answers[i] = store_has(s, key) ? WEIR_MEMBER : WEIR_OTHER;
     }
+    return true;
 }
 
 weir_screen *open_screen(const char *sentence, const struct store *s)
@@ -79,7 +80,7 @@ struct blob screen_blob(const weir_screen *w)
 {
     struct blob b = {NULL, 0};
 
-    assert_int_equal(weir_screen_write(w, blob_sink, &b), WEIR_OK);
+    assert_int_equal(weir_screen_write(w, blob_sink, &b, NULL), WEIR_OK);
     assert_int_equal(b.size, weir_screen_saved_size(w));
     return b;
 }

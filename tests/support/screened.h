@@ -27,7 +27,7 @@ bool store_has(const struct store *s, uint64_t key);
 
 /* The weir_oracle: context is a struct store. Asserts that no key is asked for
  * twice in a batch. */
-void store_answer(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers);
+bool store_answer(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers);
 
 /* Must open; learns the set if it wants it. */
 weir_screen *open_screen(const char *sentence, const struct store *s);

@@ -25,7 +25,7 @@ struct blob sealed_part(const struct part_head *h, const void *cells)
     struct weir_bytes bytes = {cells, (size_t)h->cells};
     struct blob b = {NULL, 0};
 
-    part_write(h, put_bytes, &bytes, blob_sink, &b);
+    part_write(h, put_bytes, &bytes, blob_sink, &b, NULL);
     return b;
 }
 

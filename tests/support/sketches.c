@@ -73,7 +73,7 @@ struct blob sketch_blob(const weir_sketch *s)
 {
     struct blob b = {NULL, 0};
 
-    assert_int_equal(weir_sketch_write(s, blob_sink, &b), WEIR_OK);
+    assert_int_equal(weir_sketch_write(s, blob_sink, &b, NULL), WEIR_OK);
     assert_int_equal(b.size, weir_sketch_saved_size(s));
     return b;
 }

@@ -85,7 +85,7 @@ struct blob blob_of(const weir *w)
     struct blob b = {NULL, weir_saved_size(w)};
 
     b.data = malloc(b.size);
-    assert_int_equal(weir_save(w, b.data, b.size), b.size);
+    assert_int_equal(weir_save(w, b.data, b.size, NULL), b.size);
     return b;
 }
 

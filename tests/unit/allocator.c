@@ -90,12 +90,6 @@ static bool out_of_room(void *context, void *data, size_t size)
 
 /* ---- one life of each kind ---- */
 
-static enum weir_status give_up(struct weir_error *error)
-{
-    error->status = WEIR_NO_MEMORY;
-    return WEIR_NO_MEMORY;
-}
-
 enum { OPENED, LOADED, CLONED, VIEWED, SOURCED, SHARD, HANDLES };
 
 static enum weir_status live_filter(weir *w[HANDLES], const char *sentence,
@@ -109,15 +103,15 @@ static enum weir_status live_filter(weir *w[HANDLES], const char *sentence,
     assert_int_equal(pool.bytes, weir_stats_of(w[OPENED]).bytes);
     for (uint64_t i = 0; i < 500; i++)
         weir_observe(w[OPENED], numbered(w[OPENED], i));
-    assert_int_equal(weir_write(w[OPENED], into_room, NULL), WEIR_OK);
+    assert_int_equal(weir_write(w[OPENED], into_room, NULL, NULL), WEIR_OK);
     if ((status = weir_load_with(&w[LOADED], room, saved, NULL, &options, error)) != WEIR_OK ||
         (status = weir_view(&w[VIEWED], room, saved, NULL, &options, error)) != WEIR_OK ||
         (status = weir_load_from(&w[SOURCED], out_of_room, NULL, &options, error)) != WEIR_OK ||
         (status = weir_load_all(&w[SHARD], 1, &n, room, saved, NULL, &options, error)) != WEIR_OK)
         return status;
-    w[CLONED] = weir_clone(w[LOADED]);
+    w[CLONED] = weir_clone(w[LOADED], error);
     if (!w[CLONED])
-        return give_up(error);
+        return WEIR_NO_MEMORY;
     status = weir_merge(w[CLONED], w[OPENED], error);
     return status == WEIR_UNSUPPORTED ? WEIR_OK : status;
 }
@@ -163,13 +157,16 @@ static enum weir_status live_sketch(weir_sketch *s[HANDLES], const char *sentenc
     assert_int_equal(pool.bytes, weir_sketch_stats_of(s[OPENED]).bytes);
     for (uint64_t i = 0; i < 500; i++)
         weir_sketch_add(s[OPENED], (struct weir_bytes){&i, sizeof i}, i);
-    assert_int_equal(weir_sketch_write(s[OPENED], into_room, NULL), WEIR_OK);
+    assert_int_equal(weir_sketch_write(s[OPENED], into_room, NULL, NULL), WEIR_OK);
     status = weir_sketch_load_with(&s[LOADED], room, saved, NULL, &options, error);
     if (status != WEIR_OK)
         return status;
-    s[CLONED] = weir_sketch_clone(s[LOADED]);
+    status = weir_sketch_load_from(&s[SOURCED], out_of_room, NULL, &options, error);
+    if (status != WEIR_OK)
+        return status;
+    s[CLONED] = weir_sketch_clone(s[LOADED], error);
     if (!s[CLONED])
-        return give_up(error);
+        return WEIR_NO_MEMORY;
     status = weir_sketch_merge(s[CLONED], s[OPENED], error);
     return status == WEIR_UNSUPPORTED ? WEIR_OK : status;
 }
@@ -184,10 +181,11 @@ static enum weir_status life_of_sketch(const char *sentence, struct weir_error *
     return status;
 }
 
-static void say_member(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
+static bool say_member(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
 {
     (void)context, (void)keys;
     memset(answers, WEIR_MEMBER, n);
+    return true;
 }
 
 static enum weir_status live_screen(weir_screen *s[HANDLES], const char *sentence,
@@ -205,8 +203,17 @@ static enum weir_status live_screen(weir_screen *s[HANDLES], const char *sentenc
         weir_screen_learn_set(s[OPENED], &key, 1);
         weir_screen_check(s[OPENED], &key, 1, say_member, NULL, &answer);
     }
-    assert_int_equal(weir_screen_write(s[OPENED], into_room, NULL), WEIR_OK);
-    return weir_screen_load_with(&s[LOADED], room, saved, NULL, &options, error);
+    assert_int_equal(weir_screen_write(s[OPENED], into_room, NULL, NULL), WEIR_OK);
+    status = weir_screen_load_with(&s[LOADED], room, saved, NULL, &options, error);
+    if (status == WEIR_OK)
+        status = weir_screen_load_from(&s[SOURCED], out_of_room, NULL, &options, error);
+    if (status != WEIR_OK)
+        return status;
+    s[CLONED] = weir_screen_clone(s[LOADED], error);
+    if (!s[CLONED])
+        return WEIR_NO_MEMORY;
+    status = weir_screen_merge(s[CLONED], s[OPENED], error);
+    return status == WEIR_UNSUPPORTED ? WEIR_OK : status;
 }
 
 static enum weir_status life_of_screen(const char *sentence, struct weir_error *error)

@@ -179,7 +179,7 @@ static void a_weighted_sum_is_that_of_the_counts(void **state)
 
 static void what_is_taken_back_was_never_there(void **state)
 {
-    weir_sketch *a = open_sketch("count-min memory=4K seed=3"), *b = weir_sketch_clone(a);
+    weir_sketch *a = open_sketch("count-min memory=4K seed=3"), *b = weir_sketch_clone(a, NULL);
     struct counted c = counted_of(5000, 300, 1.0, 15);
 
     (void)state;
@@ -232,7 +232,7 @@ static void counters_stop_at_their_top_and_stay_there(void **state)
         weir_sketch_add(s, key, 1);
         weir_sketch_add(s, key, UINT64_MAX);
         assert_int_equal(weir_sketch_ask(s, key).count, forms[i].top);
-        twin = weir_sketch_clone(s);
+        twin = weir_sketch_clone(s, NULL);
         assert_int_equal(weir_sketch_merge(s, twin, NULL), WEIR_OK);
         assert_int_equal(weir_sketch_ask(s, key).count, forms[i].top);
         if (weir_sketch_take(s, key, 5, NULL) == WEIR_OK)
@@ -244,7 +244,8 @@ static void counters_stop_at_their_top_and_stay_there(void **state)
 
 static void hashed_keys_are_counted_as_their_bytes_are(void **state)
 {
-    weir_sketch *a = open_sketch("count-min memory=4K seed=3 hash=sip"), *b = weir_sketch_clone(a);
+    weir_sketch *a = open_sketch("count-min memory=4K seed=3 hash=sip"),
+                *b = weir_sketch_clone(a, NULL);
     weir_sketch *t = open_sketch("top memory=4K");
     struct weir_error error;
 

@@ -162,10 +162,10 @@ static void a_buffer_too_small_is_left_alone(void **state)
 
     (void)state;
     memset(buffer, 0xee, sizeof buffer);
-    assert_int_equal(weir_save(w, buffer, size - 1), 0);
-    assert_int_equal(weir_save(w, NULL, 0), 0);
+    assert_int_equal(weir_save(w, buffer, size - 1, NULL), 0);
+    assert_int_equal(weir_save(w, NULL, 0, NULL), 0);
     assert_int_equal(buffer[0], 0xee);
-    assert_int_equal(weir_save(w, buffer, sizeof buffer), size);
+    assert_int_equal(weir_save(w, buffer, sizeof buffer, NULL), size);
     assert_int_equal(buffer[size], 0xee);
     weir_close(w);
 }
@@ -193,7 +193,7 @@ static void assert_sink_fails_well(const weir *w, struct blob whole)
 {
     for (size_t n = 0;; n++) {
         struct failing_sink sink = {{NULL, 0}, n, false, false};
-        enum weir_status status = weir_write(w, take_some, &sink);
+        enum weir_status status = weir_write(w, take_some, &sink, NULL);
 
         assert_int_equal(status, sink.refused ? WEIR_WRITE_FAILED : WEIR_OK);
         assert_false(sink.called_again);
@@ -226,7 +226,7 @@ static void a_refused_note_says_so(void **state)
     for (size_t n = 0; n < 4; n++) {
         struct failing_sink sink = {{NULL, 0}, n, false, false};
 
-        assert_int_equal(weir_part_write(WEIR_PART_NOTE, "abc", 3, take_some, &sink),
+        assert_int_equal(weir_part_write(WEIR_PART_NOTE, "abc", 3, take_some, &sink, NULL),
                          WEIR_WRITE_FAILED);
         assert_false(sink.called_again);
         blob_free(sink.taken);
@@ -243,10 +243,10 @@ static void parts_follow_each_other(void **state)
     size_t at = 0, used;
 
     (void)state;
-    weir_write(a, blob_sink, &file);
-    weir_part_write(WEIR_PART_NOTE, "hello", 5, blob_sink, &file);
-    weir_part_write(77, "", 0, blob_sink, &file); /* of a later version */
-    weir_write(b, blob_sink, &file);
+    weir_write(a, blob_sink, &file, NULL);
+    weir_part_write(WEIR_PART_NOTE, "hello", 5, blob_sink, &file, NULL);
+    weir_part_write(77, "", 0, blob_sink, &file, NULL); /* of a later version */
+    weir_write(b, blob_sink, &file, NULL);
     weir *first = load(file.data, file.size, &used);
     assert_same_state(a, first);
     at += used;
@@ -281,7 +281,7 @@ static struct blob three_shards(uint32_t first, uint32_t second, uint32_t third)
 
     for (size_t i = 0; i < 3; i++) {
         weir_observe(w, numbered(w, i));
-        assert_int_equal(weir_write_shard(w, order[i], 3, blob_sink, &file), WEIR_OK);
+        assert_int_equal(weir_write_shard(w, order[i], 3, blob_sink, &file, NULL), WEIR_OK);
     }
     weir_close(w);
     return file;
@@ -309,7 +309,7 @@ static void shards_are_loaded_together(void **state)
     uint32_t n;
 
     (void)state;
-    weir_part_write(WEIR_PART_NOTE, "abc", 3, blob_sink, &file);
+    weir_part_write(WEIR_PART_NOTE, "abc", 3, blob_sink, &file, NULL);
     assert_int_equal(weir_load_all(w, 3, &n, file.data, file.size, &used, NULL, NULL), WEIR_OK);
     assert_int_equal(n, 3);
     for (uint32_t i = 0; i < n; i++) {
@@ -318,6 +318,23 @@ static void shards_are_loaded_together(void **state)
     }
     ends_in(file, used, "abc");
     blob_free(file);
+}
+
+static void a_shard_that_cannot_be_is_not_written(void **state)
+{
+    weir *w = golden_filter("bloom");
+    struct blob b = {NULL, 0};
+    struct weir_error error;
+
+    (void)state;
+    assert_int_equal(weir_write_shard(w, 3, 3, blob_sink, &b, &error), WEIR_UNSUPPORTED);
+    assert_string_equal(error.text,
+                        "there is no such shard: of n, at most 65536, they are 0 to n - 1");
+    assert_int_equal(weir_write_shard(w, 0, 0, blob_sink, &b, NULL), WEIR_UNSUPPORTED);
+    assert_int_equal(weir_write_shard(w, 0, WEIR_SHARDS + 1, blob_sink, &b, NULL),
+                     WEIR_UNSUPPORTED);
+    assert_int_equal(b.size, 0);
+    weir_close(w);
 }
 
 static void a_filter_that_is_whole_is_all_of_its_shards(void **state)
@@ -354,7 +371,7 @@ static void a_shard_alone_or_out_of_order_is_refused(void **state)
     assert_shards_refused(wrong, 3, order);
     assert_shards_refused(file, 2, "the filter has more shards than there is room for");
     blob_sink(&mixed, file.data, file.size / 3);
-    weir_write_shard(other, 1, 3, blob_sink, &mixed);
+    weir_write_shard(other, 1, 3, blob_sink, &mixed, NULL);
     assert_shards_refused(mixed, 3, "the shards of the filter are not of one configuration");
     weir_close(other);
     blob_free(mixed);
@@ -485,7 +502,7 @@ static void a_view_tells_what_the_filter_tells(void **state)
         assert_int_equal(weir_forget(v, numbered(v, 1), NULL, NULL), WEIR_UNSUPPORTED);
         assert_int_equal(weir_merge(v, w, NULL), WEIR_UNSUPPORTED);
         assert_int_equal(weir_merge(w, v, NULL), WEIR_UNSUPPORTED);
-        assert_null(weir_clone(v));
+        assert_null(weir_clone(v, NULL));
         assert_same_blob(b, before);
         assert_same_state(v, w);
         weir_close(v);
@@ -510,6 +527,9 @@ static void a_view_of_damaged_cells_answers_and_verify_tells(void **state)
         for (uint64_t j = 0; j < 500; j++)
             weir_ask(v, numbered(v, j));
         assert_int_equal(weir_verify(b.data, b.size, NULL), WEIR_BAD_DATA);
+        struct blob copied = blob_of(v); /* which makes it no sounder */
+        assert_same_blob(b, copied);
+        blob_free(copied);
         b.data[100] ^= 1; /* but not of a damaged head */
         weir_close(v);
         assert_int_equal(weir_view(&v, b.data, b.size, NULL, NULL, NULL), WEIR_BAD_DATA);
@@ -532,6 +552,7 @@ int main(void)
         cmocka_unit_test(a_refused_note_says_so),
         cmocka_unit_test(parts_follow_each_other),
         cmocka_unit_test(shards_are_loaded_together),
+        cmocka_unit_test(a_shard_that_cannot_be_is_not_written),
         cmocka_unit_test(a_filter_that_is_whole_is_all_of_its_shards),
         cmocka_unit_test(a_shard_alone_or_out_of_order_is_refused),
         cmocka_unit_test(a_view_tells_what_the_filter_tells),

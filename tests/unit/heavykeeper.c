@@ -188,7 +188,8 @@ static void the_largest_amounts_take_no_time(void **state)
 
 static void merging_is_refused_with_a_reason(void **state)
 {
-    weir_sketch *s = open_sketch("heavykeeper keys=2 width=8 seed=1"), *t = weir_sketch_clone(s);
+    weir_sketch *s = open_sketch("heavykeeper keys=2 width=8 seed=1"),
+                *t = weir_sketch_clone(s, NULL);
     struct weir_error error;
 
     (void)state;

@@ -51,7 +51,7 @@ static struct blob given_saved;
 
 static enum weir_status try_clone(const struct variant *v, struct weir_error *error)
 {
-    weir *w = weir_clone(given);
+    weir *w = weir_clone(given, NULL);
 
     (void)v;
     error->status = w ? WEIR_OK : WEIR_NO_MEMORY;
@@ -87,7 +87,7 @@ static void law_every_failed_allocation_is_told(const struct variant *v)
 /* Everything but open, clone and load: with no memory to be had at all. */
 static void law_nothing_else_allocates(const struct variant *v)
 {
-    weir *w = open_filter(v->sentence), *other = weir_clone(w);
+    weir *w = open_filter(v->sentence), *other = weir_clone(w, NULL);
     struct blob b = blob_of(w);
     struct weir_key *keys = stream_of(w, 2000, 9);
     uint8_t verdicts[1000];
@@ -104,7 +104,7 @@ static void law_nothing_else_allocates(const struct variant *v)
     weir_merge(w, other, NULL);
     weir_stats_of(w);
     weir_config(w, config, sizeof config);
-    weir_save(w, b.data, b.size);
+    weir_save(w, b.data, b.size, NULL);
     weir_clear(w);
     size_t in_all = wrapped.asked;
     wrapped.budget = SIZE_MAX;
@@ -204,12 +204,12 @@ static enum weir_status try_sketch(const struct variant *v, struct weir_error *e
 
     if (status == WEIR_OK) {
         weir_sketch_add(s, key, 2);
-        twin = weir_sketch_clone(s);
+        twin = weir_sketch_clone(s, NULL);
         status = twin ? weir_sketch_merge(s, twin, error) : WEIR_NO_MEMORY;
     }
     assert_true(status == WEIR_OK || !twin || weir_sketch_ask(s, key).count == 2);
     if (status == WEIR_OK)
-        status = weir_sketch_write(s, into_room, &b);
+        status = weir_sketch_write(s, into_room, &b, NULL);
     if (status == WEIR_OK) {
         status = weir_sketch_load(&again, b.data, b.size, NULL, error);
         assert_true((again != NULL) == (status == WEIR_OK));
@@ -234,10 +234,11 @@ static void every_failed_allocation_of_a_sketch_is_told(void **state)
 
 /* ---- screens: opened, saved, loaded; checking allocates nothing ---- */
 
-static void say_member(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
+static bool say_member(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
 {
     (void)context, (void)keys;
     memset(answers, WEIR_MEMBER, n);
+    return true;
 }
 
 static enum weir_status try_screen(const struct variant *v, struct weir_error *error)
@@ -256,7 +257,7 @@ static enum weir_status try_screen(const struct variant *v, struct weir_error *e
         weir_screen_check(s, &key, 1, say_member, NULL, &answer);
         assert_int_equal(answer, WEIR_MEMBER);
         weir_screen_stats_of(s);
-        status = weir_screen_write(s, into_room, &b);
+        status = weir_screen_write(s, into_room, &b, NULL);
         assert_int_equal(wrapped.asked, before);
         status = weir_screen_load(&again, b.data, b.size, NULL, error);
         assert_true((again != NULL) == (status == WEIR_OK));

@@ -166,10 +166,11 @@ static void strict_and_none_never_err(void **state)
 }
 
 /* A weir_oracle. */
-static void say_member(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
+static bool say_member(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
 {
     (void)context, (void)keys;
     memset(answers, WEIR_MEMBER, n);
+    return true;
 }
 
 /* 600 members in 1024 bytes: strict asks for them and for the filter's error,

@@ -224,7 +224,7 @@ static void sketches_do_what_they_say(void **state)
                          (traits & WEIR_CAN_COUNT_ANY) != 0);
         assert_int_equal(weir_sketch_take(s, key, 1, NULL) == WEIR_OK,
                          (traits & WEIR_CAN_FORGET) != 0);
-        other = weir_sketch_clone(s);
+        other = weir_sketch_clone(s, NULL);
         assert_int_equal(weir_sketch_merge(s, other, NULL) == WEIR_OK,
                          (traits & WEIR_CAN_MERGE) != 0);
         weir_sketch_close(s);
@@ -232,11 +232,12 @@ static void sketches_do_what_they_say(void **state)
     }
 }
 
-static void never_asked(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
+static bool never_asked(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
 {
     (void)keys;
     *(bool *)context = true;
     memset(answers, WEIR_OTHER, n);
+    return true;
 }
 
 static void screens_do_what_they_say(void **state)

@@ -112,7 +112,7 @@ static void other_files_versions_and_kinds_are_told_apart(void **state)
     assert_not_loaded(b, "this was saved by another version of weir: only format 2 is known here");
     b.data[4] = 1;
     assert_not_loaded(b, "this has format version 1, which was never released: make it anew");
-    weir_part_write(WEIR_PART_NOTE, "abc", 3, blob_sink, &note);
+    weir_part_write(WEIR_PART_NOTE, "abc", 3, blob_sink, &note, NULL);
     assert_not_loaded(note, "this part is not a filter");
     blob_free(note);
     blob_free(b);

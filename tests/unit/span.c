@@ -155,7 +155,7 @@ static void time_goes_on_after_saving(void **state)
     weir_observe(w, numbered(w, 1));
     weir_advance(w, START + 5 * MINUTE);
     weir_observe(w, numbered(w, 2));
-    size_t size = weir_save(w, bytes, sizeof bytes);
+    size_t size = weir_save(w, bytes, sizeof bytes, NULL);
     assert_int_equal(weir_load(&again, bytes, size, NULL, NULL), WEIR_OK);
     weir_advance(again, START + 13 * MINUTE);
     assert_int_equal(weir_ask(again, numbered(again, 1)), WEIR_NEW);
@@ -166,7 +166,7 @@ static void time_goes_on_after_saving(void **state)
 
 static void other_filters_take_no_notice(void **state)
 {
-    weir *w = open_filter("two-buffer memory=1K seed=1"), *twin = weir_clone(w);
+    weir *w = open_filter("two-buffer memory=1K seed=1"), *twin = weir_clone(w, NULL);
 
     (void)state;
     weir_advance(w, START);

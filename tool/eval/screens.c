@@ -168,7 +168,7 @@ static uint32_t *slot_of(struct screened_batch *t, const struct weir_key *key)
 }
 
 /* A weir_oracle: what the store said of these. */
-static void look_up(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
+static bool look_up(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
 {
     struct screened_batch *t = context;
 
@@ -178,6 +178,7 @@ static void look_up(void *context, const struct weir_bytes *keys, size_t n, uint
 
         answers[i] = found ? t->truth[found - 1] : WEIR_UNANSWERED;
     }
+    return true;
 }
 
 static void take_truth(struct screened_batch *t, const struct batch *b)

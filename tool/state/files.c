@@ -402,18 +402,19 @@ static enum weir_status write_contents(const void *what, weir_sink sink, void *i
 {
     const struct contents *c = what;
     enum weir_status status =
-        *c->note ? weir_part_write(WEIR_PART_NOTE, c->note, strlen(c->note), sink, into) : WEIR_OK;
+        *c->note ? weir_part_write(WEIR_PART_NOTE, c->note, strlen(c->note), sink, into, NULL)
+                 : WEIR_OK;
 
     for (uint32_t i = 0; c->shards && i < c->shards->count && status == WEIR_OK; i++)
-        status = weir_write_shard(c->shards->w[i], i, c->shards->count, sink, into);
+        status = weir_write_shard(c->shards->w[i], i, c->shards->count, sink, into, NULL);
     if (c->screen && status == WEIR_OK)
-        status = weir_screen_write(c->screen, sink, into);
+        status = weir_screen_write(c->screen, sink, into, NULL);
     return status;
 }
 
 static enum weir_status write_sketch(const void *what, weir_sink sink, void *into)
 {
-    return weir_sketch_write(what, sink, into);
+    return weir_sketch_write(what, sink, into, NULL);
 }
 
 bool file_save(const char *path, const char *note, const struct shards *shards)

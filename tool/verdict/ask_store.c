@@ -85,17 +85,18 @@ bool asker_size(const struct asker *a, uint64_t *keys)
     return store_size(a->store, keys);
 }
 
-/* A weir_oracle. Once a silence is to end the run, nobody is asked again. */
-static void ask_store(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
+/* A weir_oracle, which ends the check where a silence is to end the run. */
+static bool ask_store(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
 {
     struct asker *a = context;
 
     memset(answers, WEIR_UNANSWERED, n);
-    if (a->stopped)
-        return;
+    if (a->stopped) /* by a batch before this one */
+        return false;
     store_answer(a->store, keys, n, answers);
     a->stopped =
         (a->silence == SILENCE_STOPS || interrupted()) && memchr(answers, WEIR_UNANSWERED, n);
+    return !a->stopped;
 }
 
 /* The run ends before record i; after a signal that needs no words. */
