@@ -96,21 +96,6 @@ static void a_sketch_is_saved_and_loaded_as_a_filter(void **state)
     }
 }
 
-static void every_sketch_has_a_golden_file(void **state)
-{
-    const struct weir_about *about;
-
-    (void)state;
-    for (size_t i = 0; (about = weir_listed(WEIR_KIND_SKETCH, i)); i++) {
-        size_t j = 0;
-
-        while (golden_sketch(j) && strcmp(golden_sketch(j)->name, about->name) != 0)
-            j++;
-        if (!golden_sketch(j))
-            fail_msg("%s has none", about->name);
-    }
-}
-
 /* ---- screens ---- */
 
 static void a_screen_is_saved_and_loaded_as_a_filter(void **state)
@@ -328,7 +313,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sketch_is_saved_and_loaded_as_a_filter),
-        cmocka_unit_test(every_sketch_has_a_golden_file),
         cmocka_unit_test(a_screen_is_saved_and_loaded_as_a_filter),
         cmocka_unit_test(a_screen_is_cloned_and_cleared),
         cmocka_unit_test(screens_are_merged),
