@@ -182,17 +182,6 @@ enum weir_status sentence_complete(const struct grammar *g, const char *text, vo
     return g->plan(record, error) ? WEIR_OK : WEIR_BAD_CONFIG;
 }
 
-bool sentence_restore(const struct grammar *g, const char *text, void *record)
-{
-    char again[WEIR_SENTENCE];
-
-    if (!sentence_read(g, text, record, NULL) || !sentence_has(record, g->seed) ||
-        !g->plan(record, NULL))
-        return false;
-    sentence_write(g, record, again, sizeof again);
-    return strcmp(text, again) == 0;
-}
-
 bool sentence_divide(const struct grammar *g, void *record, uint64_t by)
 {
     struct sentence *s = record;
@@ -264,6 +253,36 @@ size_t sentence_describe(const struct grammar *g, const void *record, char *buff
     uint32_t given = ((const struct sentence *)record)->given;
 
     return write_knobs(g, record, ~g->chance | given, buffer, size);
+}
+
+/* What an old text does not name is as it was before it had a name; which rows these are. */
+static uint32_t read_before(const struct grammar *g, struct sentence *s)
+{
+    uint32_t old = 0;
+
+    for (int i = 0; i < g->n; i++) {
+        const char *before = g->rows[i].before;
+
+        if (!(s->of->knobs & HAS(i)) || sentence_has(s, i) || !before)
+            continue;
+        knob_read(&g->rows[i], (struct span){before, strlen(before)}, s);
+        old |= HAS(i);
+    }
+    s->given |= old;
+    return old;
+}
+
+bool sentence_restore(const struct grammar *g, const char *text, void *record)
+{
+    char again[WEIR_SENTENCE];
+
+    if (!sentence_read(g, text, record, NULL) || !sentence_has(record, g->seed))
+        return false;
+    uint32_t old = read_before(g, record);
+    if (!g->plan(record, NULL))
+        return false;
+    write_knobs(g, record, ~old, again, sizeof again);
+    return strcmp(text, again) == 0;
 }
 
 bool sentence_differ(const struct grammar *g, const void *a, const void *b, char *of_a, char *of_b)

@@ -57,7 +57,8 @@ enum weir_status sentence_complete(const struct grammar *g, const char *text, vo
                                    struct weir_error *error);
 
 /* The same of a text that was complete when it was saved: completing it again
- * changes nothing, or it is refused. */
+ * changes nothing, or it is refused. A knob that is younger than the text means what
+ * was so before there was a choice. */
 bool sentence_restore(const struct grammar *g, const char *text, void *record);
 
 /* Write what is complete, or only what describes it. Returns the whole length; cuts

@@ -26,6 +26,10 @@ struct knob_row {
     const char *const *words;
     bool (*read)(struct span text, void *value);
     void (*write)(struct text *t, const void *value);
+
+    /* for a knob that came after the first release: what was so before there was a choice, and
+     * so in files that do not name it. NULL: it was always there. */
+    const char *before;
 };
 
 extern const char *const knob_hashes[]; /* the words of hash= */

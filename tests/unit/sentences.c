@@ -7,6 +7,7 @@
 #include <weir/screen.h>
 #include <weir/sketch.h>
 
+#include "filter/filter.h"
 #include "support/support.h"
 #include "support/variants.h"
 
@@ -282,6 +283,85 @@ static void a_stream_is_refused_in_the_same_words(void **state)
     }
 }
 
+/* ---- texts of other versions ---- */
+
+/* Things that once were all slow. Now one may choose, and they are fast if nobody does. */
+struct thing {
+    struct sentence is;
+    uint64_t n, pace, seed;
+};
+
+enum { THING_N, THING_PACE, THING_SEED, THING_ROWS };
+
+static const char *const paces[] = {"fast", "slow", NULL};
+static const struct knob_row thing_rows[THING_ROWS] = {
+    [THING_N] = {{"n", "", ""}, A_COUNT, offsetof(struct thing, n), .min = 1, .max = 9},
+    [THING_PACE] =
+        {{"pace", "", ""}, A_WORD, offsetof(struct thing, pace), .words = paces, .before = "slow"},
+    [THING_SEED] = {{"seed", "", ""}, A_COUNT, offsetof(struct thing, seed), .max = UINT64_MAX},
+};
+static const struct named thing_name = {{.name = "thing"}, HAS(THING_ROWS) - 1};
+static const struct named *const thing_names[] = {&thing_name, NULL};
+
+static void begin_thing(void *record)
+{
+    *(struct thing *)record = (struct thing){.is = *(struct sentence *)record};
+}
+
+static bool plan_thing(void *record, struct weir_error *error)
+{
+    (void)record, (void)error;
+    return true;
+}
+
+static const struct grammar things = {.names = thing_names,
+                                      .rows = thing_rows,
+                                      .n = THING_ROWS,
+                                      .seed = THING_SEED,
+                                      .begin = begin_thing,
+                                      .plan = plan_thing};
+
+static void assert_restored(const char *text, const char *means)
+{
+    struct thing t;
+    char now[SENTENCE];
+
+    assert_int_equal(sentence_restore(&things, text, &t), means != NULL);
+    if (!means)
+        return;
+    sentence_write(&things, &t, now, sizeof now);
+    assert_string_equal(now, means);
+}
+
+static void a_knob_that_is_not_named_means_what_it_did(void **state)
+{
+    struct thing t;
+
+    (void)state;
+    assert_restored("thing n=3 seed=1", "thing n=3 pace=slow seed=1");
+    assert_restored("thing n=3 pace=slow seed=1", "thing n=3 pace=slow seed=1");
+    assert_restored("thing n=3 pace=fast seed=1", "thing n=3 pace=fast seed=1");
+    assert_restored("thing seed=1 n=3", NULL); /* as nothing ever wrote it */
+    assert_restored("thing seed=1", NULL);     /* n= was always there */
+    assert_restored("thing n=3 pace=slow", NULL);
+    assert_int_equal(sentence_complete(&things, "thing n=3 seed=1", &t, NULL), WEIR_OK);
+    assert_int_equal(t.pace, 0); /* of today: fast */
+}
+
+/* The golden file of before enter= and refresh=. */
+static void golden_sentences_lack_the_knobs_of_later(void **state)
+{
+    struct planned p;
+    const char *golden = "weir memory=200 width=16 slots=31 importance=none hash=xxh3 seed=2012";
+
+    (void)state;
+    assert_true(sentence_restore(&filter_grammar, golden, &p));
+    assert_int_equal(p.config.enter, 0);
+    assert_int_equal(p.config.refresh, 0);
+    assert_true(config_has(&p.config, KNOB_ENTER)); /* whatever is chosen for new ones */
+    assert_true(config_has(&p.config, KNOB_REFRESH));
+}
+
 /* ---- structs of other versions ---- */
 
 /* As a later version may have them. */
@@ -352,6 +432,8 @@ int main(void)
         cmocka_unit_test(sketches_do_what_they_say),
         cmocka_unit_test(screens_do_what_they_say),
         cmocka_unit_test(a_stream_is_refused_in_the_same_words),
+        cmocka_unit_test(a_knob_that_is_not_named_means_what_it_did),
+        cmocka_unit_test(golden_sentences_lack_the_knobs_of_later),
         cmocka_unit_test(a_struct_may_be_of_another_version),
     };
 
