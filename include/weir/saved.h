@@ -53,11 +53,11 @@ WEIR_API enum weir_status weir_load_from(weir **out, weir_source source, void *c
  * can answer wrongly, but not crash. If the file is cut short while it is mapped,
  * reading it raises SIGBUS, as of any mapping.
  *
- * The handle is for asking. weir_observe() on it is a mistake, and answers as
- * weir_ask(); weir_clear() and weir_advance() do nothing, weir_clone() gives NULL,
- * weir_forget() and weir_merge() say WEIR_UNSUPPORTED. weir_write() copies the cells
- * with the sums that they have: what is damaged stays so. Statuses as of weir_load(); *used
- * too. Costs some kilobytes. */
+ * The handle is for asking. weir_observe() on it is a caller's bug, at which builds with
+ * WEIR_DEBUG stop; others answer as weir_ask(). weir_clear() and weir_advance() do
+ * nothing, weir_clone() gives NULL, weir_forget() and weir_merge() say WEIR_UNSUPPORTED.
+ * weir_write() copies the cells with the sums that they have: what is damaged stays so.
+ * Statuses as of weir_load(); *used too. Costs some kilobytes. */
 WEIR_API enum weir_status weir_view(weir **out, const void *data, size_t size, size_t *used,
                                     const struct weir_options *options, struct weir_error *error);
 

@@ -8,19 +8,31 @@
  * Price: each cell that is asked for may have to be read from disk first. */
 #include "filter/filter.h"
 
+#include <assert.h>
+
 /* The filter, and its operations without those that write. */
 struct view {
     weir filter;
     struct filter_ops ops;
 };
 
+/* A caller's bug. */
+static inline void check_observing(void)
+{
+#ifdef WEIR_DEBUG
+    assert(!"weir_observe() on a view");
+#endif
+}
+
 static bool ask_instead(weir *w, struct weir_key key)
 {
+    check_observing();
     return w->ops->ask(w, key);
 }
 
 static void ask_many_instead(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
+    check_observing();
     w->ops->ask_many(w, keys, n, verdicts);
 }
 
