@@ -46,7 +46,7 @@ static bool write(const struct value *v, weir_sink sink, void *context)
     }
     good = put_part(&head, PART_BLOOM, sink, context);
     for (uint32_t i = 0; good && i < c->n; i++)
-        good = weir_write(c->links[i].w, sink, context) == WEIR_OK;
+        good = weir_write(c->links[i].w, sink, context, NULL) == WEIR_OK;
     return good;
 }
 
@@ -148,7 +148,7 @@ static struct value *copy(const struct value *v)
     c->links = server_take(from->n * sizeof *c->links);
     for (; c->links && c->n < from->n; c->n++) {
         c->links[c->n] = from->links[c->n];
-        if (!(c->links[c->n].w = weir_clone(from->links[c->n].w)))
+        if (!(c->links[c->n].w = weir_clone(from->links[c->n].w, NULL)))
             break;
     }
     if (c->links && c->n == from->n)

@@ -56,7 +56,7 @@ static bool write(const struct value *v, weir_sink sink, void *context)
     put_number(&head, c->width);
     put_number(&head, c->depth);
     return put_part(&head, PART_COUNTS, sink, context) &&
-           weir_sketch_write(c->s, sink, context) == WEIR_OK;
+           weir_sketch_write(c->s, sink, context, NULL) == WEIR_OK;
 }
 
 /* ---- reading ---- */
@@ -116,7 +116,7 @@ static struct value *read(struct image_in *in, struct weir_error *error)
 static struct value *copy(const struct value *v)
 {
     const struct counts *from = (const struct counts *)v;
-    weir_sketch *s = weir_sketch_clone(from->s);
+    weir_sketch *s = weir_sketch_clone(from->s, NULL);
     struct counts *c = s ? counts_of(s, from->width, from->depth) : NULL;
 
     return c ? &c->is : NULL;

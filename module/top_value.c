@@ -208,7 +208,7 @@ static bool write(const struct value *v, weir_sink sink, void *context)
         put_bytes(&head, e->item, e->item ? e->size : 0);
     }
     return put_part(&head, PART_TOP, sink, context) &&
-           weir_sketch_write(t->s, sink, context) == WEIR_OK;
+           weir_sketch_write(t->s, sink, context, NULL) == WEIR_OK;
 }
 
 static bool read_kept(struct weir_bytes *in, struct kept *e)
@@ -291,7 +291,7 @@ static struct value *copy(const struct value *v)
     const struct top *from = (const struct top *)v;
     struct top_wish wish = {from->k, from->width, from->depth, from->decay, false, 0};
     struct top *t = make(&wish, 0);
-    bool good = t && (t->s = weir_sketch_clone(from->s));
+    bool good = t && (t->s = weir_sketch_clone(from->s, NULL));
 
     for (uint64_t i = 0; good && i < t->k; i++) {
         const struct kept *e = &from->heap[i];

@@ -134,7 +134,8 @@ WEIR_API size_t weir_shared_config(const weir_shared *s, char *buffer, size_t si
 /* Save all shards, one after the other, as weir_write_shard(): others wait for a shard while
  * that is written, and keys that they show meanwhile may be in it or not. Statuses as of
  * weir_write(). */
-WEIR_API enum weir_status weir_shared_write(weir_shared *s, weir_sink sink, void *context);
+WEIR_API enum weir_status weir_shared_write(weir_shared *s, weir_sink sink, void *context,
+                                            struct weir_error *error);
 
 /* Load all shards of the filter that data begins with; a whole one becomes one shard. *used
  * and statuses as of weir_load(). */

@@ -7,7 +7,7 @@
 
 #include "filter/digests.h"
 #include "filter/filter.h"
-#include "sentence/memory_options.h"
+#include "sentence/given.h"
 
 #define AT_ONCE 256     /* keys that are shown or hashed at a time */
 #define ENLARGEMENTS 64 /* of a filter whose parts are too uneven: one in twenty needs the first   \
@@ -54,7 +54,7 @@ enum weir_status weir_build_begin(weir_builder **out, const char *config,
     struct planned planned;
     struct memory memory;
     void *allocation;
-    enum weir_status status = options_read(options, &memory, error);
+    enum weir_status status = given_memory(options, &memory, error);
 
     *out = NULL;
     if (status == WEIR_OK)

@@ -10,7 +10,7 @@
 #include "filter/config.h"
 #include "filter/filter.h"
 #include "sentence/error.h"
-#include "sentence/memory_options.h"
+#include "sentence/given.h"
 #include "shared/shared.h"
 
 #define SHARDS_DEFAULT 16
@@ -64,7 +64,7 @@ struct plans {
 static enum weir_status plan_shards(struct plans *p, const char *config, uint32_t n,
                                     const struct weir_options *options, struct weir_error *error)
 {
-    enum weir_status status = options_read(options, &p->memory, error);
+    enum weir_status status = given_memory(options, &p->memory, error);
 
     if (status == WEIR_OK)
         status = check_number(n, error);
@@ -127,7 +127,7 @@ enum weir_status weir_shared_join(weir_shared **out, weir *const *shards, uint32
                                   const struct weir_options *options, struct weir_error *error)
 {
     struct memory memory;
-    enum weir_status status = options_read(options, &memory, error);
+    enum weir_status status = given_memory(options, &memory, error);
 
     *out = NULL;
     if (status == WEIR_OK)
@@ -323,13 +323,14 @@ size_t weir_shared_config(const weir_shared *s, char *buffer, size_t size)
 
 /* ---- save and load ---- */
 
-enum weir_status weir_shared_write(weir_shared *s, weir_sink sink, void *context)
+enum weir_status weir_shared_write(weir_shared *s, weir_sink sink, void *context,
+                                   struct weir_error *error)
 {
     enum weir_status status = WEIR_OK;
 
     for (uint32_t i = 0; i < s->n && status == WEIR_OK; i++) {
         pthread_mutex_lock(&s->shard[i].lock);
-        status = weir_write_shard(s->shard[i].filter, i, s->n, sink, context);
+        status = weir_write_shard(s->shard[i].filter, i, s->n, sink, context, error);
         pthread_mutex_unlock(&s->shard[i].lock);
     }
     return status;
@@ -354,11 +355,11 @@ enum weir_status weir_shared_load(weir_shared **out, const void *data, size_t si
     struct weir_part part;
     struct memory memory;
     uint32_t n = 0;
-    enum weir_status status = options_read(options, &memory, error);
+    enum weir_status status = given_memory(options, &memory, error);
 
     *out = NULL;
     if (status == WEIR_OK)
-        status = weir_part_head(data, size, &part, error);
+        status = weir_part_head(data, size, &part, sizeof part, error);
     if (status != WEIR_OK)
         return status;
     struct weir_options each = options_of_shard(&memory, part.shards ? part.shards : 1);

@@ -304,7 +304,7 @@ static void memory_is_a_limit_that_gives_the_bits(void **state)
 
 static void law_saved_loaded_viewed_and_cloned_are_equal(void)
 {
-    weir *w = built(0, KEYS), *loaded, *viewed, *twin = weir_clone(w);
+    weir *w = built(0, KEYS), *loaded, *viewed, *twin = weir_clone(w, NULL);
     struct blob b = blob_of(w);
 
     assert_int_equal(weir_load(&loaded, b.data, b.size, NULL, NULL), WEIR_OK);

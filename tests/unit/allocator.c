@@ -337,7 +337,7 @@ static void a_shared_filter_is_of_the_callers_memory(void **state)
     assert_int_equal(weir_shared_open(&s, "weir memory=64K", 5, &options, NULL), WEIR_OK);
     weir_shared_measure(s, &stats, sizeof stats);
     assert_int_equal(pool.bytes, stats.bytes);
-    assert_int_equal(weir_shared_write(s, into_room, NULL), WEIR_OK);
+    assert_int_equal(weir_shared_write(s, into_room, NULL, NULL), WEIR_OK);
     weir_shared_close(s);
     assert_int_equal(pool.bytes, 0);
     enough.most = stats.bytes;

@@ -147,8 +147,8 @@ static void a_weighted_sum_is_that_of_the_counts(void **state)
 
     (void)state;
     assert_int_equal(weir_sketch_open(&a, "count-min memory=4K depth=20 seed=1", NULL), WEIR_OK);
-    b = weir_sketch_clone(a);
-    c = weir_sketch_clone(a);
+    b = weir_sketch_clone(a, NULL);
+    c = weir_sketch_clone(a, NULL);
     weir_sketch_add(a, key, 10);
     weir_sketch_add(b, key, 3);
     weir_sketch_add(b, other, 5);

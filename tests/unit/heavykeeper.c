@@ -140,7 +140,7 @@ static void an_amount_is_as_many_arrivals(void **state)
 static void a_decay_of_one_wears_down_at_every_try(void **state)
 {
     weir_sketch *s = open_sketch("heavykeeper keys=1 width=1 depth=1 seed=1 decay=1");
-    weir_sketch *t = weir_sketch_clone(s);
+    weir_sketch *t = weir_sketch_clone(s, NULL);
 
     (void)state;
     weir_sketch_add(s, a, 1000000);

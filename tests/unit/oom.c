@@ -296,7 +296,7 @@ static enum weir_status try_shared(const struct variant *v, struct weir_error *e
         weir_shared_observe_many(s, keys, 2, verdicts);
         weir_shared_observe_ordered(s, weir_shared_ticket(s), keys, NULL, 2, verdicts);
         assert_int_equal(verdicts[1], WEIR_SEEN);
-        status = weir_shared_write(s, into_room, &b);
+        status = weir_shared_write(s, into_room, &b, NULL);
         assert_int_equal(wrapped.asked, before);
         status = weir_shared_load(&again, b.data, b.size, NULL, NULL, error);
         assert_true((again != NULL) == (status == WEIR_OK));

@@ -309,7 +309,7 @@ static void *measure_and_save(void *context)
 
         weir_shared_measure(w->s, &stats, sizeof stats);
         assert_int_equal(stats.shown, stats.seen + stats.fresh);
-        assert_int_equal(weir_shared_write(w->s, blob_sink, &b), WEIR_OK);
+        assert_int_equal(weir_shared_write(w->s, blob_sink, &b, NULL), WEIR_OK);
         assert_int_equal(weir_shared_load(&again, b.data, b.size, NULL, NULL, NULL), WEIR_OK);
         weir_shared_close(again);
         blob_free(b);
@@ -348,7 +348,7 @@ static void law_saved_and_loaded_it_is_the_same(const struct variant *v)
         weir *alone;
 
         weir_shared_observe_many(s, keys, n, verdicts);
-        assert_int_equal(weir_shared_write(s, blob_sink, &b), WEIR_OK);
+        assert_int_equal(weir_shared_write(s, blob_sink, &b, NULL), WEIR_OK);
         assert_int_equal(weir_load(&alone, b.data, b.size, NULL, NULL), WEIR_BAD_DATA);
         assert_int_equal(weir_shared_load(&again, b.data, b.size, &used, NULL, NULL), WEIR_OK);
         assert_int_equal(used, b.size);
