@@ -1,9 +1,10 @@
-/* load.c - any bytes given to weir_load(), weir_sketch_load() or
- * weir_screen_load() end in a usable filter, sketch or screen, or an error.
+/* load.c - any bytes given to the calls that load, from memory or from a source, view,
+ * verify and merge end in a usable filter, sketch or screen, or an error.
  *
  * Each input is tried as a file, which must get past the checksums, and, for every
  * kind of part, forged: with its sentence, words and cells under lengths and checksums
- * that are right. What loads is used in every way, and what it then saves must load
+ * that are right. A source must give what memory gives. What loads is used in every way,
+ * merged with its clone and with one that is empty, and what it then saves must load
  * again. */
 #include <weir/saved.h>
 #include <weir/screen.h>
@@ -36,6 +37,28 @@ static void require(bool condition)
     if (!condition)
         abort();
 }
+
+/* What a source gives. */
+struct stretch {
+    const uint8_t *at;
+    size_t left;
+};
+
+static bool take(void *context, void *data, size_t size)
+{
+    struct stretch *s = context;
+
+    if (size > s->left)
+        return false;
+    memcpy(data, s->at, size);
+    s->at += size;
+    s->left -= size;
+    return true;
+}
+
+static const struct weir_options allowed = {.size = sizeof allowed, .most = 1 << 24};
+
+/* ---- filters ---- */
 
 static bool learns(const weir *w)
 {
@@ -79,20 +102,41 @@ static void save_and_load(const weir *w)
 static void use(weir *w)
 {
     struct weir_stats stats = weir_stats_of(w);
-    weir *twin = weir_clone(w, NULL);
-    char config[512];
+    weir *twin = weir_clone(w, NULL), *empty;
+    char config[WEIR_SENTENCE];
 
     require(stats.fill >= 0 && stats.fill <= 1.000001);
     require(stats.error >= 0 && stats.error <= 1.000001);
     require(weir_config(w, config, sizeof config) < sizeof config);
+    require(weir_open(&empty, config, NULL) == WEIR_OK || !learns(w));
+    if (empty)
+        require(weir_merge(empty, w, NULL) != WEIR_MISMATCH);
+    if (empty)
+        show_keys(empty);
+    weir_close(empty);
     show_keys(w);
     if (twin)
-        weir_merge(w, twin, NULL);
+        require(weir_merge(w, twin, NULL) != WEIR_MISMATCH);
     if (stats.shown < UINT64_C(1) << 60) /* what comes after 2^62 arrivals nobody will know */
         save_and_load(w);
     weir_clear(w);
     save_and_load(w);
     weir_close(twin);
+}
+
+/* ---- sketches ---- */
+
+/* An empty one takes over all that another has. */
+static void merge_sketch(const weir_sketch *s)
+{
+    char config[WEIR_SENTENCE];
+    weir_sketch *empty;
+
+    require(weir_sketch_config(s, config, sizeof config) < sizeof config);
+    require(weir_sketch_open(&empty, config, NULL) == WEIR_OK);
+    require(weir_sketch_merge(empty, s, NULL) != WEIR_MISMATCH);
+    weir_sketch_add(empty, (struct weir_bytes){"key", 3}, 1);
+    weir_sketch_close(empty);
 }
 
 static void use_sketch(weir_sketch *s)
@@ -101,6 +145,7 @@ static void use_sketch(weir_sketch *s)
     struct weir_heavy list[8];
     weir_sketch *again;
 
+    merge_sketch(s);
     weir_sketch_advance(s, 1000);
     for (size_t i = 0; i < 20; i++)
         weir_sketch_add(s, (struct weir_bytes){&i, sizeof i}, i % 5);
@@ -112,6 +157,7 @@ static void use_sketch(weir_sketch *s)
             b.size == weir_sketch_saved_size(s));
     require(weir_sketch_load(&again, b.data, b.size, NULL, NULL) == WEIR_OK);
     require(weir_sketch_merge(s, again, NULL) != WEIR_MISMATCH);
+    weir_sketch_clear(s);
     weir_sketch_close(again);
     free(b.data);
 }
@@ -134,17 +180,26 @@ static bool asks_for_much(const uint8_t *data, size_t size)
 
 static void try_sketch(const uint8_t *data, size_t size)
 {
+    struct stretch from = {data, size};
     struct weir_error error;
-    weir_sketch *s;
+    weir_sketch *s, *sourced;
 
     if (asks_for_much(data, size))
         return;
-    if (weir_sketch_load(&s, data, size, NULL, &error) == WEIR_OK)
+    bool loads = weir_sketch_load(&s, data, size, NULL, &error) == WEIR_OK;
+    require((s != NULL) == loads && (loads || error.text[0]));
+    require((weir_sketch_load_from(&sourced, take, &from, &allowed, &error) == WEIR_OK) == loads);
+    require((sourced != NULL) == loads && (loads || error.text[0]));
+    if (loads) {
+        require(weir_sketch_saved_size(s) == weir_sketch_saved_size(sourced));
         use_sketch(s);
-    else
-        require(s == NULL && error.text[0]);
+        use_sketch(sourced);
+    }
     weir_sketch_close(s);
+    weir_sketch_close(sourced);
 }
+
+/* ---- screens ---- */
 
 /* Every second key is a member, every seventh cannot be told. */
 static bool answer(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
@@ -157,6 +212,22 @@ static bool answer(void *context, const struct weir_bytes *keys, size_t n, uint8
         answers[i] = key % 7 ? key % 2 : WEIR_UNANSWERED;
     }
     return true;
+}
+
+/* A clone and an empty one take over all that another has. */
+static void merge_screen(const weir_screen *s)
+{
+    char config[WEIR_SENTENCE];
+    weir_screen *twin = weir_screen_clone(s, NULL), *empty;
+
+    require(twin && weir_screen_config(s, config, sizeof config) < sizeof config);
+    require(weir_screen_open(&empty, config, NULL) == WEIR_OK);
+    require(weir_screen_merge(empty, s, NULL) != WEIR_MISMATCH);
+    require(weir_screen_merge(twin, s, NULL) != WEIR_MISMATCH);
+    weir_screen_stats_of(twin);
+    weir_screen_clear(twin);
+    weir_screen_close(twin);
+    weir_screen_close(empty);
 }
 
 static void use_screen(weir_screen *s)
@@ -174,6 +245,7 @@ static void use_screen(weir_screen *s)
         names[i] = i % 13;
         keys[i] = (struct weir_bytes){&names[i], sizeof *names};
     }
+    merge_screen(s);
     weir_screen_learn_set(s, keys, 3);
     require(weir_screen_check(s, keys, 20, answer, NULL, answers) <= 20);
     if (stats.checked < UINT64_C(1) << 60) {
@@ -187,32 +259,21 @@ static void use_screen(weir_screen *s)
 
 static void try_screen(const uint8_t *data, size_t size)
 {
+    struct stretch from = {data, size};
     struct weir_error error;
-    weir_screen *s;
+    weir_screen *s, *sourced;
+    bool loads = weir_screen_load(&s, data, size, NULL, &error) == WEIR_OK;
 
-    if (weir_screen_load(&s, data, size, NULL, &error) == WEIR_OK)
+    require((s != NULL) == loads && (loads || error.text[0]));
+    require((weir_screen_load_from(&sourced, take, &from, &allowed, &error) == WEIR_OK) == loads);
+    require((sourced != NULL) == loads && (loads || error.text[0]));
+    if (loads)
         use_screen(s);
-    else
-        require(s == NULL && error.text[0]);
     weir_screen_close(s);
+    weir_screen_close(sourced);
 }
 
-struct stretch {
-    const uint8_t *at;
-    size_t left;
-};
-
-static bool take(void *context, void *data, size_t size)
-{
-    struct stretch *s = context;
-
-    if (size > s->left)
-        return false;
-    memcpy(data, s->at, size);
-    s->at += size;
-    s->left -= size;
-    return true;
-}
+/* ---- files ---- */
 
 /* A source gives what memory gives. */
 static void try_source(const uint8_t *data, size_t size, bool loads)
@@ -221,10 +282,7 @@ static void try_source(const uint8_t *data, size_t size, bool loads)
     struct weir_error error;
     weir *w;
 
-    require((weir_load_from(
-                 &w, take, &from,
-                 &(struct weir_options){.size = sizeof(struct weir_options), .most = 1 << 24},
-                 &error) == WEIR_OK) == loads);
+    require((weir_load_from(&w, take, &from, &allowed, &error) == WEIR_OK) == loads);
     require((w != NULL) == loads && (loads || error.text[0]));
     weir_close(w);
 }
@@ -292,12 +350,11 @@ static void put_bytes(const void *what, struct part_writer *out)
 
 /* The input as a part of a kind: its lengths are those of its head as far as it has the
  * bytes for them, what is left over are cells. */
-static struct bytes forge(const uint8_t *data, size_t size, uint32_t kind)
+static void forge(const uint8_t *data, size_t size, struct part_head h, struct bytes *part)
 {
-    struct part_head h = {.kind = kind, .shards = 1, .sentence = (const char *)data + PART_LINE};
-    struct bytes part = {NULL, 0};
     size_t left = size - PART_LINE, words;
 
+    h.sentence = (const char *)data + PART_LINE;
     h.length = bits_load32(data + 20) % 1024;
     h.length = h.length < left ? h.length : (uint32_t)left;
     size_t at = (h.length + 7) / 8 * 8;
@@ -307,18 +364,32 @@ static struct bytes forge(const uint8_t *data, size_t size, uint32_t kind)
     at = part_head_size(&h) < size ? part_head_size(&h) : size;
     h.cells = bits_load64(data + 24);
     h.cells = h.cells < size - at ? h.cells : size - at;
-    part_write(&h, put_bytes, &(struct weir_bytes){data + at, (size_t)h.cells}, append, &part);
-    return part;
+    part_write(&h, put_bytes, &(struct weir_bytes){data + at, (size_t)h.cells}, append, part, NULL);
 }
 
 static void try_forged(const uint8_t *data, size_t size, uint32_t kind,
                        void (*try)(const uint8_t *data, size_t size))
 {
-    struct bytes part = forge(data, size, kind);
+    struct bytes part = {NULL, 0};
 
+    forge(data, size, (struct part_head){.kind = kind, .shards = 1}, &part);
     require(weir_verify(part.data, part.size, NULL) == WEIR_OK);
     try(part.data, part.size);
     free(part.data);
+}
+
+/* Two shards that are alike, and one of them alone. */
+static void try_forged_shards(const uint8_t *data, size_t size)
+{
+    struct bytes parts = {NULL, 0};
+    weir *w;
+
+    for (uint32_t i = 0; i < 2; i++)
+        forge(data, size, (struct part_head){WEIR_PART_FILTER, .shard = i, .shards = 2}, &parts);
+    require(weir_verify(parts.data, parts.size, NULL) == WEIR_OK);
+    try_shards(parts.data, parts.size);
+    require(weir_load(&w, parts.data, parts.size, NULL, NULL) == WEIR_BAD_DATA && !w);
+    free(parts.data);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -329,6 +400,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < PART_LINE)
         return 0;
     try_forged(data, size, WEIR_PART_FILTER, try_file);
+    try_forged_shards(data, size);
     try_forged(data, size, WEIR_PART_COUNTS, try_sketch);
     try_forged(data, size, WEIR_PART_TOP, try_sketch);
     try_forged(data, size, WEIR_PART_SCREEN, try_screen);

@@ -3,7 +3,7 @@
  * memory, and while they are honest their counts keep what they promise.
  *
  * Forged: bytes of the saved part are changed and it is written anew, so that its
- * checksum is right. Input: the sentence, a line break, then the calls: a byte each that
+ * checksums are right. Input: the sentence, a line break, then the calls: a byte each that
  * says which, and what it takes. */
 #include <weir.h>
 #include <weir/sketch.h>
@@ -11,6 +11,8 @@
 #include <sanitizer/allocator_interface.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "format/part.h"
 
 #define OPENED_MOST (UINT64_C(1) << 20) /* bytes */
 #define SMALL_MOST (UINT64_C(64) << 10) /* larger ones are slow, and get few calls */
@@ -196,26 +198,34 @@ static void change(uint8_t *body, size_t size, struct input *in)
     }
 }
 
+static void put_bytes(const void *what, struct part_writer *out)
+{
+    const struct weir_bytes *bytes = what;
+
+    part_put(out, bytes->data, bytes->size);
+}
+
+/* Cells and words, under the same sentence. */
 static void forge(struct subject *s, struct input *in)
 {
-    struct file first = save(s->sketch), forged = {.room = first.size + 4096};
-    struct weir_part part;
+    struct file first = save(s->sketch), forged = {.room = first.size};
+    struct part_head h;
     weir_sketch *other = NULL;
-    uint8_t *body;
 
-    require(weir_part_read(first.data, first.size, &part, sizeof part, NULL) == WEIR_OK);
-    body = malloc(part.body_size);
+    require(part_find_sound(first.data, first.size, &h, NULL) == WEIR_OK);
+    uint8_t *cells = first.data + part_head_size(&h);
     forged.data = malloc(forged.room);
-    require(body && forged.data);
-    memcpy(body, part.body, part.body_size);
-    change(body, part.body_size, in);
-    require(weir_part_write(part.kind, body, part.body_size, keep, &forged, NULL) == WEIR_OK);
+    require(forged.data);
+    change(cells, (size_t)h.cells, in);
+    if (next(in) % 4 == 0)
+        change((uint8_t *)h.word, h.words * sizeof *h.word, in);
+    require(part_write(&h, put_bytes, &(struct weir_bytes){cells, (size_t)h.cells}, keep, &forged,
+                       NULL) == WEIR_OK);
     if (weir_sketch_load(&other, forged.data, forged.size, NULL, NULL) == WEIR_OK) {
         weir_sketch_close(s->sketch);
         s->sketch = other;
         s->honest = false;
     }
-    free(body);
     free(forged.data);
     free(first.data);
 }
