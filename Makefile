@@ -22,9 +22,11 @@ fuzz: setup-build setup-test
 reproduce: setup-build setup-test all
 	@scripts/reproduce
 
+# make install PREFIX=/usr DESTDIR=/tmp/package; without them under /usr/local.
 install: all
-	@meson install -C build --quiet
-	@if [ -z "$$DESTDIR" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
+	@if [ -n "$(PREFIX)" ]; then meson configure build -Dprefix="$(PREFIX)"; fi
+	@DESTDIR="$(DESTDIR)" meson install -C build --quiet
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
 
 setup-%:
 	@scripts/setup $*

@@ -7,6 +7,7 @@ import pytest
 
 WEIR = os.environ["WEIR"]
 SANITIZED = b"__asan_init" in pathlib.Path(WEIR).read_bytes()  # it takes memory in its own way
+RACES_SEEN = b"__tsan_init" in pathlib.Path(WEIR).read_bytes()
 LONG = os.environ.get("WEIR_LONG") == "1"
 
 # A filter so large for the streams of these tests that its errors do not

@@ -1,0 +1,28 @@
+/* once.c - each line once: what weir dedup does, in a few lines of C.
+ *
+ *     cc once.c $(pkg-config --cflags --libs weir) -o once
+ *     ./once < access.log */
+#include <stdio.h>
+#include <stdlib.h>
+#include <weir.h>
+
+int main(int argc, char **argv)
+{
+    const char *sentence = argc > 1 ? argv[1] : "weir memory=64M fpr=0.1%";
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t length;
+    weir *w;
+    struct weir_error error;
+
+    if (weir_open(&w, sentence, &error) != WEIR_OK) {
+        fprintf(stderr, "once: %s\n", error.text);
+        return 2;
+    }
+    while ((length = getline(&line, &room, stdin)) > 0)
+        if (weir_observe_bytes(w, line, (size_t)length) == WEIR_NEW)
+            fwrite(line, 1, (size_t)length, stdout);
+    free(line);
+    weir_close(w);
+    return ferror(stdin) || fflush(stdout) != 0 ? 1 : 0;
+}

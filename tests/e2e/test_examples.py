@@ -1,0 +1,124 @@
+"""Programs against the installed library: those in examples/, README's, and the one in the manual."""
+import concurrent.futures
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import LONG, RACES_SEEN, SANITIZED, unique
+from installed import SOURCE, THERE, Installed, Server, install
+
+pytestmark = pytest.mark.skipif(not THERE, reason="needs compilers, meson and pkg-config")
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    return install(tmp_path_factory.mktemp("root"))
+
+
+def run(installed, argv, text, **more):
+    done = subprocess.run(argv, input=text, text=True, capture_output=True, env=installed.env, timeout=120, **more)
+    assert (done.returncode, done.stderr) == (0, ""), done
+    return done.stdout
+
+
+LINES = [f"line {i * i % 1009}" for i in range(5000)]
+TEXT = "".join(line + "\n" for line in LINES)
+ONCE = "".join(line + "\n" for line in unique(LINES))
+
+
+def test_the_readme_has_the_line_that_compiles(installed, here):
+    readme = (SOURCE / "README.md").read_text()
+    assert "`make install`, then `cc once.c $(pkg-config --cflags --libs weir)`" in readme
+    (here / "once.c").write_text(next(b for b in re.findall(r"```c\n(.*?)```", readme, re.S) if "weir_open" in b))
+    assert run(installed, installed.compile("once.c", here / "once"), TEXT) == ONCE
+
+
+def test_once_in_c(installed, here):
+    program = installed.compile(SOURCE / "examples/once.c", here / "once")
+    assert run(installed, program, TEXT) == ONCE
+    assert run(installed, [*program, "bloom capacity=10k fpr=1e-6"], TEXT) == ONCE
+    done = subprocess.run([*program, "wier"], env=installed.env, capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.startswith("once: ") and "wier" in done.stderr
+
+
+def test_once_in_cplusplus_remembers_from_run_to_run(installed, here):
+    program = installed.compile(SOURCE / "examples/once.cpp", here / "once")
+    half = len(LINES) // 2
+    first = run(installed, [*program, "seen.weir"], "".join(line + "\n" for line in LINES[:half]))
+    second = run(installed, [*program, "seen.weir"], "".join(line + "\n" for line in LINES[half:]))
+    assert first + second == ONCE
+    (here / "seen.weir").write_bytes(b"no filter")
+    done = subprocess.run([*program, "seen.weir"], input="a\n", env=installed.env, capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.startswith("once: ")
+
+
+@pytest.fixture
+def server(installed, here):
+    program = installed.compile(SOURCE / "examples/server.c", here / "server", "-pthread")
+    server = Server(program, installed.env, "bloom capacity=100k fpr=1e-6")
+    yield server
+    server.process.kill()
+    server.process.wait()
+
+
+def test_the_server_answers_line_by_line_and_in_bulk(server):
+    assert server.ask(["a", "b", "a", ""]) == ["new", "new", "seen", "new"]
+    assert server.ask(["a"]) == ["seen"]
+    keys = [str(i) for i in range(20000)]
+    assert server.ask(keys) == ["new"] * len(keys)
+    assert server.end()[:2] == (0, "20005 lines, 20003 new\n")
+
+
+def test_eight_clients_at_once_share_one_memory(server):
+    keys = [str(i) for i in range(5000)]
+    orders = [keys[i * 600:] + keys[:i * 600] for i in range(8)]
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(server.ask, orders))
+    new = [key for order, answer in zip(orders, answers) for key, said in zip(order, answer) if said == "new"]
+    assert sorted(new) == sorted(keys)  # each is new to one of them
+    assert server.end() == (0, "40000 lines, 5000 new\n", "")
+
+
+@pytest.mark.skipif(not shutil.which("man"), reason="needs man")
+def test_the_example_of_the_manual_runs_as_it_is_shown(installed, here):
+    page = next(installed.root.rglob("weir.3"))
+    shown = subprocess.run(["man", "-l", page], capture_output=True, text=True, check=True,
+                           env={**os.environ, "MANPAGER": "cat", "MANWIDTH": "120", "LC_ALL": "C"}).stdout
+    code = re.search(r"^EXAMPLE$.*?^ +(#include.*?^ +})$\n\n", shown, re.M | re.S)[1]
+    (here / "example.c").write_text(code + "\n")
+    program = installed.compile("example.c", here / "example")
+    assert run(installed, [*program, "a", "b", "a", "c", "b"], "") == "a\nb\nc\n"
+
+
+def test_every_page_that_headers_and_manual_point_to_is_installed(installed):
+    pages = [*(installed.prefix / "include").rglob("*.h"), *installed.prefix.rglob("weir*.[13]")]
+    named = {name for p in pages for name in re.findall(r"docs/([a-z-]+\.md)", p.read_text())}
+    assert {"filters.md", "format.md"} <= named
+    there = {p.name for p in (installed.prefix / "share/doc/weir").glob("*.md")}
+    assert named <= there, named - there
+
+
+def test_every_header_is_installed_and_in_the_manual(installed):
+    include = SOURCE / "include"
+    headers = {str(p.relative_to(include)) for p in include.rglob("*.h")}
+    assert headers == {str(p.relative_to(installed.prefix / "include"))
+                       for p in (installed.prefix / "include").rglob("*.h")}
+    page = (SOURCE / "man/weir.3.scd").read_text()
+    assert headers <= set(re.findall(r"^\|  (\S+)$", page, re.M))
+
+
+@pytest.mark.skipif(not LONG or SANITIZED or RACES_SEEN, reason="builds all of it again")
+def test_make_install_goes_by_prefix_and_destdir(here):
+    shutil.copytree(SOURCE, here / "copy", ignore=lambda at, _: {"build", ".git"} if at == str(SOURCE) else {})
+    subprocess.run(["make", "-C", here / "copy", "install", "PREFIX=/opt/weir", f"DESTDIR={here}/root"], check=True,
+                   capture_output=True)
+    installed = Installed(here / "root")
+    assert installed.prefix == here / "root/opt/weir"
+    assert "prefix=/opt/weir\n" in next(installed.root.rglob("weir.pc")).read_text()
+    for path in ("bin/weir", "lib/libweir.a", "lib/libweir.so", "include/weir/shared.h", "share/man/man3/weir.3",
+                 "share/doc/weir/examples/server.c"):
+        assert (installed.prefix / path).is_file(), path
+    assert run(installed, installed.compile(SOURCE / "examples/once.c", here / "once"), TEXT) == ONCE

@@ -1,0 +1,77 @@
+"""Under ThreadSanitizer, which ends a program with 66 where two threads met without a lock. Only in build/tsan."""
+import concurrent.futures
+import random
+import sqlite3
+
+import pytest
+
+from conftest import RACES_SEEN, run
+from installed import SOURCE, Server, install
+
+pytestmark = pytest.mark.skipif(not RACES_SEEN, reason="needs -Db_sanitize=thread")
+
+RNG = random.Random(5)
+KEYS = [str(RNG.randrange(30000)) for _ in range(150000)]
+TEXT = "\n".join(KEYS) + "\n"
+
+
+def with_four(*args, **more):
+    """A race that is found ends the program with another status than 0."""
+    return run(*args, "-j", "4", **more)
+
+
+@pytest.mark.parametrize("options", [[], ["-a", "bloom", "--shards", "7"], ["-S", "span=1m"], ["--emit", "all"],
+                                     ["-S", "importance=log", "--jsonl", "-k", "/k", "-i", "/i"]],
+                         ids=lambda o: " ".join(o) or "plain")
+def test_dedup(options):
+    text = TEXT if "--jsonl" not in options else "".join('{"k":%s,"i":%d}\n' % (k, int(k) % 9) for k in KEYS[:40000])
+    options = [*options, "-m", "256K", "--seed", "1"] + ([] if "--shards" in options else ["--shards", "4"])
+    assert with_four("dedup", *options, input=text).out == run("dedup", *options, input=text).out
+
+
+def test_dedup_with_state_and_checkpoints(here):
+    for part in TEXT[:400000], TEXT[400000:]:
+        with_four("dedup", "--state", "s", "--checkpoint", "20k", "-m", "256K", "--stats", "text", input=part)
+
+
+def test_build_filter_ask_and_add(here):
+    with_four("build", "-o", "f", "-m", "256K", input=TEXT)
+    (here / "more").write_text(TEXT)
+    with_four("add", "f", "more")
+    assert with_four("filter", "f", "more").out == TEXT.encode()
+    assert len(with_four("ask", "f", "more").lines) == len(KEYS)
+
+
+# These have no -j: they read, hash and ask or count in two threads by themselves.
+
+
+def test_check(here):
+    with sqlite3.connect("set.db") as db:
+        db.execute("CREATE TABLE t (k)")
+        db.executemany("INSERT INTO t VALUES (?)", [(str(i),) for i in range(0, 30000, 3)])
+    db.close()
+    (here / "keys").write_text("\n".join(KEYS[:30000]) + "\n")
+    out = run("check", "--oracle", "sqlite:set.db?table=t&column=k", "keys").lines
+    assert out == [k for k in KEYS[:30000] if int(k) % 3 == 0]
+
+
+def test_eval(here):
+    (here / "keys").write_text(TEXT)
+    with_four("eval", "-a", "weir,bloom,sbf,rlbsbf", "-m", "16K,64K", "keys")
+    with_four("eval", "--synthetic", "zipf:n=200k,universe=20k", "-a", "weir,bloom,apbf", "-m", "16K")
+
+
+def test_top_and_count(here):
+    (here / "keys").write_text(TEXT)
+    assert len(run("top", "-n", "10", "keys").lines) >= 10
+    assert run("count", "--query", "keys", "keys").out
+
+
+def test_the_example(here):
+    installed = install(here / "root")
+    program = installed.compile(SOURCE / "examples/server.c", here / "server", "-pthread")
+    server = Server(program, installed.env, "weir memory=1M")
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        list(pool.map(server.ask, [KEYS[i * 3000:(i + 4) * 3000] for i in range(8)]))
+    status, out, err = server.end()
+    assert (status, err) == (0, "") and out.startswith("96000 lines, ")
