@@ -34,7 +34,8 @@ enum {
     RM_CTX_REPLICA = 1 << 3,
     RM_CTX_REPLICATED = 1 << 12,
     RM_CTX_LOADING = 1 << 13,
-    RM_CTX_ASYNC_LOADING = 1 << 23
+    RM_CTX_ASYNC_LOADING = 1 << 23,
+    RM_CTX_CHILD = 1 << 20
 };
 
 /* Classes of keyspace events: 'd', of modules. */

@@ -2,6 +2,7 @@
 #include "image.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "server.h"
@@ -125,11 +126,21 @@ static bool rdb_sink(void *context, const void *data, size_t size)
     return true;
 }
 
+/* Memory was short for a head. A server that saves in a child goes on without this file; better
+ * none than one that cannot be loaded. */
+static void give_up(struct rm_io *io, const struct value *v)
+{
+    rm.LogIOError(io, "warning", "memory is short to save a value of type %s", v->family->type);
+    if (rm.GetContextFlags(rm.GetContextFromIO(io)) & RM_CTX_CHILD)
+        abort();
+}
+
 void image_save(const struct value *v, struct rm_io *io)
 {
     struct rdb_out out = {.io = io, .buffer = rm.Alloc(PIECE)};
 
-    v->family->write(v, rdb_sink, &out);
+    if (!v->family->write(v, rdb_sink, &out))
+        give_up(io, v);
     if (out.filled > 0)
         rm.SaveStringBuffer(io, (const char *)out.buffer, out.filled);
     rm.SaveStringBuffer(io, "", 0);

@@ -46,38 +46,51 @@ static uint64_t hash_of(const struct top *t, struct weir_bytes item)
     return weir_sketch_hash(t->s, item.data, item.size).lo;
 }
 
-static bool keep(struct top *t, struct weir_bytes item, uint64_t hash, uint32_t count,
+/* Without these few bytes the server could not read a command either; of a large item they are
+ * taken before it is counted, so that there is no half of a command. */
+#define LARGE 4096
+
+static char *copy_of(struct weir_bytes item)
+{
+    char *copy = item.size < LARGE ? rm.Alloc(item.size ? item.size : 1) : rm.TryAlloc(item.size);
+
+    if (copy)
+        memcpy(copy, item.data, item.size);
+    return copy;
+}
+
+static void keep(struct top *t, struct weir_bytes item, char *copy, uint64_t hash, uint32_t count,
                  struct kept *expelled)
 {
-    char *copy = rm.TryAlloc(item.size ? item.size : 1);
-
-    if (!copy)
-        return false;
-    memcpy(copy, item.data, item.size);
     *expelled = t->heap[0];
     t->heap[0] = (struct kept){copy, hash, (uint32_t)item.size, count};
     sift_down(t->heap, t->k, 0);
-    return true;
 }
 
 bool top_add(struct top *t, struct weir_bytes item, uint64_t amount, struct kept *expelled)
 {
     uint64_t hash = hash_of(t, item), count;
+    char *copy = NULL;
     struct kept *e;
 
     *expelled = (struct kept){0};
     if (amount == 0)
         return true;
+    if (item.size >= LARGE && !(copy = copy_of(item)))
+        return false;
     weir_sketch_add(t->s, item, amount);
     count = weir_sketch_ask(t->s, item).count;
     count = count < UINT32_MAX ? count : UINT32_MAX;
-    if (count == 0 || count < t->heap[0].count)
-        return true;
-    e = find(t, item, hash);
-    if (!e)
-        return keep(t, item, hash, (uint32_t)count, expelled);
-    e->count = (uint32_t)count;
-    sift_down(t->heap, t->k, (uint64_t)(e - t->heap));
+    e = count > 0 && count >= t->heap[0].count ? find(t, item, hash) : NULL;
+    if (count == 0 || count < t->heap[0].count) {
+        server_give(copy);
+    } else if (e) {
+        server_give(copy);
+        e->count = (uint32_t)count;
+        sift_down(t->heap, t->k, (uint64_t)(e - t->heap));
+    } else {
+        keep(t, item, copy ? copy : copy_of(item), hash, (uint32_t)count, expelled);
+    }
     return true;
 }
 

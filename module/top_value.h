@@ -38,7 +38,7 @@ struct top_wish {
 struct top *top_open(const struct top_wish *wish, uint64_t most, struct weir_error *error);
 
 /* Count an item so often. Who is expelled for it, if anyone, is to be given back by the
- * caller; false if memory is short, then it is counted but not kept. */
+ * caller; false if memory is short for a large item, then nothing was done. */
 bool top_add(struct top *t, struct weir_bytes item, uint64_t amount, struct kept *expelled);
 
 bool top_has(const struct top *t, struct weir_bytes item);

@@ -89,41 +89,58 @@ static struct top *open_top(struct rm_ctx *ctx, struct rm_string *name, int mode
     return o->value;
 }
 
-/* Count one item and answer who is expelled. */
-static void add(struct rm_ctx *ctx, struct top *t, struct rm_string *item, uint64_t amount)
+/* Count one item and answer who is expelled; false after an error reply. */
+static bool add(struct rm_ctx *ctx, struct top *t, struct rm_string *item, uint64_t amount)
 {
     struct kept expelled;
 
-    if (!top_add(t, arg_bytes(item), amount, &expelled))
+    if (!top_add(t, arg_bytes(item), amount, &expelled)) {
         reply_error(ctx, "memory is short");
-    else if (expelled.item)
+        return false;
+    }
+    if (expelled.item)
         rm.ReplyWithStringBuffer(ctx, expelled.item, expelled.size);
     else
         rm.ReplyWithNull(ctx);
     server_give(expelled.item);
+    return true;
+}
+
+/* An array that ends with the first error; `done` arguments were carried out. */
+static int finish(struct rm_ctx *ctx, struct opened *o, struct rm_string **argv, long elements,
+                  int done, const char *command)
+{
+    struct top *t = o->value;
+
+    rm.ReplySetArrayLength(ctx, elements);
+    if (done > 0)
+        rm.Replicate(ctx, command, "sv", argv[1], argv + 2, (size_t)done);
+    key_told(ctx, argv[1], &t->is, "topk.add");
+    return key_close(o);
 }
 
 static int topk_add(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
     struct opened o;
+    int i = 2;
 
     if (argc < 3)
         return rm.WrongArity(ctx);
     struct top *t = open_top(ctx, argv[1], RM_READ | RM_WRITE, &o);
     if (!t)
         return RM_OK;
-    rm.ReplyWithArray(ctx, argc - 2);
-    for (int i = 2; i < argc; i++)
-        add(ctx, t, argv[i], 1);
-    key_changed(ctx, argv[1], &t->is, "topk.add");
-    return key_close(&o);
+    rm.ReplyWithArray(ctx, RM_ARRAY_OPEN);
+    for (; i < argc; i++)
+        if (!add(ctx, t, argv[i], 1))
+            break;
+    return finish(ctx, &o, argv, i - 2 + (i < argc), i - 2, "TOPK.ADD");
 }
 
 static int topk_incrby(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
     uint64_t amount;
     struct opened o;
-    int i = 2;
+    int i = 2, errors = 0;
 
     if (argc < 4 || argc % 2 != 0)
         return rm.WrongArity(ctx);
@@ -131,15 +148,15 @@ static int topk_incrby(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     if (!t)
         return RM_OK;
     rm.ReplyWithArray(ctx, RM_ARRAY_OPEN);
-    for (; i < argc && arg_u64(argv[i + 1], &amount) && amount <= INCREMENT_MOST; i += 2)
-        add(ctx, t, argv[i], amount);
-    if (i < argc) /* and nothing of what follows */
-        rm.ReplyWithError(ctx, BAD_INCREMENT);
-    rm.ReplySetArrayLength(ctx, (i - 2) / 2 + (i < argc));
-    if (i > 2)
-        rm.Replicate(ctx, "TOPK.INCRBY", "sv", argv[1], argv + 2, (size_t)i - 2);
-    key_told(ctx, argv[1], &t->is, "topk.incrby");
-    return key_close(&o);
+    for (; i < argc && !errors; i += 2) {
+        if (!arg_u64(argv[i + 1], &amount) || amount > INCREMENT_MOST) {
+            rm.ReplyWithError(ctx, BAD_INCREMENT); /* and nothing of what follows */
+            errors = 1;
+        } else {
+            errors = !add(ctx, t, argv[i], amount);
+        }
+    }
+    return finish(ctx, &o, argv, (i - 2) / 2, i - 2 - 2 * errors, "TOPK.INCRBY");
 }
 
 static int ask(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool count)

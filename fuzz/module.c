@@ -1,0 +1,217 @@
+/* module.c - commands of weir.so from any bytes, in a server that is not one: the parser of every
+ * command, and the loaders, with checksums that are right. After all of them a replica, an RDB,
+ * an AOF and a copy must have the same bytes, and no memory may be left.
+ *
+ * A command is a byte with the number of its words, each a byte and what it stands for: below
+ * 64, so many bytes that follow; else a word of the list, the last bytes that were answered, those
+ * with one of them changed, or the image that was put together. */
+#include <stdlib.h>
+#include <string.h>
+#include <weir.h>
+
+#include "support/stand_in.h"
+#include "value.h"
+
+static const char *const words[] = {
+    "a",
+    "b",
+    "c",
+    "d",
+    "item",
+    "0",
+    "1",
+    "2",
+    "5",
+    "100",
+    "0.01",
+    "0.5",
+    "4294967295",
+    "9223372036854775807",
+    "-1",
+    "weir memory=256 seed=1",
+    "bloom memory=128 seed=1",
+    "counting memory=128 seed=1",
+    "weir memory=256 span=1s seed=2",
+    "NX",
+    "AT",
+    "ONCE",
+    "WEIGHTED",
+    "HASHED",
+    "ITEMS",
+    "CHUNK",
+    "EXPANSION",
+    "NONSCALING",
+    "CAPACITY",
+    "ERROR",
+    "SEED",
+    "TIGHTENING",
+    "NOCREATE",
+    "WEIGHTS",
+    "WITHCOUNT",
+    "VALIDATESCALETO",
+    "WEIR.CREATE",
+    "WEIR.OBSERVE",
+    "WEIR.ASK",
+    "WEIR.FORGET",
+    "WEIR.MERGE",
+    "WEIR.INFO",
+    "WEIR.SAVE",
+    "WEIR.LOAD",
+    "BF.RESERVE",
+    "BF.ADD",
+    "BF.MADD",
+    "BF.INSERT",
+    "BF.EXISTS",
+    "BF.MEXISTS",
+    "BF.CARD",
+    "BF.INFO",
+    "BF.DEBUG",
+    "BF.SCANDUMP",
+    "BF.LOADCHUNK",
+    "CMS.INITBYDIM",
+    "CMS.INITBYPROB",
+    "CMS.INCRBY",
+    "CMS.QUERY",
+    "CMS.MERGE",
+    "CMS.INFO",
+    "TOPK.RESERVE",
+    "TOPK.ADD",
+    "TOPK.INCRBY",
+    "TOPK.QUERY",
+    "TOPK.COUNT",
+    "TOPK.LIST",
+    "TOPK.INFO",
+    "DEL",
+};
+
+#define WORDS (sizeof words / sizeof *words)
+
+struct input {
+    const uint8_t *at;
+    size_t left;
+};
+
+static uint8_t byte(struct input *in)
+{
+    if (in->left == 0)
+        return 0;
+    in->left--;
+    return *in->at++;
+}
+
+static struct weir_bytes bytes(struct input *in, size_t size)
+{
+    struct weir_bytes some = {in->at, size < in->left ? size : in->left};
+
+    in->at += some.size;
+    in->left -= some.size;
+    return some;
+}
+
+/* ---- an image of parts whose checksums are right ---- */
+
+static uint8_t image[1 << 14];
+static size_t image_size;
+
+static bool add(void *context, const void *data, size_t size)
+{
+    (void)context;
+    if (size > sizeof image - image_size)
+        return false;
+    memcpy(image + image_size, data, size);
+    image_size += size;
+    return true;
+}
+
+static void add_part(struct input *in)
+{
+    static const uint32_t kinds[] = {PART_ONCE, PART_BLOOM, PART_TOP, PART_COUNTS, 0x57f0, 2};
+    uint8_t which = byte(in);
+    size_t before = image_size;
+    struct weir_bytes body;
+    weir *w;
+
+    if (which % 8 > 5) {
+        if (weir_open(&w, words[15 + which / 8 % 4], NULL) != WEIR_OK)
+            return;
+        if (weir_write(w, add, NULL) != WEIR_OK)
+            image_size = before;
+        weir_close(w);
+        return;
+    }
+    body = bytes(in, byte(in));
+    if (weir_part_write(kinds[which % 8], body.data, body.size, add, NULL) != WEIR_OK)
+        image_size = before;
+}
+
+/* ---- commands ---- */
+
+static struct weir_bytes word(struct input *in)
+{
+    static uint8_t changed[1 << 14];
+    uint8_t code = byte(in);
+
+    if (code < 64)
+        return bytes(in, code);
+    if ((size_t)code - 64 < WORDS)
+        return (struct weir_bytes){words[code - 64], strlen(words[code - 64])};
+    if (code < 200)
+        return stand_in_last();
+    if (code < 230)
+        return (struct weir_bytes){image, image_size};
+    struct weir_bytes last = stand_in_last();
+    memcpy(changed, last.data, last.size);
+    if (last.size > 0)
+        changed[(byte(in) << 8 | byte(in)) % last.size] ^= code;
+    return (struct weir_bytes){changed, last.size};
+}
+
+static void command(struct input *in)
+{
+    uint8_t n = byte(in);
+    struct weir_bytes list[16];
+    size_t many = n % 16;
+
+    if (n >= 240) {
+        add_part(in);
+    } else if (n >= 224) {
+        stand_in_restore("r", n, image, image_size, 1 + byte(in) * 16);
+        image_size = 0;
+    } else {
+        for (size_t i = 0; i < many; i++)
+            list[i] = word(in);
+        stand_in_say(list, many);
+    }
+}
+
+static void check(bool is)
+{
+    if (!is)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char *const arguments[] = {"LARGEST", "64kb", "DEFAULT", "memory=256"};
+    static bool loaded;
+    struct input in = {data, size};
+
+    if (!loaded)
+        check(loaded = stand_in_load(arguments, 4));
+    image_size = 0;
+    for (int i = 0; i < 24 && in.left > 0; i++)
+        command(&in);
+    check(stand_in_alike(STAND_IN_MASTER, STAND_IN_REPLICA));
+    stand_in_defrag();
+    stand_in_reload();
+    check(stand_in_alike(STAND_IN_MASTER, STAND_IN_LOADED));
+    stand_in_rewrite();
+    check(stand_in_alike(STAND_IN_MASTER, STAND_IN_LOADED));
+    stand_in_copy();
+    check(stand_in_alike(STAND_IN_MASTER, STAND_IN_LOADED));
+    stand_in_flush();
+    check(stand_in_held() == 0);
+    return 0;
+}

@@ -1,0 +1,147 @@
+/* module.c - weir.so in a server that is not one: what a real one does seldom, or not at all.
+ * Memory that runs short at every allocation, blocks that move, replicas and files after every
+ * command. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support/stand_in.h"
+
+#define TELL(...) stand_in_tell(__VA_ARGS__, (char *)NULL)
+
+static void fill(void)
+{
+    char item[32], more[32], number[32];
+
+    assert_string_equal(TELL("WEIR.CREATE", "f", "bloom memory=1K seed=1"), "OK");
+    assert_string_equal(TELL("WEIR.CREATE", "t", "weir memory=1K span=1m"), "OK");
+    assert_string_equal(TELL("BF.RESERVE", "b", "0.01", "5"), "OK");
+    assert_string_equal(TELL("CMS.INITBYDIM", "c", "20", "3"), "OK");
+    assert_string_equal(TELL("CMS.INITBYDIM", "d", "20", "3"), "OK");
+    assert_string_equal(TELL("TOPK.RESERVE", "k", "4", "10", "3", "0.9"), "OK");
+    for (int i = 0; i < 60; i++) {
+        snprintf(item, sizeof item, "item%d", i % 37);
+        snprintf(more, sizeof more, "more%d", i * i % 11);
+        snprintf(number, sizeof number, "%d", i);
+        TELL("WEIR.OBSERVE", "f", "ONCE", i % 2 ? "p" : "q", number, item, more);
+        TELL("WEIR.OBSERVE", "t", item, more, item);
+        TELL("WEIR.OBSERVE", "by default", item);
+        TELL("BF.MADD", "b", item, more, number);
+        TELL("BF.ADD", "n", number);
+        TELL("CMS.INCRBY", "c", item, "3", more, number);
+        TELL("TOPK.ADD", "k", item, more);
+        TELL("TOPK.INCRBY", "k", more, number);
+    }
+    TELL("CMS.MERGE", "d", "2", "c", "d", "WEIGHTS", "2", "1");
+    TELL("WEIR.MERGE", "m", "1", "f");
+    TELL("WEIR.LOAD", "l", "7", "WEIR...");
+}
+
+static void answers_are_as_they_are_in_a_server(void **state)
+{
+    (void)state;
+    assert_string_equal(TELL("WEIR.CREATE", "x", "bloom memory=1K seed=1"), "OK");
+    assert_string_equal(TELL("WEIR.OBSERVE", "x", "a", "b", "a"), "[ 0 0 1]");
+    assert_string_equal(TELL("BF.MADD", "y", "a", "b", "a"), "[ 1 1 0]");
+    assert_string_equal(TELL("BF.ADD", "x", "a"), "-WRONGTYPE Operation against a key holding the "
+                                                  "wrong kind of value");
+    assert_string_equal(TELL("TOPK.ADD", "z", "a"), "-TopK: key does not exist");
+    assert_string_equal(TELL("WEIR.ASK"), "-ERR wrong number of arguments");
+    stand_in_flush();
+}
+
+static void replicas_and_files_have_the_same_bytes(void **state)
+{
+    (void)state;
+    fill();
+    assert_true(stand_in_alike(STAND_IN_MASTER, STAND_IN_REPLICA));
+    stand_in_reload();
+    assert_true(stand_in_alike(STAND_IN_MASTER, STAND_IN_LOADED));
+    stand_in_rewrite();
+    assert_true(stand_in_alike(STAND_IN_MASTER, STAND_IN_LOADED));
+    stand_in_copy();
+    assert_true(stand_in_alike(STAND_IN_MASTER, STAND_IN_LOADED));
+    stand_in_flush();
+    assert_int_equal(stand_in_held(), 0);
+}
+
+static void blocks_may_move(void **state)
+{
+    (void)state;
+    fill();
+    for (int i = 0; i < 5; i++)
+        stand_in_defrag();
+    assert_string_equal(TELL("WEIR.OBSERVE", "f", "ONCE", "p", "59", "item22", "more5"), "[ 1 1]");
+    assert_string_equal(TELL("BF.EXISTS", "b", "item22"), "1");
+    assert_string_equal(TELL("TOPK.QUERY", "k", "never"), "[ 0]");
+    assert_true(stand_in_alike(STAND_IN_MASTER, STAND_IN_REPLICA));
+    stand_in_flush();
+    assert_int_equal(stand_in_held(), 0);
+}
+
+/* Each command with the first allocation failing, the second, and so on, until it needs none that
+ * fails. Nothing may be lost or half done: what could not be done is not replicated. */
+static void memory_that_runs_short_is_an_error_reply(void **state)
+{
+    static const char *const said[][8] = {
+        {"WEIR.CREATE", "new", "weir memory=1K"},
+        {"WEIR.OBSERVE", "f", "ONCE", "r", "1", "x", "y"},
+        {"WEIR.OBSERVE", "new", "x"},
+        {"WEIR.MERGE", "f", "1", "m"},
+        {"WEIR.MERGE", "new", "2", "m", "f"},
+        {"WEIR.SAVE", "f", "0"},
+        {"WEIR.LOAD", "new", "4", "WEIR"},
+        {"WEIR.LOAD", "l", "11", "more"},
+        {"BF.RESERVE", "new", "0.01", "100"},
+        {"BF.ADD", "new", "x"},
+        {"BF.MADD", "n", "x1", "x2", "x3", "x4", "x5"},
+        {"BF.SCANDUMP", "b", "0"},
+        {"CMS.INITBYPROB", "new", "0.1", "0.1"},
+        {"CMS.MERGE", "d", "1", "c"},
+        {"TOPK.RESERVE", "new", "3"},
+        {"TOPK.ADD", "k", "x", "x", "x"},
+        {"TOPK.INCRBY", "k", "x", "100000"},
+        {"TOPK.LIST", "k"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        for (size_t n = 1;; n++) {
+            struct weir_bytes words[8];
+            size_t many = 0;
+
+            fill();
+            for (; many < 8 && said[i][many]; many++)
+                words[many] = (struct weir_bytes){said[i][many], strlen(said[i][many])};
+            stand_in_fail(n);
+            const char *told = stand_in_say(words, many);
+            bool enough = stand_in_allocations() < n;
+            stand_in_fail(0);
+            if (enough)
+                assert_true(told[0] != '-');
+            assert_true(stand_in_alike(STAND_IN_MASTER, STAND_IN_REPLICA));
+            stand_in_flush();
+            assert_int_equal(stand_in_held(), 0);
+            if (enough)
+                break;
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_are_as_they_are_in_a_server),
+        cmocka_unit_test(replicas_and_files_have_the_same_bytes),
+        cmocka_unit_test(blocks_may_move),
+        cmocka_unit_test(memory_that_runs_short_is_an_error_reply),
+    };
+
+    if (!stand_in_load((const char *const[]){"DEFAULT", "memory=2K"}, 2))
+        return 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
