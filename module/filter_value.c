@@ -9,6 +9,7 @@ struct filter_value *filter_value_of(weir *w)
 {
     struct filter_value *f = server_take(sizeof *f);
     char sentence[WEIR_SENTENCE], span[32];
+    uint64_t traits = 0;
 
     if (!f) {
         weir_close(w);
@@ -17,6 +18,8 @@ struct filter_value *filter_value_of(weir *w)
     weir_config(w, sentence, sizeof sentence);
     f->is.family = &family_filter;
     f->w = w;
+    weir_traits(WEIR_KIND_FILTER, sentence, &traits, NULL);
+    f->fixed = !(traits & WEIR_CAN_LEARN);
     f->timed = weir_sentence_knob(sentence, "span", span, sizeof span) > 0;
     return f;
 }

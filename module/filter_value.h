@@ -9,6 +9,7 @@ struct filter_value {
     struct value is;
     weir *w;
     bool timed;        /* it has a span=, and wants to know the time */
+    bool fixed;        /* it was made whole (weir build --fixed), and takes no more keys */
     struct once *once; /* NULL: no producer so far */
 };
 

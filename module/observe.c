@@ -153,6 +153,10 @@ int command_observe(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     struct filter_value *f = o.value;
     if (o.wrong)
         return key_refuse(ctx, &o);
+    if (f && f->fixed) {
+        reply_error(ctx, "this filter is fixed, and takes no more items; WEIR.ASK asks it");
+        return key_close(&o);
+    }
     if (r.once && was_answered(ctx, f, &r))
         return key_close(&o);
     if (!f && !(f = create(ctx, argv[1], &o)))

@@ -101,6 +101,29 @@ def test_files_of_the_command(r, tmp_path):
     assert asked.stdout == b"seen\tapple\nnew\tplum\nseen\tpear\n"
 
 
+def test_a_fixed_set_is_asked_and_never_changed(r, tmp_path):
+    file = tmp_path / "f.weir"
+    keys = [f"key{i}" for i in range(3000)]
+    subprocess.run([WEIR, "build", "--fixed", "-o", file, "-"], input="\n".join(keys).encode(), check=True)
+    r("WEIR.LOAD", "f", 0, file.read_bytes())
+    assert r("WEIR.ASK", "f", *keys) == [1] * 3000
+    assert sum(r("WEIR.ASK", "f", *[f"other{i}" for i in range(3000)])) < 100
+    refused(r, "WEIR.OBSERVE", "f", "a", saying="fixed")
+    refused(r, "WEIR.FORGET", "f", "a")
+    refused(r, "WEIR.MERGE", "f", 1, "f")
+    digest = r("DEBUG", "DIGEST-VALUE", "f")
+    r("DEBUG", "RELOAD")
+    assert r("DEBUG", "DIGEST-VALUE", "f") == digest
+    refused(r, "WEIR.CREATE", "g", "fuse")
+
+
+def test_a_file_of_shards_is_refused_plainly(r, tmp_path):
+    file = tmp_path / "f.weir"
+    subprocess.run([WEIR, "build", "--shards", "4", "-o", file, "-"], input=b"a\nb\n", check=True)
+    refused(r, "WEIR.LOAD", "f", 0, file.read_bytes(), saying="shard")
+    assert r("EXISTS", "f") == 0
+
+
 def test_the_server_counts_every_byte(r):
     used = lambda: int(dict(x.split(b":") for x in r("INFO", "memory").split(b"\r\n") if b":" in x)[b"used_memory"])
     before = used()
