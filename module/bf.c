@@ -23,38 +23,48 @@ static size_t hash(const struct chain *c, struct rm_string **items, size_t n, st
     return n;
 }
 
-static void refuse(struct rm_ctx *ctx, enum chain_state state)
+/* Add all, growing where it must; *why is set if that ended before. */
+static size_t add_keys(struct rm_ctx *ctx, struct chain *c, const struct weir_key *keys, size_t n,
+                       uint8_t *verdicts, const char **why)
 {
-    rm.ReplyWithError(ctx, state == CHAIN_FULL ? "ERR non scaling filter is full"
-                                               : "ERR Insufficient memory to create filter");
-}
+    size_t done = chain_add(c, keys, n, verdicts);
 
-static uint64_t most_of(struct rm_ctx *ctx)
-{
-    return server_obeys(ctx) ? 0 : settings_largest();
+    while (done < n && !*why) {
+        if (c->expansion == 0)
+            *why = "ERR non scaling filter is full";
+        else if (!chain_grow(c, server_obeys(ctx) ? 0 : settings_largest()))
+            *why = "ERR Insufficient memory to create filter";
+        else
+            done += chain_add(c, keys + done, n - done, verdicts + done);
+    }
+    return done;
 }
 
 size_t bf_add_items(struct rm_ctx *ctx, struct chain *c, struct rm_string **items, size_t n)
 {
     struct weir_key keys[ITEMS_AT_ONCE];
     uint8_t verdicts[ITEMS_AT_ONCE];
-    enum chain_state state = CHAIN_GOOD;
-    uint64_t most = most_of(ctx);
-    size_t told = 0;
+    bool open = n > ITEMS_AT_ONCE; /* a length that follows costs the server another block */
+    const char *why = NULL;
+    size_t told = 0, i = 0;
 
-    rm.ReplyWithArray(ctx, RM_ARRAY_OPEN);
-    for (size_t i = 0; i < n && state == CHAIN_GOOD;) {
-        size_t m = hash(c, items + i, n - i, keys), done;
+    if (open)
+        rm.ReplyWithArray(ctx, RM_ARRAY_OPEN);
+    do {
+        size_t m = hash(c, items + i, n - i, keys);
+        size_t done = add_keys(ctx, c, keys, m, verdicts, &why);
 
-        done = chain_add(c, keys, m, most, verdicts, &state);
+        if (!open)
+            rm.ReplyWithArray(ctx, (long)(done + (why != NULL)));
         for (size_t j = 0; j < done; j++)
             reply_bool(ctx, !verdicts[j]);
         i += m;
         told += done;
-    }
-    if (state != CHAIN_GOOD)
-        refuse(ctx, state);
-    rm.ReplySetArrayLength(ctx, (long)(told + (state != CHAIN_GOOD)));
+    } while (i < n && !why);
+    if (why)
+        rm.ReplyWithError(ctx, why);
+    if (open)
+        rm.ReplySetArrayLength(ctx, (long)(told + (why != NULL)));
     return told;
 }
 
@@ -63,15 +73,15 @@ static size_t add_item(struct rm_ctx *ctx, struct chain *c, struct rm_string *it
 {
     struct weir_bytes bytes = arg_bytes(item);
     struct weir_key key = weir_hash(c->links[0].w, bytes.data, bytes.size);
-    enum chain_state state;
+    const char *why = NULL;
     uint8_t seen = 0;
 
-    chain_add(c, &key, 1, most_of(ctx), &seen, &state);
-    if (state == CHAIN_GOOD)
-        reply_bool(ctx, !seen);
+    add_keys(ctx, c, &key, 1, &seen, &why);
+    if (why)
+        rm.ReplyWithError(ctx, why);
     else
-        refuse(ctx, state);
-    return state == CHAIN_GOOD;
+        reply_bool(ctx, !seen);
+    return !why;
 }
 
 static int add(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool many)
@@ -149,7 +159,7 @@ const struct command commands_bf[] = {
      "Adds an item to a Bloom filter", "O(filters of the chain)", "item"},
     {"bf.madd", bf_madd, "write deny-oom fast", -3, KEY_CHANGE,
      "Adds items to a Bloom filter", "O(items * filters of the chain)", "item+"},
-    {"bf.insert", bf_insert, "write deny-oom fast", -4, KEY_CHANGE,
+    {"bf.insert", bf_insert, "write deny-oom fast", -2, KEY_CHANGE,
      "Adds items to a Bloom filter, which is created as told", "O(items * filters of the chain)",
      "CAPACITY=#capacity? ERROR=%error_rate? EXPANSION=#expansion? SEED=seed? TIGHTENING=%ratio? VALIDATESCALETO=#capacity? !NOCREATE? !NONSCALING? !ITEMS item+"},
     {"bf.exists", bf_exists, "readonly fast", 3, KEY_READ,

@@ -231,9 +231,9 @@ static const char *check_scale(struct rm_ctx *ctx, const struct insertion *in)
 int bf_insert(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
     struct insertion in = {.wish = bf_default, .creates = true};
-    const char *why = argc < 3 ? NULL : parse_insert(&in, argv, argc);
+    const char *why = parse_insert(&in, argv, argc);
 
-    if (argc < 3 || (!why && in.items >= argc && !settings_valkey()))
+    if ((argc < 4 && !settings_valkey()) || (!why && in.items >= argc && !settings_valkey()))
         return rm.WrongArity(ctx);
     if (!why)
         why = check_scale(ctx, &in);

@@ -1,6 +1,7 @@
 /* chain.c - see chain.h. */
 #include "chain.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 #include "image.h"
 #include "server.h"
 
-#define LINK_DEFAULT "bloom capacity=%llu fpr=%.10g"
+#define LINK_DEFAULT "bloom capacity=%llu fpr=%.10g k=%d"
 #define LEAST_ERROR 1e-30 /* below that a link would cost memory for nothing */
 
 uint64_t chain_bytes(const struct chain *c)
@@ -51,10 +52,15 @@ static uint64_t left_of(const struct chain *c, uint64_t most)
 static enum weir_status open_link(weir **w, const struct link *link, const char *seed,
                                   uint64_t most, struct weir_error *error)
 {
+    double rate = link->error > LEAST_ERROR ? link->error : LEAST_ERROR;
+    double hashes = ceil(log2(1 / rate) * 5 / 8);
     char sentence[WEIR_SENTENCE];
 
-    snprintf(sentence, sizeof sentence, LINK_DEFAULT "%s", (unsigned long long)link->capacity,
-             link->error > LEAST_ERROR ? link->error : LEAST_ERROR, seed);
+    snprintf(sentence, sizeof sentence, LINK_DEFAULT "%s", (unsigned long long)link->capacity, rate,
+             hashes < 1    ? 1
+             : hashes > 32 ? 32
+                           : (int)hashes,
+             seed);
     return filter_open(w, sentence, most, error);
 }
 
@@ -75,7 +81,7 @@ static bool add_link(struct chain *c, struct link link, const char *seed, uint64
     return true;
 }
 
-static bool grow(struct chain *c, uint64_t most)
+bool chain_grow(struct chain *c, uint64_t most)
 {
     struct link link = c->links[c->n - 1];
     char seed[32];
@@ -191,12 +197,10 @@ static void add(struct chain *c, const struct weir_key *keys, size_t n, uint8_t 
     }
 }
 
-size_t chain_add(struct chain *c, const struct weir_key *keys, size_t n, uint64_t most,
-                 uint8_t *verdicts, enum chain_state *state)
+size_t chain_add(struct chain *c, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
     size_t done = 0;
 
-    *state = CHAIN_GOOD;
     while (done < n) {
         const struct link *last = &c->links[c->n - 1];
         uint64_t room = last->capacity - last->items;
@@ -209,13 +213,9 @@ size_t chain_add(struct chain *c, const struct weir_key *keys, size_t n, uint64_
             continue;
         }
         chain_ask(c, keys + done, 1, verdicts + done);
-        if (verdicts[done]) {
-            done++;
-            continue;
-        }
-        *state = c->expansion == 0 ? CHAIN_FULL : grow(c, most) ? CHAIN_GOOD : CHAIN_NO_MEMORY;
-        if (*state != CHAIN_GOOD)
+        if (!verdicts[done])
             break;
+        done++;
     }
     return done;
 }

@@ -4,7 +4,10 @@
  * `expansion` times the capacity and half the error, and so on; all have one seed, so
  * that an item is hashed once. The first has half of the error asked for, so that the
  * errors of all together stay below it (Almeida et al. 2007). A chain that does not scale
- * has one filter, of the whole error, and refuses what comes when it is full. */
+ * has one filter, of the whole error, and refuses what comes when it is full.
+ *
+ * Each has five eighths of the hash functions that would need the least memory: 6 % more of it,
+ * and three eighths fewer cache lines per item, which are what an item costs. */
 #ifndef MODULE_CHAIN_H
 #define MODULE_CHAIN_H
 
@@ -42,11 +45,12 @@ void chain_close(struct chain *c);
 /* At most ITEMS_AT_ONCE of them. verdicts[i] becomes 1 if it was there. */
 void chain_ask(const struct chain *c, const struct weir_key *keys, size_t n, uint8_t *verdicts);
 
-enum chain_state { CHAIN_GOOD, CHAIN_FULL, CHAIN_NO_MEMORY };
+/* Add in order; returns how many were: fewer than n if the last filter is full, and the next key
+ * is new. Then chain_grow() makes room, or the chain does not scale. */
+size_t chain_add(struct chain *c, const struct weir_key *keys, size_t n, uint8_t *verdicts);
 
-/* Add in order; returns how many were, all unless *state says why not. */
-size_t chain_add(struct chain *c, const struct weir_key *keys, size_t n, uint64_t most,
-                 uint8_t *verdicts, enum chain_state *state);
+/* False if memory is short, or the most is reached. */
+bool chain_grow(struct chain *c, uint64_t most);
 
 uint64_t chain_items(const struct chain *c);
 uint64_t chain_capacity(const struct chain *c);

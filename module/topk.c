@@ -89,31 +89,32 @@ static struct top *open_top(struct rm_ctx *ctx, struct rm_string *name, int mode
     return o->value;
 }
 
-/* Count one item and answer who is expelled; false after an error reply. */
-static bool add(struct rm_ctx *ctx, struct top *t, struct rm_string *item, uint64_t amount)
+/* Count one item and answer who is expelled. Once *short_of_memory, nothing more is counted. */
+static void add(struct rm_ctx *ctx, struct top *t, struct rm_string *item, uint64_t amount,
+                bool *short_of_memory)
 {
-    struct kept expelled;
+    struct kept expelled = {0};
 
-    if (!top_add(t, arg_bytes(item), amount, &expelled)) {
+    if (!*short_of_memory)
+        *short_of_memory = !top_add(t, arg_bytes(item), amount, &expelled);
+    if (*short_of_memory)
         reply_error(ctx, "memory is short");
-        return false;
-    }
-    if (expelled.item)
+    else if (expelled.item)
         rm.ReplyWithStringBuffer(ctx, expelled.item, expelled.size);
     else
         rm.ReplyWithNull(ctx);
     server_give(expelled.item);
-    return true;
 }
 
-/* An array that ends with the first error; `done` arguments were carried out. */
-static int finish(struct rm_ctx *ctx, struct opened *o, struct rm_string **argv, long elements,
-                  int done, const char *command)
+/* `done` of the arguments were carried out. */
+static int finish(struct rm_ctx *ctx, struct opened *o, struct rm_string **argv, int argc, int done,
+                  const char *command)
 {
     struct top *t = o->value;
 
-    rm.ReplySetArrayLength(ctx, elements);
-    if (done > 0)
+    if (done == argc - 2)
+        rm.ReplicateVerbatim(ctx);
+    else if (done > 0)
         rm.Replicate(ctx, command, "sv", argv[1], argv + 2, (size_t)done);
     key_told(ctx, argv[1], &t->is, "topk.add");
     return key_close(o);
@@ -121,42 +122,51 @@ static int finish(struct rm_ctx *ctx, struct opened *o, struct rm_string **argv,
 
 static int topk_add(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
+    bool short_of_memory = false;
     struct opened o;
-    int i = 2;
+    int done = 0;
 
     if (argc < 3)
         return rm.WrongArity(ctx);
     struct top *t = open_top(ctx, argv[1], RM_READ | RM_WRITE, &o);
     if (!t)
         return RM_OK;
-    rm.ReplyWithArray(ctx, RM_ARRAY_OPEN);
-    for (; i < argc; i++)
-        if (!add(ctx, t, argv[i], 1))
-            break;
-    return finish(ctx, &o, argv, i - 2 + (i < argc), i - 2, "TOPK.ADD");
+    rm.ReplyWithArray(ctx, argc - 2);
+    for (int i = 2; i < argc; i++) {
+        add(ctx, t, argv[i], 1, &short_of_memory);
+        done += !short_of_memory;
+    }
+    return finish(ctx, &o, argv, argc, done, "TOPK.ADD");
+}
+
+static bool is_increment(const struct rm_string *arg, uint64_t *amount)
+{
+    return arg_u64(arg, amount) && *amount <= INCREMENT_MOST;
 }
 
 static int topk_incrby(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
+    bool short_of_memory = false;
     uint64_t amount;
     struct opened o;
-    int i = 2, errors = 0;
+    int good = 2, done = 0;
 
     if (argc < 4 || argc % 2 != 0)
         return rm.WrongArity(ctx);
     struct top *t = open_top(ctx, argv[1], RM_READ | RM_WRITE, &o);
     if (!t)
         return RM_OK;
-    rm.ReplyWithArray(ctx, RM_ARRAY_OPEN);
-    for (; i < argc && !errors; i += 2) {
-        if (!arg_u64(argv[i + 1], &amount) || amount > INCREMENT_MOST) {
-            rm.ReplyWithError(ctx, BAD_INCREMENT); /* and nothing of what follows */
-            errors = 1;
-        } else {
-            errors = !add(ctx, t, argv[i], amount);
-        }
+    while (good < argc && is_increment(argv[good + 1], &amount))
+        good += 2;
+    rm.ReplyWithArray(ctx, (good - 2) / 2 + (good < argc));
+    for (int i = 2; i < good; i += 2) {
+        is_increment(argv[i + 1], &amount);
+        add(ctx, t, argv[i], amount, &short_of_memory);
+        done += short_of_memory ? 0 : 2;
     }
-    return finish(ctx, &o, argv, (i - 2) / 2, i - 2 - 2 * errors, "TOPK.INCRBY");
+    if (good < argc) /* and nothing of what follows */
+        rm.ReplyWithError(ctx, BAD_INCREMENT);
+    return finish(ctx, &o, argv, argc, done, "TOPK.INCRBY");
 }
 
 static int ask(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool count)

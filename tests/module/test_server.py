@@ -194,6 +194,7 @@ def test_the_dialect_of_valkey(start):
     assert r("BF.INFO", "b", "MAXSCALEDCAPACITY") > 1000000
     assert r("BF.INSERT", "c", "CAPACITY", 5) == []
     assert r("BF.INFO", "c", "CAPACITY") == 5
+    assert r("BF.INSERT", "d") == [] and r("BF.CARD", "d") == 0
     r("SET", "s", "x")
     refused(r, "BF.EXISTS", "s", "a", saying="WRONGTYPE")
 

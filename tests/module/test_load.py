@@ -1,0 +1,111 @@
+"""Under load: a replica, a full synchronisation, a background save, a crash."""
+import random
+import threading
+
+from conftest import LONG
+from test_survival import SENTENCES, digests, wait
+
+COMMANDS = 100_000 if LONG else 20_000
+
+
+def mixed(rng, n):
+    """Commands of all families, some of them wrong."""
+    for i in range(n):
+        key = rng.randrange(4)
+        items = [f"i{rng.randrange(20000)}" for _ in range(rng.choice((1, 1, 2, 5, 20)))]
+        weighed = [x for item in items for x in (item, rng.randrange(100))]
+        yield rng.choice([
+            ["WEIR.OBSERVE", f"w{rng.randrange(len(SENTENCES))}", *items],
+            ["WEIR.OBSERVE", f"w{rng.randrange(len(SENTENCES))}", "WEIGHTED", *[x for item in items for x in (5, item)]],
+            ["WEIR.OBSERVE", f"w{key}", "ONCE", f"p{rng.randrange(3)}", i // 2, *items],
+            ["WEIR.OBSERVE", f"default{key}", *items],
+            ["WEIR.FORGET", "w4", *items], ["WEIR.ASK", f"w{key}", *items],
+            ["BF.MADD", f"b{key}", *items], ["BF.ADD", f"b{key}", items[0]],
+            ["BF.INSERT", f"b{key}", "CAPACITY", 50, "ITEMS", *items], ["BF.RESERVE", f"b{key}", .01, 20, "NONSCALING"],
+            ["CMS.INITBYDIM", f"c{key}", 50, 3], ["CMS.INCRBY", f"c{key}", *weighed], ["CMS.MERGE", "c0", 2, "c1", "c2"],
+            ["TOPK.RESERVE", f"t{key}", 5], ["TOPK.ADD", f"t{key}", *items], ["TOPK.INCRBY", f"t{key}", *weighed],
+            ["DEL", f"{rng.choice('bct')}{key}"] if i % 50 == 0 else ["BF.EXISTS", f"b{key}", items[0]],
+        ])
+
+
+def prepare(r):
+    for i, sentence in enumerate(SENTENCES):
+        r("WEIR.CREATE", f"w{i}", sentence)
+
+
+def send(r, seed, n):
+    rng = random.Random(seed)
+    commands = list(mixed(rng, n))
+    for i in range(0, n, 500):
+        r.pipeline(commands[i:i + 500])
+
+
+def test_replica_after_many_commands(start):
+    master, replica = start(), start()
+    r, s = master.client(), replica.client()
+    s("REPLICAOF", "127.0.0.1", master.port)
+    wait(lambda: b"master_link_status:up" in s("INFO", "replication"))
+    prepare(r)
+    send(r, 1, COMMANDS)
+    assert r("WAIT", 1, 60000) == 1
+    assert len(digests(r)) > 20 and digests(s) == digests(r)
+
+
+def test_full_synchronisation_under_load(start):
+    master, replica = start(), start()
+    r, s = master.client(), replica.client()
+    prepare(r)
+    r("BF.RESERVE", "large", .001, 2_000_000)
+    writer = threading.Thread(target=send, args=(master.client(), 2, COMMANDS))
+    writer.start()
+    s("REPLICAOF", "127.0.0.1", master.port)
+    wait(lambda: b"master_link_status:up" in s("INFO", "replication"), 120)
+    writer.join()
+    assert r("WAIT", 1, 60000) == 1
+    assert digests(s) == digests(r)
+
+
+def test_background_save_under_load(start):
+    server = start()
+    r = server.client()
+    prepare(r)
+    writer = threading.Thread(target=send, args=(server.client(), 3, COMMANDS))
+    writer.start()
+    for _ in range(3):
+        r("BGSAVE")
+        wait(lambda: b"rdb_bgsave_in_progress:0" in r("INFO", "persistence"))
+        assert b"rdb_last_bgsave_status:ok" in r("INFO", "persistence")
+    writer.join()
+    before = digests(r)
+    r("SAVE")
+    server.kill()
+    server.start()
+    assert digests(server.client()) == before
+
+
+def test_no_acknowledged_command_is_lost(start):
+    server = start(options=("--appendonly", "yes", "--appendfsync", "always"))
+    r = server.client()
+    r("WEIR.CREATE", "w", "bloom memory=1M k=8")
+    acknowledged = []
+
+    def write():
+        client = server.client()
+        try:
+            for i in range(100_000):
+                client("WEIR.OBSERVE", "w", f"i{i}")
+                client("BF.ADD", "b", f"i{i}")
+                acknowledged.append(f"i{i}")
+        except (ConnectionError, OSError):
+            pass
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    wait(lambda: len(acknowledged) > 500)
+    server.kill()
+    writer.join()
+    server.start()
+    r = server.client()
+    assert len(acknowledged) > 500
+    assert r("WEIR.ASK", "w", *acknowledged) == [1] * len(acknowledged)
+    assert r("BF.MEXISTS", "b", *acknowledged) == [1] * len(acknowledged)
