@@ -7,6 +7,7 @@
 #include <weir/plan.h>
 
 #include <math.h>
+#include <string.h>
 
 #include "base/hand_out.h"
 #include "plan/predict.h"
@@ -16,6 +17,17 @@
 #define CLIMBS 40
 #define WORTH 0.999 /* a step that lowers the cost by less is not taken */
 #define HOPELESS 3  /* times a ceiling */
+
+#define TRIED_MOST 512 /* settings that are remembered; after that some are tried again */
+
+static const enum knob climbed[] = {KNOB_K,      KNOB_CELL,  KNOB_DECAY, KNOB_WINDOW,
+                                    KNOB_SLICES, KNOB_WIDTH, KNOB_SLOTS};
+#define CLIMBED (sizeof climbed / sizeof *climbed)
+
+/* All that a prediction depends on, of one filter on one stream. */
+struct tried {
+    uint64_t number[CLIMBED], cells;
+};
 
 /* What is searched for, and the best so far. */
 struct settings_search {
@@ -28,6 +40,8 @@ struct settings_search {
     double value;
     struct config config;
     struct weir_prediction best;
+    uint32_t tries;
+    struct tried tried[TRIED_MOST];
 };
 
 /* ---- what it costs ---- */
@@ -84,6 +98,23 @@ static bool is_single_level(const struct settings_search *s, const struct config
            (c->ops->is.about.traits & WEIR_FOR_IMPORTANCE);
 }
 
+/* Were these settings tried before, in other words? What was chosen by fpr=, by k= and by
+ * a step of one is often the same. */
+static bool is_tried(struct settings_search *s, struct config *c, const struct shape *shape)
+{
+    struct tried now = {.cells = shape->cells};
+
+    for (size_t i = 0; i < CLIMBED; i++)
+        now.number[i] =
+            (c->ops->is.knobs & HAS(climbed[i])) ? *config_number(c, climbed[i], NULL) : 0;
+    for (uint32_t i = 0; i < s->tries; i++)
+        if (memcmp(&s->tried[i], &now, sizeof now) == 0)
+            return true;
+    if (s->tries < TRIED_MOST)
+        s->tried[s->tries++] = now;
+    return false;
+}
+
 static bool consider(struct settings_search *s, struct config c)
 {
     struct shape shape = {0};
@@ -91,7 +122,8 @@ static bool consider(struct settings_search *s, struct config c)
 
     if (s->found && s->sparing && s->value <= 1)
         return false;
-    if (!c.ops->plan(&c, &shape, NULL) || plan_predict(&c, &shape, s->m, &p) != WEIR_OK)
+    if (!c.ops->plan(&c, &shape, NULL) || is_tried(s, &c, &shape) ||
+        plan_predict(&c, &shape, s->m, &p) != WEIR_OK)
         return false;
     if (is_single_level(s, &c, &p))
         return false;
@@ -164,10 +196,6 @@ static void consider_starts(struct settings_search *s, const struct config *base
 
 /* ---- one knob at a time ---- */
 
-static const enum knob climbed[] = {KNOB_K,      KNOB_CELL,  KNOB_DECAY, KNOB_WINDOW,
-                                    KNOB_SLICES, KNOB_WIDTH, KNOB_SLOTS};
-#define CLIMBED (sizeof climbed / sizeof *climbed)
-
 /* Everything as it was chosen, to be changed one by one. */
 static struct config spelled_out(const struct settings_search *s)
 {
@@ -213,6 +241,7 @@ static bool is_decided(const struct settings_search *s)
 static bool find(struct settings_search *s, const struct config *base)
 {
     s->found = false;
+    s->tries = 0;
     s->fixed = base->is.given & ~HAS(KNOB_MEMORY);
     consider_starts(s, base);
     for (int i = 0; i < CLIMBS && !is_decided(s) && climb(s); i++)
@@ -220,6 +249,7 @@ static bool find(struct settings_search *s, const struct config *base)
     if (!s->found)
         return false;
     s->found = false; /* once more, in full */
+    s->tries = 0;
     return consider(s, spelled_out(s));
 }
 

@@ -50,9 +50,14 @@ static double cleared_at(const struct sampled_run *r, double inserted, uint32_t 
            (width > 0 ? (inserted - a->inserted) / width * (b->cleared - a->cleared) : 0);
 }
 
+/* 1 - (1 - empty)^k: what is asked for most often here. */
 static double missed_with(double empty, uint64_t k)
 {
-    return -expm1((double)k * log1p(-empty));
+    double kept = 1, power = 1 - empty;
+
+    for (; k > 0; k >>= 1, power *= power)
+        kept *= k & 1 ? power : 1;
+    return 1 - kept;
 }
 
 /* The bits of an arrival at time t, the last of the moments. */

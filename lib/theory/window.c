@@ -74,23 +74,34 @@ uint64_t two_buffer_best_k(double error)
     return bloom_best_k_for(of_one(error));
 }
 
-/* run[a] = chance that the last a slices looked at all had the key's bit, and
- * no k neighbours did before them. */
+/* One more slice is looked at: the chance that it completes k neighbours. run[a] =
+ * chance that the last a slices looked at all had the key's bit, and no k neighbours
+ * did before them. */
+static double look_on(double *run, uint64_t k, double fill)
+{
+    double broken = 0, found = run[k - 1] * fill;
+
+    for (uint64_t a = 0; a < k; a++)
+        broken += run[a] * (1 - fill);
+    for (uint64_t a = k - 1; a > 0; a--)
+        run[a] = run[a - 1] * fill;
+    run[0] = broken;
+    return found;
+}
+
 double apbf_error_at(const double *fill, uint64_t k, uint64_t l)
 {
     double run[WINDOW_SLICES + 1] = {1}, found = 0;
 
-    for (uint64_t i = 0; i < k + l; i++) {
-        double broken = 0;
-
-        for (uint64_t a = 0; a < k; a++)
-            broken += run[a] * (1 - fill[i]);
-        found += run[k - 1] * fill[i];
-        for (uint64_t a = k - 1; a > 0; a--)
-            run[a] = run[a - 1] * fill[i];
-        run[0] = broken;
-    }
+    for (uint64_t i = 0; i < k + l; i++)
+        found += look_on(run, k, fill[i]);
     return found;
+}
+
+/* Of the i-th slice, youngest first, at the end of a generation. */
+static double fill_of(double slice_bits, double generation, uint64_t k, uint64_t i)
+{
+    return -expm1(-(double)(i < k ? i + 1 : k) * generation / slice_bits);
 }
 
 double apbf_error(double slice_bits, double generation, uint64_t k, uint64_t l)
@@ -98,7 +109,7 @@ double apbf_error(double slice_bits, double generation, uint64_t k, uint64_t l)
     double fill[WINDOW_SLICES];
 
     for (uint64_t i = 0; i < k + l; i++)
-        fill[i] = -expm1(-(double)(i < k ? i + 1 : k) * generation / slice_bits);
+        fill[i] = fill_of(slice_bits, generation, k, i);
     return apbf_error_at(fill, k, l);
 }
 
@@ -112,13 +123,19 @@ double apbf_error_half_full(uint64_t k, uint64_t l)
     return apbf_error((double)k, apbf_generation((double)k, k), k, l);
 }
 
+/* Slice after slice: with one more there is one more that can complete k. */
 uint64_t apbf_most_slices(double error, uint64_t k, uint64_t limit)
 {
-    uint64_t l = 0;
+    double run[WINDOW_SLICES + 1] = {1}, found = 0;
+    double fill, full = fill_of((double)k, apbf_generation((double)k, k), k, k);
 
-    while (l < limit && apbf_error_half_full(k, l + 1) <= error)
-        l++;
-    return l;
+    for (uint64_t i = 0; i < k + limit; i++) {
+        fill = i < k ? fill_of((double)k, apbf_generation((double)k, k), k, i) : full;
+        found += look_on(run, k, fill);
+        if (i >= k && found > error)
+            return i - k;
+    }
+    return limit;
 }
 
 uint64_t apbf_least_k(double error, uint64_t l, uint64_t limit)
