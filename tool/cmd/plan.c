@@ -363,6 +363,29 @@ static void say_of_default(const struct plan *p)
     }
 }
 
+static bool can_learn(const struct weir_prediction *p)
+{
+    const struct weir_about *about = weir_find(WEIR_KIND_FILTER, p->config);
+
+    return about && about->traits & WEIR_CAN_LEARN;
+}
+
+/* Who would hold the set if the first can only be built as a whole. */
+static void say_of_growing(const struct plan *p)
+{
+    size_t i = 0;
+
+    while (i < p->n && !can_learn(&p->p[i]))
+        i++;
+    if (i == 0 || i == p->n)
+        return;
+    printf("%.*s is built as a whole and never changes; where keys are added later, take %.*s: %s, "
+           "with "
+           "a final error of %.3g\n",
+           (int)name_of(p->p), p->p->config, (int)name_of(&p->p[i]), p->p[i].config,
+           show_bytes((double)p->p[i].memory).text, p->p[i].error);
+}
+
 static void say_of_one(const struct plan *p, const struct weir_prediction *one)
 {
     if (!isnan(one->stable))
@@ -454,6 +477,7 @@ static void print_words(const struct plan *p)
     say_why(p, why, sizeof why);
     printf("%s\n", why);
     say_of_default(p);
+    say_of_growing(p);
 }
 
 static bool print(const struct plan *p)
