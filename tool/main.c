@@ -21,31 +21,30 @@
     "  weir build -o bad.weir hosts.txt         a set of lines\n"                                  \
     "  weir build --fixed -o bad.weir hosts.txt   the same, smaller, never to be added to\n"
 #define FILTER_MORE                                                                                \
-    "  weir filter bad.weir -k 3 proxy.log      records whose third field is in the set\n"         \
+    "  weir filter bad.weir -k 3 proxy.log      whose third field is in the set\n"                 \
     "  weir filter --keys hosts.txt proxy.log   the set made on the fly\n"
 #define CHECK_MORE                                                                                 \
     "  weir check --oracle 'sqlite:bad.db?table=hosts&column=name' -k 3 proxy.log\n"               \
-    "  weir check --oracle 'postgres://db/net?table=bad&column=ip' --emit others access.log\n"     \
+    "  weir check --oracle 'postgres://db/net?table=bad&column=ip' access.log\n"                   \
     "  weir check --oracle redis://localhost/bad --screen weir -m 512K access.log\n"
 #define ASK_MORE                                                                                   \
     "  echo example.org | weir ask bad.weir     prints seen or new before each key\n"              \
-    "  echo example.org | weir ask -q bad.weir  exit status 0 if all keys were seen, else 1\n"     \
-    "  weir ask --which eth*.weir -- ips.txt    prints before each key which filters have it\n"
+    "  echo example.org | weir ask -q bad.weir  exit status 0 if all were seen\n"                  \
+    "  weir ask --which eth*.weir -- ips.txt    prints which filters have each key\n"
 #define EVAL_MORE                                                                                  \
-    "  weir eval access.log --report out.html                 what to choose, with pictures\n"     \
-    "  weir eval -a weir,bloom,sbf -m 1M,16M access.log       which errs how often on this log\n"  \
-    "  weir eval --synthetic uniform:n=1M,distinct=60% -m 1M  all filters on a stream of 'weir "   \
-    "gen'\n"                                                                                       \
-    "  weir eval --oracle keys:bad.txt -k 3 proxy.log         which screen before this set\n"
+    "  weir eval access.log --report out.html            what to choose, and why\n"                \
+    "  weir eval -a weir,bloom -m 1M,16M access.log      which errs how often here\n"              \
+    "  weir eval --synthetic uniform:n=1M -m 1M          on a stream of 'weir gen'\n"              \
+    "  weir eval --oracle keys:bad.txt -k 3 proxy.log    which screen for this set\n"
 #define PLAN_MORE                                                                                  \
-    "  weir plan -m 64M --stream uniform:n=100M,distinct=60%   which filter for this stream\n"     \
-    "  weir plan --stream zipf:n=10M,fresh=10% -e 1% --fnr 5%  how much memory it needs\n"         \
-    "  weir plan -m 1M -a rlbsbf -S k=2 --stream endless       what to expect of one filter\n"
+    "  weir plan -m 64M --stream uniform:n=100M,distinct=60%   which filter for it\n"              \
+    "  weir plan --stream zipf:n=10M,fresh=10% -e 1% --fnr 5%  what memory it needs\n"             \
+    "  weir plan -m 1M -a rlbsbf -S k=2 --stream endless       what to expect of one\n"
 #define GEN_MORE                                                                                   \
     "  weir gen uniform:n=1M,distinct=60%                   every key as likely\n"                 \
     "  weir gen zipf:n=1M,universe=100k,alpha=1.1,seed=7    few keys come often\n\n"               \
-    "Other parameters: fresh=30%, importance=1-50, bias=direct|inverse|none, drift=10%/100k,\n"    \
-    "length=19.\n"
+    "Other parameters: fresh=30%, importance=1-50, bias=direct|inverse|none,\n"                    \
+    "drift=10%/100k, length=19.\n"
 
 static const struct command commands[] = {
     {"dedup", "[OPTIONS] [FILE...]", "Pass each record the first time its key is seen",

@@ -188,3 +188,18 @@ def test_ignore_space_of_sets_and_stores(here):
         "Ann Lee\t1\nbob\t1\ncid\t1\n"
     run("dedup", "--state", "s", "--ignore-space", input=text)
     refused("dedup", "--state", "s", input=text, saying="--ignore-space")
+
+
+# ---- help ----
+
+COMMANDS = re.findall(r"^  (\w+) {2,}[A-Z]", run("help").out.decode(), re.M)
+
+
+@pytest.mark.parametrize("command", [[], *([c] for c in COMMANDS)], ids=" ".join)
+def test_help_fits_into_80_columns(command):
+    text = run("help", *command).out.decode()
+    assert [line for line in text.splitlines() if len(line) >= 80] == []
+    listed = re.findall(r"^  (?:-., |    )(--[a-z-]+)", text, re.M)
+    assert len(listed) == len(set(listed))
+    others = set(COMMANDS) - set(command)  # what an option does elsewhere is told there
+    assert not re.search(r"\((?:%s)\b" % "|".join(others), text.split("options:")[-1]), text

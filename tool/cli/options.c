@@ -14,12 +14,14 @@
 
 #define THREADS_MOST 16 /* unless told */
 #define HELP 1000
+#define HELP_WIDTH 79
+#define HELP_COLUMN 30 /* of what an option does */
 
 /* ---- reading the command line ---- */
 
 static bool takes(const struct command *c, const struct option_row *row)
 {
-    return (c->takes & row->who) != 0;
+    return (c->takes & row->who) && !(c->takes & row->without);
 }
 
 static void make_tables(const struct command *c, struct option *longs, char *shorts)
@@ -264,6 +266,32 @@ int options_read(struct options *o, int argc, char **argv, bool *done)
     return status;
 }
 
+/* Words from a column on, in lines of less than 80. */
+static void print_wrapped(const char *text, int column)
+{
+    for (size_t n, room = HELP_WIDTH - (size_t)column; strlen(text) > room; text += n + 1) {
+        for (n = room; n > 0 && text[n] != ' ';)
+            n--;
+        if (n == 0)
+            break;
+        printf("%.*s\n%*s", (int)n, text, column, "");
+    }
+    printf("%s\n", text);
+}
+
+static void print_option(const struct option_row *row)
+{
+    char left[64];
+    int n = snprintf(left, sizeof left, "  %s%c%s--%s%s%s", row->letter ? "-" : " ",
+                     row->letter ? row->letter : ' ', row->letter ? ", " : "  ", row->name,
+                     row->takes ? " " : "", row->takes ? row->takes : "");
+
+    printf("%-*s", HELP_COLUMN, left);
+    if (n >= HELP_COLUMN)
+        printf("\n%*s", HELP_COLUMN, "");
+    print_wrapped(row->help, HELP_COLUMN);
+}
+
 void options_print(const char *command)
 {
     const struct command *c = command_find(command);
@@ -273,16 +301,8 @@ void options_print(const char *command)
         printf("\n%s", c->more);
     if (c->takes)
         printf("\noptions:\n");
-    for (int i = 0; i < option_count; i++) {
-        char left[64];
-
-        if (!takes(c, &option_rows[i]))
-            continue;
-        snprintf(left, sizeof left, "%s%c%s--%s%s%s", option_rows[i].letter ? "-" : " ",
-                 option_rows[i].letter ? option_rows[i].letter : ' ',
-                 option_rows[i].letter ? ", " : "  ", option_rows[i].name,
-                 option_rows[i].takes ? " " : "", option_rows[i].takes ? option_rows[i].takes : "");
-        printf("  %-32s %s\n", left, option_rows[i].help);
-    }
+    for (int i = 0; i < option_count; i++)
+        if (takes(c, &option_rows[i]))
+            print_option(&option_rows[i]);
     printf("\n'man weir-%s' tells more.\n", c->name);
 }

@@ -15,7 +15,7 @@ _weir_options()
 # The words that may follow an option, as its help names them: "text|json|none".
 _weir_values()
 {
-    "$1" help "$2" 2>/dev/null | sed -n "s/^  .*$3 \([a-z|]*|[a-z]*\) .*/\1/p" | tr '|' ' '
+    "$1" help "$2" 2>/dev/null | sed -n "s/^  .*$3 \([a-z|]*|[a-z]*\)\( .*\)\{0,1\}\$/\1/p" | tr '|' ' '
 }
 
 _weir()
@@ -40,7 +40,7 @@ _weir()
     -m | --memory | -e | --fpr | -S | --set | --seed | -k | --key | -i | --importance | -d | \
         --delimiter | --max-record | --checkpoint | -j | --threads | --shards | --truth-memory | \
         --curve | --permutations | -w | --weight | --ngrams | -n | --number | --share | \
-        --oracle | --window | --theta | --max-wait | --timeout | --retries | \
+        --oracle | --window | --theta | --max-wait | --words | --timeout | --retries | \
         --fnr | --cost)
         return
         ;;
