@@ -66,6 +66,8 @@ def test_members_pass_and_nothing_else(keys, url, screen):
 def test_1bf_errs_at_its_rate_and_never_asks(keys):
     result, told = stats("keys:keys", "--screen", "1bf", "-m", "1K", "--seed", "1")
     passed = result.lines
+    assert told["loading"]["keys"] == len(SET) and told["loading"]["seconds"] > 0
+    assert stats("keys:keys", "--screen", "weir")[1]["loading"]["keys"] == 0
     assert [key for key in passed if key in SET] == FOUND and told["store"]["calls"] == 0
     extra = len(passed) - len(FOUND)
     assert 0.1 < extra / (len(STREAM) - len(FOUND)) < 0.22  # 4.1 bits per key, three hashes: 0.14

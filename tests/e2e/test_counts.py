@@ -190,7 +190,7 @@ def test_what_does_not_go_is_refused(here):
     refused("top", "-i", "1", "a", saying="-i")
     run("top", "-q", "--state", "t", "--seed", "1", "a")
     run("top", "-q", "--state", "u", "--seed", "2", "a")
-    refused("merge", "-o", "m", "t", "u", saying=["seed=1", "seed=2"])
+    refused("merge", "-o", "m", "t", "u", saying=["seed=1", "seed=2", "run all with --seed 1"])
     refused("count", "--state", "t", "a", saying="not a sketch of 'weir count'")
     refused("top", "--state", "t", "-m", "2M", "a", saying="another sketch")
     refused("ask", "t", "a", saying="counts, not a filter")

@@ -136,7 +136,7 @@ def test_merge_refuses_what_differs(here):
     run("build", "-o", "1", "-m", "4K", "--seed", "1", input="a\n")
     run("build", "-o", "2", "-m", "4K", "--seed", "2", input="a\n")
     run("build", "-o", "3", "-m", "8K", "--seed", "1", "--shards", "2", input="a\n")
-    refused("merge", "-o", "m", "1", "2", saying=["1 and 2", "seed=1 and seed=2"])
+    refused("merge", "-o", "m", "1", "2", saying=["1 and 2", "seed=1 and seed=2", "run all with --seed 1"])
     refused("merge", "-o", "m", "1", "3", saying="shards")
     assert not (here / "m").exists()
 

@@ -203,3 +203,31 @@ def test_help_fits_into_80_columns(command):
     assert len(listed) == len(set(listed))
     others = set(COMMANDS) - set(command)  # what an option does elsewhere is told there
     assert not re.search(r"\((?:%s)\b" % "|".join(others), text.split("options:")[-1]), text
+
+
+# ---- keys of several fields ----
+
+ROWS = "ann,x,1\nbob,y,2\nann,x,3\nann,y,4\n"
+
+
+def test_the_fields_of_a_key_are_printed_with_tabs(here):
+    (here / "in").write_text(ROWS)
+    for way in [["-d", ","], ["--csv"]]:
+        assert run("top", "-q", *way, "-k", "1,2", "in").lines[0].split("\t")[:3] == ["ann", "x", "2"]
+        assert sorted(run("count", "-q", *way, "-k", "1,2", "in").lines) == ["ann\tx\t2", "ann\ty\t1", "bob\ty\t1"]
+        assert run("count", "-q", *way, "-k", "2,1", "in").lines[0] == "x\tann\t2"
+    text = '{"a":{"b":"ann"},"c":7}\n'
+    assert run("top", "-q", "-k", "/a/b,/c", input=text).lines == ["ann\t7\t1\t0\t1"]
+
+
+def test_files_of_keys_have_tabs_between_fields(here):
+    (here / "keys").write_text("ann\ty\nbob\ty\n")
+    (here / "spaced").write_text("ann \t  y\n  bob\ty \n")
+    hits = "bob,y,2\nann,y,4\n"
+    assert run("count", "-q", "-d", ",", "-k", "1,2", "--query", "keys", input=ROWS).lines == ["ann\ty\t1", "bob\ty\t1"]
+    for way in [["filter", "--keys", "keys"], ["filter", "--keys", "keys", "--strict", "keys"],
+                ["check", "-q", "--oracle", "keys:keys"], ["filter", "--keys", "spaced", "--strict", "spaced", "--ignore-space"]]:
+        assert run(*way, "-d", ",", "-k", "1,2", input=ROWS).out.decode() == hits, way
+        assert run(*way, "-d", ",", "-k", "1,2", "--ignore-case", input=ROWS).out.decode() == hits, way
+    (here / "short").write_text("ann\n")
+    refused("filter", "--keys", "short", "-d", ",", "-k", "1,2", input=ROWS, saying=["short, line 1", "1 field"])

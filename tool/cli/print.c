@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli/messages.h"
+#include "cli/records.h"
 
 /* All of it; less if it failed, and errno says why. */
 static ssize_t write_out(void *unused, const char *data, size_t size)
@@ -41,6 +42,19 @@ void print_open(void)
     stdout = waiting;
     if (isatty(STDOUT_FILENO))
         setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
+}
+
+void print_key(const char *key, size_t size, bool fields)
+{
+    for (const char *joint; fields && (joint = memchr(key, KEY_JOINT, size));) {
+        size_t n = (size_t)(joint - key);
+
+        fwrite(key, 1, n, stdout);
+        putchar('\t');
+        key += n + 1;
+        size -= n + 1;
+    }
+    fwrite(key, 1, size, stdout);
 }
 
 bool print_flush(void)

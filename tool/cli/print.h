@@ -4,9 +4,14 @@
 #define WEIR_CLI_PRINT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* From here on stdout waits where standard output is not blocking and full. */
 void print_open(void);
+
+/* A key, with tabs between its fields if it may have several; in it they are joined by
+ * another byte. */
+void print_key(const char *key, size_t size, bool fields);
 
 /* Has all that was printed been written? False after a sentence, the first time. */
 bool print_flush(void);

@@ -3,13 +3,45 @@
 
 #include <stdio.h>
 
+static size_t count_fields(const struct records *r)
+{
+    size_t n = 1;
+
+    for (const char *c = r->key ? r->key : ""; *c; c++)
+        n += *c == ',';
+    return n;
+}
+
+bool records_have_fields(const struct records *r)
+{
+    return count_fields(r) > 1;
+}
+
+/* "1,2,3" for so many fields; more than there are is refused elsewhere. */
+static const char *all_fields(size_t n)
+{
+    static char text[64];
+    size_t used = 0;
+
+    for (size_t i = 1; i <= n && used + 4 < sizeof text; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, i > 1 ? ",%zu" : "%zu", i);
+    return text;
+}
+
 struct records records_of_keys(const struct records *r)
 {
-    return (struct records){.plain = r->plain,
-                            .nul = r->nul,
-                            .ignore_case = r->ignore_case,
-                            .ignore_space = r->ignore_space,
-                            .max_record = r->max_record};
+    struct records keys = {.plain = r->plain,
+                           .nul = r->nul,
+                           .ignore_case = r->ignore_case,
+                           .ignore_space = r->ignore_space,
+                           .max_record = r->max_record};
+
+    if (records_have_fields(r)) {
+        keys.format = FORMAT_TSV;
+        keys.delimiter = '\t';
+        keys.key = all_fields(count_fields(r));
+    }
+    return keys;
 }
 
 /* Once a number was a key by its value, now it is one by its text. */

@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define GRAM_MAX 16 /* words in a key of --ngrams, at most */
+#define KEY_JOINT '\x1f' /* between the fields of a key of several; printed and read as a tab */
+#define GRAM_MAX 16      /* words in a key of --ngrams, at most */
 
 enum format { FORMAT_LINES, FORMAT_CSV, FORMAT_TSV, FORMAT_JSONL, FORMAT_DELIMITED };
 
@@ -29,7 +30,11 @@ static inline const char *records_measure(const struct records *r)
     return r->weight ? r->weight : r->importance;
 }
 
-/* Keys of a file that has one per line, whatever else these records are. */
+/* Are keys made of several fields? */
+bool records_have_fields(const struct records *r);
+
+/* Keys of a file that has one per line, whatever else these records are; tabs are between
+ * the fields of a key of several. */
 struct records records_of_keys(const struct records *r);
 
 /* For the state file: equal texts, equal keys. */

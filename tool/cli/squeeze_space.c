@@ -77,21 +77,19 @@ size_t squeeze_space(const char *text, size_t size, char *to)
     return n;
 }
 
-size_t squeeze_space_lines(const char *text, size_t size, char *to, char end)
+size_t squeeze_space_between(const char *text, size_t size, char *to, const char ends[2])
 {
-    const char *stop = text + size;
     size_t n = 0;
 
-    while (text < stop) {
-        const char *line_end = memchr(text, end, (size_t)(stop - text));
-        const char *upto = line_end ? line_end : stop;
+    for (size_t i = 0, from = 0; i <= size; i++) {
+        if (i < size && text[i] != ends[0] && text[i] != ends[1])
+            continue;
+        char end = i < size ? text[i] : '\0';
 
-        n += squeeze_space(text, (size_t)(upto - text), to + n);
-        text = upto;
-        if (line_end) {
+        n += squeeze_space(text + from, i - from, to + n);
+        if (i < size)
             to[n++] = end;
-            text++;
-        }
+        from = i + 1;
     }
     return n;
 }

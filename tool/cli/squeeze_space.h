@@ -14,7 +14,7 @@ bool squeeze_space_ends(const char **text, size_t *size);
  * does. */
 size_t squeeze_space(const char *text, size_t size, char *to);
 
-/* The same for each line of a text; end is how lines end. */
-size_t squeeze_space_lines(const char *text, size_t size, char *to, char end);
+/* The same for each stretch of a text; one ends with either of two bytes. */
+size_t squeeze_space_between(const char *text, size_t size, char *to, const char ends[2]);
 
 #endif

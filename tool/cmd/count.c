@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "cli/messages.h"
+#include "cli/print.h"
 #include "cmd/run.h"
 #include "cmd/sets.h"
 #include "verdict/by_sketch.h"
@@ -15,12 +16,13 @@
 struct asking {
     const weir_sketch *sketch;
     char end;     /* of a line */
+    bool fields;  /* keys have several */
     weir *listed; /* keys that were told already; NULL: all are told */
 };
 
 static void tell(const struct asking *a, struct weir_bytes key)
 {
-    fwrite(key.data, 1, key.size, stdout);
+    print_key(key.data, key.size, a->fields);
     printf("\t%llu%c", (unsigned long long)weir_sketch_ask(a->sketch, key).count, a->end);
 }
 
@@ -75,7 +77,9 @@ static int count_keys(const struct options *o, const struct counting *how)
 
 static int tell_all(const struct options *o, weir_sketch *s)
 {
-    struct asking a = {.sketch = s, .end = o->records.nul ? '\0' : '\n'};
+    struct asking a = {.sketch = s,
+                       .end = o->records.nul ? '\0' : '\n',
+                       .fields = records_have_fields(&o->records)};
     struct weir_error error;
     char sentence[100];
     int status;
@@ -99,7 +103,9 @@ static int tell_all(const struct options *o, weir_sketch *s)
 /* The file of keys: one per line, whatever the records are. */
 static int answer_all(const struct options *o, weir_sketch *s)
 {
-    struct asking a = {.sketch = s, .end = o->records.nul ? '\0' : '\n'};
+    struct asking a = {.sketch = s,
+                       .end = o->records.nul ? '\0' : '\n',
+                       .fields = records_have_fields(&o->records)};
     char *file = (char *)(uintptr_t)o->count.query;
     struct run r = run_asked(o, 0);
 

@@ -3,6 +3,18 @@
 #include "cli/messages.h"
 #include "state/files.h"
 
+/* Why not; and where only chance chose the seeds, what helps the next time. */
+static bool refuse(const char *first, const char *second, const char *why, const char *held,
+                   const char *other)
+{
+    uint64_t a = 0, b = 0;
+
+    if (weir_sentence_number(held, "seed", &a) && weir_sentence_number(other, "seed", &b) && a != b)
+        return reject("%s and %s: %s; run all with --seed %llu", first, second, why,
+                      (unsigned long long)a);
+    return reject("%s and %s: %s", first, second, why);
+}
+
 static bool merge_file(struct shards *into, const char *path, const char *first)
 {
     static struct stored other;
@@ -16,7 +28,7 @@ static bool merge_file(struct shards *into, const char *path, const char *first)
             first, into->count, path, other.shards.count);
     for (uint32_t i = 0; ok && i < into->count; i++)
         if (weir_merge(into->w[i], other.shards.w[i], &error) != WEIR_OK)
-            ok = reject("%s and %s: %s", first, path, error.text);
+            ok = refuse(first, path, error.text, into->config, other.shards.config);
     shards_close(&other.shards);
     return ok;
 }
@@ -32,8 +44,13 @@ static int merge_sketches(const struct options *o)
         weir_sketch *other = file_load_sketch(o->operand[i]);
 
         ok = other != NULL;
-        if (ok && weir_sketch_merge(into, other, &error) != WEIR_OK)
-            ok = reject("%s and %s: %s", o->operand[0], o->operand[i], error.text);
+        if (ok && weir_sketch_merge(into, other, &error) != WEIR_OK) {
+            char held[WEIR_SENTENCE], offered[WEIR_SENTENCE];
+
+            weir_sketch_config(into, held, sizeof held);
+            weir_sketch_config(other, offered, sizeof offered);
+            ok = refuse(o->operand[0], o->operand[i], error.text, held, offered);
+        }
         weir_sketch_close(other);
     }
     ok = ok && file_save_sketch(o->output.path, into);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/messages.h"
+#include "cli/print.h"
 #include "cli/units.h"
 #include "cmd/run.h"
 #include "verdict/by_sketch.h"
@@ -136,7 +137,7 @@ static void print(const struct board *b, bool notes)
         const struct weir_heavy *h = &b->list[i];
         char error[24];
 
-        fwrite(h->key.data, 1, h->key.size, stdout);
+        print_key(h->key.data, h->key.size, records_have_fields(&b->options->records));
         printf("\t%llu\t%s\t%.6g%c", (unsigned long long)h->count, show_error(h->error, error),
                share_of(h, &stats), b->options->records.nul ? '\0' : '\n');
     }

@@ -7,7 +7,6 @@
 #include "cli/records.h"
 
 #define COLUMNS_MAX 16
-#define KEY_JOINT '\x1f' /* between the fields of a key of several */
 
 enum pick_way { PICK_WHOLE, PICK_BLANKS, PICK_CHAR, PICK_CSV, PICK_JSON };
 

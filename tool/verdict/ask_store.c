@@ -26,16 +26,25 @@ static bool interrupted(void)
     return signals_caught() != 0;
 }
 
-/* All keys of a file at once, as pick.c folds those of the records. */
+/* All keys of a file at once, as pick.c makes those of the records: of several fields, the
+ * file has tabs between them. */
 static size_t unify_keys(const void *how, const char *text, size_t size, char *to)
 {
     const struct records *r = how;
+    const char ends[2] = {r->nul ? '\0' : '\n', KEY_JOINT};
 
-    if (r->ignore_case) {
+    if (r->ignore_case)
         size = fold_case(text, size, to);
-        text = to;
-    }
-    return r->ignore_space ? squeeze_space_lines(text, size, to, r->nul ? '\0' : '\n') : size;
+    else
+        memcpy(to, text, size);
+    for (size_t i = 0; records_have_fields(r) && i < size; i++)
+        to[i] = (char)(to[i] == '\t' ? KEY_JOINT : to[i]);
+    return r->ignore_space ? squeeze_space_between(to, size, to, ends) : size;
+}
+
+static bool unifies(const struct records *r)
+{
+    return r->ignore_case || r->ignore_space || records_have_fields(r);
 }
 
 struct asker *asker_open(const char *url, const struct store_patience *p, const struct records *r)
@@ -44,7 +53,7 @@ struct asker *asker_open(const char *url, const struct store_patience *p, const 
     struct store_options options = {.timeout = p->timeout,
                                     .attempts = p->retries + 1,
                                     .nul = r->nul,
-                                    .fold = r->ignore_case || r->ignore_space ? unify_keys : NULL,
+                                    .fold = unifies(r) ? unify_keys : NULL,
                                     .how = r,
                                     .interrupted = interrupted};
     char why[1024] = "memory is short";

@@ -12,7 +12,10 @@
 
 static void learn(void *context, const struct weir_bytes *keys, size_t n)
 {
-    weir_screen_learn_set(context, keys, n);
+    struct screening *s = context;
+
+    weir_screen_learn_set(s->screen, keys, n);
+    s->loaded += n;
 }
 
 bool screening_open(struct screening *s, struct asker *asker, weir_screen *screen)
@@ -25,8 +28,13 @@ bool screening_open(struct screening *s, struct asker *asker, weir_screen *scree
     /* The set is told anew, whatever the screen knows from an earlier run: what the store
      * has got or dropped since would be missed. */
     weir_screen_forget_set(screen);
-    return !weir_screen_wants_set(screen) || store_list(store, learn, screen) ||
-           reject("this screen needs all keys of the store; %s", store_failure(store));
+    if (!weir_screen_wants_set(screen))
+        return true;
+    double began = now();
+    if (!store_list(store, learn, s))
+        return reject("this screen needs all keys of the store; %s", store_failure(store));
+    s->loading = now() - began;
+    return true;
 }
 
 void screening_close(struct screening *s)
@@ -90,6 +98,9 @@ static void report(void *context, const struct tally *t)
         fprintf(stderr, ", %llu malformed and skipped", (unsigned long long)t->skipped);
     fprintf(stderr, "; %s in %.2f s: %s records/s\n", show_bytes((double)t->bytes).text, t->seconds,
             show_count((double)t->records / (t->seconds + 1e-9)).text);
+    if (s->loaded)
+        fprintf(stderr, "weir: before that, the store's %llu keys were loaded in %.2f s\n",
+                (unsigned long long)s->loaded, s->loading);
     fprintf(stderr,
             "weir: the store was needed for %llu records (%.2f %%), %llu saved; asked for %llu "
             "different keys in %llu calls, waited %.2f s (%.1f %% of the time)",
@@ -117,6 +128,9 @@ static json_t *describe(void *context, const struct tally *t)
                             t->seconds, "asked", (json_int_t)f.asked, "saved", (json_int_t)f.saved);
 
     if (all) {
+        json_object_set_new(
+            all, "loading",
+            json_pack("{s:I,s:f}", "keys", (json_int_t)s->loaded, "seconds", s->loading));
         json_object_set_new(all, "store",
                             json_pack("{s:o,s:I,s:I,s:I,s:f,s:f}", "name",
                                       utf8_string(store_name(asker_store(s->asker))), "calls",

@@ -12,6 +12,8 @@ struct screening {
     weir_screen *screen;
     char config[WEIR_SENTENCE];      /* of the screen */
     struct weir_screen_stats before; /* what earlier runs did, with a state */
+    uint64_t loaded;                 /* keys that the screen was told before the run */
+    double loading;                  /* seconds that took */
 };
 
 /* Take both into use; the screen is told all keys of the store if it is of a kind

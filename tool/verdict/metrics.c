@@ -30,6 +30,8 @@ static const struct figure {
     {"screen.fill", "screen_fill_ratio", "gauge", "How full the screen is"},
     {"screen.error", "screen_error_ratio", "gauge",
      "Chance that an unknown key is taken for known"},
+    {"loading.keys", "loaded_keys", "gauge", "Keys of the store that the screen was told first"},
+    {"loading.seconds", "loading_seconds", "gauge", "Time that took, before the run began"},
     {"store.calls", "store_calls_total", "counter", "Calls of the store"},
     {"store.keys", "store_keys_total", "counter", "Keys that the store was asked for"},
     {"store.retries", "store_retries_total", "counter", "Calls of the store that were repeated"},
