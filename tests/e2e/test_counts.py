@@ -217,7 +217,7 @@ def test_a_table_is_refreshed_on_a_terminal(here):
     except OSError:
         pass
     assert process.wait(timeout=20) == 0
-    assert seen.count(b"count") >= 2 and b"\033[3A" in seen
+    assert seen.count(b"count") >= 2 and b"\033[4A" in seen
     assert seen.replace(b"\r", b"").endswith(b"\033[Ja\t8\t0\t0.666667\nb\t4\t0\t0.333333\n")
 
 

@@ -1,8 +1,13 @@
 """The words around the data: units, notes, answers, metrics, tables."""
+import fcntl
 import json
+import os
+import pty
 import random
 import re
+import struct
 import subprocess
+import termios
 import time
 
 import pytest
@@ -231,3 +236,43 @@ def test_files_of_keys_have_tabs_between_fields(here):
         assert run(*way, "-d", ",", "-k", "1,2", "--ignore-case", input=ROWS).out.decode() == hits, way
     (here / "short").write_text("ann\n")
     refused("filter", "--keys", "short", "-d", ",", "-k", "1,2", input=ROWS, saying=["short, line 1", "1 field"])
+
+
+# ---- top on a terminal ----
+
+def on_terminal(args, columns, rows=24):
+    """What is left on a terminal of this width: (standard output, standard error)."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    child = subprocess.Popen([WEIR, *map(str, args)], stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE)
+    os.close(theirs)
+    seen = b""
+    while True:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not piece:
+            break
+        seen += piece
+    os.close(ours)
+    err = child.stderr.read().decode()
+    child.stderr.close()
+    assert child.wait(30) == 0, err
+    return re.split(r"\x1b\[\d+A\r\x1b\[J", seen.decode().replace("\r\n", "\n"))[-1], err
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120])
+def test_top_fits_the_terminal(columns, here):
+    keys = ["a long key, /of/a/path/that/goes/on/and/on/and/on/for/longer/than/forty/columns"] * 2500 + ["é"] * 1500 + ["b"] * 6000
+    (here / "in").write_text("".join(key + "\n" for key in keys))
+    text, _ = on_terminal(["top", "in"], columns)
+    head, *rows, end = text.splitlines()
+    assert all(len(line) < columns for line in text.splitlines())
+    assert head.split() == ["key", "count", "per", "s", "share"] + (["error"] if columns >= 60 else [])
+    assert [row[:5].strip() for row in rows] == ["b", "a lon", "é"]
+    assert [row.split()[-4 if columns >= 60 else -3] for row in rows] == ["6.00k", "2.50k", "1.50k"]
+    assert [row.split("%")[0].split()[-1] for row in rows] == ["60.00", "25.00", "15.00"]
+    assert re.fullmatch(r"10\.0k counted, \S+/s", end)
+    rates = [float(re.sub("[kMG]", "", row.split("%")[0].split()[-2])) for row in rows]
+    assert all(rates)

@@ -1,5 +1,5 @@
-/* top.c - weir top: which keys come most often? A table that is refreshed in
- * place on a terminal, and at the end tab-separated values. */
+/* top.c - weir top: which keys come most often? On a terminal a table that is refreshed in
+ * place and stays; elsewhere, at the end, tab-separated values. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +20,12 @@ struct board {
     struct counting counting;
     struct weir_heavy *list;
     size_t room, keys; /* asked for, and kept at most */
-    unsigned lines;    /* on the terminal now */
-    double drawn;
+    bool live;         /* it is drawn on a terminal */
+    unsigned lines;    /* there now */
+    double drawn, started;
+    bool fades;       /* counts do */
+    uint64_t arrived; /* records or weights of this run */
+    uint64_t before;  /* the total of earlier ones */
 };
 
 static double share_of(const struct weir_heavy *h, const struct weir_sketch_stats *stats)
@@ -43,6 +47,12 @@ static size_t find(const struct board *b, const struct weir_sketch_stats *stats)
 
 /* ---- on a terminal ---- */
 
+#define FIGURE 8      /* columns of a figure, with the blank before it */
+#define ERROR_FROM 60 /* columns of a terminal from which on there is room for errors */
+#define KEY_LEAST 8   /* columns that a key gets at least */
+#define KEY_USUAL 24  /* that it gets, if there is room, where none is longer */
+#define COLUMNS_LEAST 32
+
 static void erase(struct board *b)
 {
     if (b->lines)
@@ -57,31 +67,95 @@ static const char *show_error(uint64_t error, char buffer[24])
     return error == WEIR_NO_BOUND ? "-" : buffer;
 }
 
-static void draw_row(const struct weir_heavy *h, double share, unsigned columns)
+/* As many characters as there is room for; what is no text is a question mark. */
+static void draw_key(struct weir_bytes key, unsigned width)
 {
-    size_t most = columns > 40 ? columns - 36 : 4;
-    char error[24];
+    unsigned used = 0;
 
-    printf("%12llu %10s %8.4f%%  ", (unsigned long long)h->count, show_error(h->error, error),
-           share * 100);
-    for (size_t i = 0; i < h->key.size && i < most; i++) {
-        char c = ((const char *)h->key.data)[i];
+    for (size_t i = 0; i < key.size; i++) {
+        char c = ((const char *)key.data)[i];
+        bool inside = ((unsigned char)c & 0xc0) == 0x80; /* a character that has been counted */
 
-        putchar((unsigned char)c < ' ' || c == 127 ? '?' : c);
+        if (!inside && used == width)
+            break;
+        used += !inside;
+        putchar(c == KEY_JOINT || c == '\t' ? ' ' : (unsigned char)c < ' ' || c == 127 ? '?' : c);
     }
+    printf("%*s", (int)(width - used), "");
+}
+
+/* Added per second, on average of this run. Of counts that fade, the total is no sum. */
+static double rate_of(const struct board *b, const struct weir_sketch_stats *stats)
+{
+    double added = b->fades ? (double)b->arrived : (double)stats->total - (double)b->before;
+
+    return added / (now() - b->started + 1e-9);
+}
+
+static void draw_head(unsigned width, bool errors)
+{
+    printf("%-*s%*s%*s%*s", (int)width, "key", FIGURE, "count", FIGURE, "per s", FIGURE, "share");
+    if (errors)
+        printf("%*s", FIGURE, "error");
     putchar('\n');
+}
+
+static void draw_row(const struct weir_heavy *h, double share, double rate, unsigned width,
+                     bool errors)
+{
+    draw_key(h->key, width);
+    printf("%*s%*s%*.*f%%", FIGURE, show_count((double)h->count).text, FIGURE,
+           show_count(share * rate).text, FIGURE - 1, share < 0.001 ? 4 : 2, share * 100);
+    if (errors && h->error == WEIR_NO_BOUND)
+        printf("%*s", FIGURE, "-");
+    else if (errors)
+        printf("%*s", FIGURE, show_count((double)h->error).text);
+    putchar('\n');
+}
+
+/* The list with a head above it and a line on the whole below: three lines more. */
+static void draw(const struct board *b, const struct weir_sketch_stats *stats, size_t n,
+                 unsigned columns)
+{
+    bool errors = columns >= ERROR_FROM;
+    unsigned figures = FIGURE * (errors ? 4 : 3);
+    unsigned width = columns > figures + KEY_LEAST ? columns - figures - 1 : KEY_LEAST;
+    size_t longest = KEY_USUAL;
+    double rate = rate_of(b, stats);
+
+    for (size_t i = 0; i < n; i++)
+        longest = b->list[i].key.size > longest ? b->list[i].key.size : longest;
+    width = width > longest ? (unsigned)longest : width;
+    draw_head(width, errors);
+    for (size_t i = 0; i < n; i++)
+        draw_row(&b->list[i], share_of(&b->list[i], stats), rate, width, errors);
+    printf("%s counted, %s/s\n", show_count((double)stats->total).text, show_count(rate).text);
+}
+
+static struct winsize terminal(void)
+{
+    struct winsize size;
+
+    if (ioctl(1, TIOCGWINSZ, &size) != 0 || size.ws_row < 5 || size.ws_col < COLUMNS_LEAST)
+        size = (struct winsize){.ws_row = 24, .ws_col = 80};
+    return size;
 }
 
 static bool take(void *context, struct batch *batch)
 {
-    return counting_take(&((struct board *)context)->counting, batch);
+    struct board *b = context;
+
+    for (uint32_t i = 0; i < batch->n; i++)
+        if (!batch->bads || !batch->bad[i])
+            b->arrived += batch->important ? batch->importance[i] : 1;
+    return counting_take(&b->counting, batch);
 }
 
 static void refresh(void *context)
 {
     struct board *b = context;
     struct weir_sketch_stats stats;
-    struct winsize size = {.ws_row = 24, .ws_col = 80};
+    struct winsize size = terminal();
     double at = now();
 
     if (at - b->drawn < REFRESH)
@@ -90,17 +164,12 @@ static void refresh(void *context)
     weir_sketch_advance(b->counting.sketch, time_of_day()); /* counts fade while nothing comes */
     stats = weir_sketch_stats_of(b->counting.sketch);
     size_t n = find(b, &stats);
-    if (ioctl(1, TIOCGWINSZ, &size) != 0 || size.ws_row < 4 || size.ws_col < 20)
-        size = (struct winsize){.ws_row = 24, .ws_col = 80};
-    if (n + 3 > size.ws_row)
-        n = (size_t)size.ws_row - 3;
+    if (n + 4 > size.ws_row)
+        n = (size_t)size.ws_row - 4;
     erase(b);
-    printf("%12s %10s %9s  key (%s counted)\n", "count", "error", "share",
-           show_count((double)stats.total).text);
-    for (size_t i = 0; i < n; i++)
-        draw_row(&b->list[i], share_of(&b->list[i], &stats), size.ws_col);
+    draw(b, &stats, n, size.ws_col);
     fflush(stdout);
-    b->lines = (unsigned)n + 1;
+    b->lines = (unsigned)n + 2;
 }
 
 /* ---- at the end ---- */
@@ -133,7 +202,9 @@ static void print(const struct board *b, bool notes)
     struct weir_sketch_stats stats = weir_sketch_stats_of(b->counting.sketch);
     size_t n = find(b, &stats);
 
-    for (size_t i = 0; i < n; i++) {
+    if (b->live)
+        draw(b, &stats, n, terminal().ws_col);
+    for (size_t i = 0; i < n && !b->live; i++) {
         const struct weir_heavy *h = &b->list[i];
         char error[24];
 
@@ -151,7 +222,11 @@ static bool open_board(struct board *b)
     uint64_t keys = 0;
 
     weir_sketch_config(b->counting.sketch, config, sizeof config);
+    char half_life[32] = "";
+
     weir_sentence_number(config, "keys", &keys);
+    b->fades = weir_sentence_knob(config, "half-life", half_life, sizeof half_life) > 0;
+    b->before = weir_sketch_stats_of(b->counting.sketch).total;
     b->keys = keys;
     b->room = b->options->count.number ? b->options->count.number : NUMBER;
     if (b->options->count.share > 0) /* there may be as many as are kept */
@@ -168,7 +243,7 @@ int cmd_top(const struct options *o)
     struct run r = run_asked(o, 0);
     int status = EXIT_ERROR;
 
-    b = (struct board){.options = o, .drawn = now()};
+    b = (struct board){.options = o, .live = live, .drawn = now(), .started = now()};
     b.counting.sketch = s;
     b.counting.ngrams = o->count.ngrams;
     if (s && open_board(&b)) {
