@@ -218,7 +218,8 @@ def test_a_table_is_refreshed_on_a_terminal(here):
         pass
     assert process.wait(timeout=20) == 0
     assert seen.count(b"count") >= 2 and b"\033[4A" in seen
-    assert seen.replace(b"\r", b"").endswith(b"\033[Ja\t8\t0\t0.666667\nb\t4\t0\t0.333333\n")
+    last = seen.replace(b"\r", b"").decode().split("\033[J")[-1].splitlines()
+    assert [line.split()[:2] for line in last] == [["key", "count"], ["a", "8"], ["b", "4"], ["12", "counted,"]]
 
 
 def test_of_an_empty_input_no_key_is_missing(here):

@@ -16,6 +16,7 @@ struct option_row {
     uint32_t most; /* number from 1 to so many, if not 0, or as text; or it is a switch */
     size_t at;
     const char *fits; /* what takes does not tell, where a value does not fit */
+    unsigned without; /* commands that take these have a row of their own */
 };
 
 #define OPTION_ROWS_MOST 128
