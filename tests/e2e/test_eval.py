@@ -245,10 +245,15 @@ def test_the_formats_say_the_same(more):
             if isinstance(value, str) and name == "importance":
                 value = number(value)
             assert row[name] == (pytest.approx(value, rel=1e-5) if isinstance(value, (int, float)) else value)
-    lines = run(*args).lines
-    filled = [name for name in tsv[0] if any(row[name] is not None for row in tsv)]
-    assert lines[0].split() == filled and len(lines) == len(tsv) + 1
-    assert len({len(re.split(r" {2,}", line)) for line in lines}) == 1
+    filled = [name.removesuffix("_bytes") for name in tsv[0] if any(row[name] is not None for row in tsv)]
+    for wide, names in (["--wide"], filled), ([], None):
+        lines = run(*args, *wide).lines
+        assert len(lines) == len(tsv) + 1 and len({len(re.split(r" {2,}", line)) for line in lines}) == 1
+        if names:
+            assert lines[0].split() == names
+        else:
+            assert len(lines[0].split()) == 5 and set(lines[0].split()) < set(filled)
+            assert all("2.00 KiB" in line for line in lines[1:]) and not re.search(r"\de-\d", "".join(lines))
 
 
 def test_stats_tell_what_the_truth_cost():

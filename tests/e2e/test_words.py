@@ -276,3 +276,37 @@ def test_top_fits_the_terminal(columns, here):
     assert re.fullmatch(r"10\.0k counted, \S+/s", end)
     rates = [float(re.sub("[kMG]", "", row.split("%")[0].split()[-2])) for row in rows]
     assert all(rates)
+
+
+# ---- tables ----
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 120])
+@pytest.mark.parametrize("command", [["eval", "-q", "--synthetic", "uniform:n=20k,distinct=60%", "-m", "4K,16K", "-a", "weir,bloom,ibf-mc"],
+                                     ["plan", "-q", "-m", "1M", "--stream", "endless"],
+                                     ["plan", "-q", "-m", "64M", "--stream", "uniform:n=100M,distinct=60%"]],
+                         ids=lambda c: " ".join(c[:4]))
+def test_tables_fit_the_terminal(columns, command):
+    text, _ = on_terminal(command, columns)
+    lines = text.splitlines()
+    assert all(len(line) < columns for line in lines), lines
+    assert len(lines[0].split()) in ([5] if columns >= 60 else [4, 5]) and re.search(r"\d [KM]iB ", lines[1])
+    wide, _ = on_terminal([*command, "--wide"], columns)
+    assert len(wide.splitlines()[0].split()) > 7 and not re.search(r"\de-\d", text + wide)
+    assert max(map(len, wide.splitlines())) > 100
+
+
+def test_rates_of_a_table_are_those_of_the_figures():
+    args = ["eval", "-q", "--synthetic", "uniform:n=20k,distinct=60%,seed=1", "-m", "4K", "--seed", "1", "-a", "weir,bloom,sbf"]
+    rows = json.loads(run(*args, "--format", "json").out)
+    shown = [re.split("  +", line) for line in run(*args).lines]
+    assert shown[0] == ["algorithm", "settings", "memory", "fpr", "fnr"]
+    for row, cells in zip(rows, shown[1:]):
+        for name, cell in zip(["fpr", "fnr"], cells[3:]):
+            assert float(cell.rstrip("%")) / 100 == pytest.approx(row[name], rel=0.05, abs=1e-6)
+
+
+def test_lists_fit_80_columns():
+    names = re.findall(r"^([\w-]+)$", run("list").out.decode(), re.M)
+    assert len(names) > 10
+    for name in [[], *([n] for n in names), ["count-min"]]:
+        assert [line for line in run("list", *name).lines if len(line) >= 80] == []

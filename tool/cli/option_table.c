@@ -248,6 +248,7 @@ const struct option_row option_rows[] = {
     {"fnr", 0, "RATE", TAKES_PLAN, "ceiling of false negatives: 0.05, 5%", .read = read_fnr, .fits = "a rate above 0: 0.05 or 5%"},
     {"cost", 0, "FP:FN", TAKES_PLAN, "what a false positive and a false negative cost (1:1)", .read = read_cost, .fits = "two numbers, such as 1:10"},
     {"format", 0, "table|tsv|json", TAKES_TRUTH | TAKES_PLAN, "how to print (table)", WORD(table)},
+    {"wide", 0, NULL, TAKES_TRUTH | TAKES_PLAN, "all columns of the table", NULL, AT(wide)},
     {"by-importance", 0, NULL, TAKES_TRUTH, "a row per filter and importance, or tenth of it", NULL, AT(measures.by_importance)},
     {"curve", 0, "N", TAKES_TRUTH, "N rows per filter, over the stream", NUMBER(measures.curve, 10000), .fits = "a number from 1 to 10000"},
     {"permutations", 0, "N", TAKES_TRUTH, "average over N shuffled orders of the stream", NUMBER(measures.permutations, 10000), .fits = "a number from 1 to 10000"},

@@ -10,11 +10,11 @@
 #include "cli/command.h"
 #include "cli/option_table.h"
 #include "cli/messages.h"
+#include "cli/print.h"
 #include "cli/units.h"
 
 #define THREADS_MOST 16 /* unless told */
 #define HELP 1000
-#define HELP_WIDTH 79
 #define HELP_COLUMN 30 /* of what an option does */
 
 /* ---- reading the command line ---- */
@@ -259,24 +259,13 @@ int options_read(struct options *o, int argc, char **argv, bool *done)
         return 0;
     o->threads = o->threads ? o->threads : default_threads(o);
     infer(o);
+    if (o->wide && o->table == TABLE_ALIGNED)
+        o->table = TABLE_WIDE;
     o->wanted.importance = o->records.importance != NULL;
     status = status ? status : check(o);
     if (status == 0)
         hint(o, c);
     return status;
-}
-
-/* Words from a column on, in lines of less than 80. */
-static void print_wrapped(const char *text, int column)
-{
-    for (size_t n, room = HELP_WIDTH - (size_t)column; strlen(text) > room; text += n + 1) {
-        for (n = room; n > 0 && text[n] != ' ';)
-            n--;
-        if (n == 0)
-            break;
-        printf("%.*s\n%*s", (int)n, text, column, "");
-    }
-    printf("%s\n", text);
 }
 
 static void print_option(const struct option_row *row)

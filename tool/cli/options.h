@@ -20,6 +20,7 @@ struct options {
     struct store_patience patience; /* with a store */
     struct measures measures;       /* weir eval's own */
     enum table_style table;
+    bool wide;                /* the table is to have all columns */
     uint32_t threads, shards; /* shards: 0 if not given */
     bool json, verify;        /* of weir info; json of weir list too */
 

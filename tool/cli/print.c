@@ -14,6 +14,8 @@
 #include "cli/messages.h"
 #include "cli/records.h"
 
+#define LINE_WIDTH 79
+
 /* All of it; less if it failed, and errno says why. */
 static ssize_t write_out(void *unused, const char *data, size_t size)
 {
@@ -55,6 +57,18 @@ void print_key(const char *key, size_t size, bool fields)
         size -= n + 1;
     }
     fwrite(key, 1, size, stdout);
+}
+
+void print_wrapped(const char *text, int column)
+{
+    for (size_t n, room = LINE_WIDTH - (size_t)column; strlen(text) > room; text += n + 1) {
+        for (n = room; n > 0 && text[n] != ' ';)
+            n--;
+        if (n == 0)
+            break;
+        printf("%.*s\n%*s", (int)n, text, column, "");
+    }
+    printf("%s\n", text);
 }
 
 bool print_flush(void)

@@ -13,6 +13,9 @@ void print_open(void);
  * another byte. */
 void print_key(const char *key, size_t size, bool fields);
 
+/* The rest of a line, from this column on, in as many lines of less than 80 as it takes. */
+void print_wrapped(const char *text, int column);
+
 /* Has all that was printed been written? False after a sentence, the first time. */
 bool print_flush(void);
 

@@ -6,11 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "cli/messages.h"
+#include "cli/units.h"
 
 #define TABLE_DIGITS 4
 #define TSV_DIGITS 6
+#define GAP 2        /* columns between two cells */
+#define TEXT_LEAST 8 /* columns below which a text is left out */
 
 /* ---- cells ---- */
 
@@ -33,11 +37,16 @@ static bool is_text(const struct table *t, size_t column)
     return t->column[column].kind == COLUMN_TEXT || t->column[column].kind == COLUMN_CHARS;
 }
 
+static bool is_real(const struct table *t, size_t column)
+{
+    return t->column[column].kind == COLUMN_NUMBER || t->column[column].kind == COLUMN_RATE;
+}
+
 static bool is_none(const struct table *t, size_t row, size_t column)
 {
     if (is_text(t, column))
         return !text_of(t, row, column);
-    return t->column[column].kind == COLUMN_NUMBER && isnan(*(const double *)cell(t, row, column));
+    return is_real(t, column) && isnan(*(const double *)cell(t, row, column));
 }
 
 bool table_is_empty(const struct table *t, size_t column)
@@ -54,7 +63,7 @@ int table_show(const struct table *t, size_t row, size_t column, int digits, cha
         return snprintf(text, CELL_MAX, "-");
     if (is_text(t, column))
         return snprintf(text, CELL_MAX, "%s", text_of(t, row, column));
-    if (t->column[column].kind == COLUMN_COUNT)
+    if (!is_real(t, column))
         return snprintf(text, CELL_MAX, "%llu",
                         (unsigned long long)*(const uint64_t *)cell(t, row, column));
     return snprintf(text, CELL_MAX, "%.*g", digits, *(const double *)cell(t, row, column));
@@ -80,6 +89,63 @@ static void print_tsv(const struct table *t)
 
 /* ---- an aligned table ---- */
 
+/* A share as people say it. */
+static int show_percent(double rate, char text[CELL_MAX])
+{
+    double percent = rate * 100;
+
+    if (percent > 0 && percent < 0.0001)
+        return snprintf(text, CELL_MAX, "<0.0001%%");
+    return snprintf(text, CELL_MAX,
+                    percent >= 99.995 || percent == 0 ? "%.0f%%"
+                    : percent >= 10                   ? "%.1f%%"
+                    : percent >= 0.1                  ? "%.2f%%"
+                                                      : "%.4f%%",
+                    percent);
+}
+
+/* Without an exponent. */
+static int show_plain(double number, char text[CELL_MAX])
+{
+    if (fabs(number) >= 1e5 && isfinite(number))
+        return snprintf(text, CELL_MAX, "%s", show_count(number).text);
+    if (number > 1e-15 && number < 1e-4) /* three digits behind the zeros */
+        return snprintf(text, CELL_MAX, "%.*f", 2 - (int)floor(log10(number)), number);
+    return snprintf(text, CELL_MAX, "%.*g", TABLE_DIGITS, number);
+}
+
+static int show_aligned(const struct table *t, size_t row, size_t column, char text[CELL_MAX])
+{
+    const void *at = cell(t, row, column);
+
+    if (is_none(t, row, column) || is_text(t, column))
+        return table_show(t, row, column, TABLE_DIGITS, text);
+    switch (t->column[column].kind) {
+    case COLUMN_BYTES:
+        return snprintf(text, CELL_MAX, "%s", show_bytes((double)*(const uint64_t *)at).text);
+    case COLUMN_RATE:
+        return show_percent(*(const double *)at, text);
+    case COLUMN_NUMBER:
+        return show_plain(*(const double *)at, text);
+    default:
+        return table_show(t, row, column, TABLE_DIGITS, text);
+    }
+}
+
+static int show_name(const struct table *t, size_t column, char text[CELL_MAX])
+{
+    const char *name = t->column[column].name;
+    size_t size = strlen(name) - (t->column[column].kind == COLUMN_BYTES ? strlen("_bytes") : 0);
+
+    return snprintf(text, CELL_MAX, "%.*s", (int)size, name);
+}
+
+/* Row -1 is that of the names. */
+static int show(const struct table *t, long row, size_t column, char text[CELL_MAX])
+{
+    return row < 0 ? show_name(t, column, text) : show_aligned(t, (size_t)row, column, text);
+}
+
 static size_t count_columns(const struct table *t)
 {
     size_t columns = 0;
@@ -89,53 +155,72 @@ static size_t count_columns(const struct table *t)
     return columns;
 }
 
-/* 0 where there is nothing. */
-static int width(const struct table *t, size_t column)
+/* 0 where there is nothing, or nothing that is wanted. */
+static int width(const struct table *t, size_t column, bool wide)
 {
-    int widest = (int)strlen(t->column[column].name);
+    int widest = 0;
     char text[CELL_MAX];
 
-    if (table_is_empty(t, column))
+    if (table_is_empty(t, column) || (t->column[column].rest && !wide))
         return 0;
-    for (size_t row = 0; row < t->rows; row++) {
-        int n = table_show(t, row, column, TABLE_DIGITS, text);
+    for (long row = -1; row < (long)t->rows; row++) {
+        int n = show(t, row, column, text);
 
         widest = n > widest ? n : widest;
     }
     return widest;
 }
 
-/* Row -1 is that of the names. */
+/* Take from the longest text, but the first column, what a terminal has no room for. */
+static void narrow(const struct table *t, int *widths)
+{
+    struct winsize size;
+    int over = -GAP;
+    size_t longest = 0;
+
+    if (ioctl(1, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return;
+    for (size_t i = 0; t->column[i].name; i++) {
+        over += widths[i] ? widths[i] + GAP : 0;
+        if (i > 0 && is_text(t, i) && (longest == 0 || widths[i] > widths[longest]))
+            longest = i;
+    }
+    over -= size.ws_col - 1;
+    if (over <= 0 || !is_text(t, longest) || longest == 0)
+        return;
+    widths[longest] -= over;
+    if (widths[longest] < TEXT_LEAST) /* rather none than two letters */
+        widths[longest] = 0;
+}
+
 static void print_row(const struct table *t, long row, const int *widths)
 {
-    const char *gap = "";
     char text[CELL_MAX], line[CELL_MAX * 4] = "";
     size_t used = 0;
 
     for (size_t i = 0; t->column[i].name; i++) {
         if (widths[i] == 0)
             continue;
-        if (row < 0)
-            snprintf(text, sizeof text, "%s", t->column[i].name);
-        else
-            table_show(t, (size_t)row, i, TABLE_DIGITS, text);
-        used += (size_t)snprintf(line + used, sizeof line - used, "%s%*s", gap,
+        if (show(t, row, i, text) > widths[i])
+            memcpy(text + widths[i] - 2, "..", 3);
+        used += (size_t)snprintf(line + used, sizeof line - used, "%*s%*s", used ? GAP : 0, "",
                                  is_text(t, i) ? -widths[i] : widths[i], text);
-        gap = "  ";
     }
     while (used > 0 && line[used - 1] == ' ')
         used--;
     printf("%.*s\n", (int)used, line);
 }
 
-static bool print_aligned(const struct table *t)
+static bool print_aligned(const struct table *t, bool wide)
 {
     int *widths = calloc(count_columns(t), sizeof *widths);
 
     if (!widths)
         return false;
     for (size_t i = 0; t->column[i].name; i++)
-        widths[i] = width(t, i);
+        widths[i] = width(t, i, wide);
+    if (!wide)
+        narrow(t, widths);
     for (long row = -1; row < (long)t->rows; row++)
         print_row(t, row, widths);
     free(widths);
@@ -150,7 +235,7 @@ static json_t *value(const struct table *t, size_t row, size_t column)
         return json_null();
     if (is_text(t, column))
         return json_string(text_of(t, row, column));
-    if (t->column[column].kind == COLUMN_COUNT)
+    if (!is_real(t, column))
         return json_integer((json_int_t) * (const uint64_t *)cell(t, row, column));
     return json_real(*(const double *)cell(t, row, column));
 }
@@ -182,7 +267,7 @@ bool table_print(const struct table *t, enum table_style style)
     if (style == TABLE_TSV)
         print_tsv(t);
     else
-        ok = style == TABLE_JSON ? print_json(t) : print_aligned(t);
+        ok = style == TABLE_JSON ? print_json(t) : print_aligned(t, style == TABLE_WIDE);
     if (!ok)
         fail("memory is short");
     return ok;

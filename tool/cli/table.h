@@ -9,19 +9,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum table_style { TABLE_ALIGNED, TABLE_TSV, TABLE_JSON };
+enum table_style {
+    TABLE_ALIGNED, /* the columns that matter most, with units, as wide as the terminal */
+    TABLE_TSV,
+    TABLE_JSON,
+    TABLE_WIDE /* aligned, with all columns */
+};
+
+/* Is it for a person to read? */
+static inline bool table_is_read(enum table_style style)
+{
+    return style == TABLE_ALIGNED || style == TABLE_WIDE;
+}
 
 enum column_kind {
-    COLUMN_TEXT,  /* const char *; NULL or empty: none */
-    COLUMN_CHARS, /* an array of char; empty: none */
-    COLUMN_COUNT, /* uint64_t */
-    COLUMN_NUMBER /* double; not a number: none */
+    COLUMN_TEXT,   /* const char *; NULL or empty: none */
+    COLUMN_CHARS,  /* an array of char; empty: none */
+    COLUMN_COUNT,  /* uint64_t */
+    COLUMN_BYTES,  /* uint64_t; its name ends in _bytes, which aligned tables leave out */
+    COLUMN_NUMBER, /* double; not a number: none */
+    COLUMN_RATE    /* the same, from 0 to 1; aligned tables have percentages */
 };
 
 struct table_column {
     const char *name; /* NULL ends a list */
     enum column_kind kind;
     size_t offset; /* of the member */
+    bool rest;     /* of all aligned tables only the wide one has it */
 };
 
 struct table {
@@ -37,8 +51,9 @@ bool table_is_empty(const struct table *t, size_t column);
 #define CELL_MAX 1024
 int table_show(const struct table *t, size_t row, size_t column, int digits, char text[CELL_MAX]);
 
-/* On standard output; "-" or null for none. The aligned table leaves out empty
- * columns. False after a sentence if memory is short. */
+/* On standard output; "-" or null for none. Aligned tables leave out empty
+ * columns, and on a terminal that is too narrow they cut texts, unless they are wide. False after a
+ * sentence if memory is short. */
 bool table_print(const struct table *t, enum table_style style);
 
 #endif

@@ -157,6 +157,19 @@ struct shown show_bytes(double n)
     return show(n, 1024, names);
 }
 
+struct shown show_chance(double p)
+{
+    struct shown s;
+
+    if (p >= 0.0001 || p <= 0)
+        snprintf(s.text, sizeof s.text, "%.3g %%", p * 100);
+    else if (p < 1e-15)
+        snprintf(s.text, sizeof s.text, "below 1 in 1000T");
+    else
+        snprintf(s.text, sizeof s.text, "1 in %.16s", show_count(1 / p).text);
+    return s;
+}
+
 struct shown show_time(double seconds)
 {
     struct shown s;

@@ -22,6 +22,7 @@ struct shown {
 
 struct shown show_count(double n);      /* 12.3M */
 struct shown show_bytes(double n);      /* 64.0 MiB */
+struct shown show_chance(double p);     /* 1.25 %, 1 in 23.1M */
 struct shown show_time(double seconds); /* 1:02:03 */
 
 #endif

@@ -80,8 +80,8 @@ static bool print_screens(const struct screens *s)
 
     if (o->measures.report && !report_screens(s))
         return false;
-    return o->measures.report && o->table == TABLE_ALIGNED ? report_screens_say(s)
-                                                           : table_print(&table, o->table);
+    return o->measures.report && table_is_read(o->table) ? report_screens_say(s)
+                                                         : table_print(&table, o->table);
 }
 
 static int measure_screens(const struct request *o)

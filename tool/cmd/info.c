@@ -25,7 +25,8 @@ static void print_text(const struct stored *s, const struct weir_stats *f)
     printf("shown       %llu keys: %llu new, %llu seen\n", (unsigned long long)f->shown,
            (unsigned long long)f->fresh, (unsigned long long)f->seen);
     printf("fill        %.2f %%\n", f->fill * 100);
-    printf("error       %.3g (chance that a new key is taken for seen)\n", f->error);
+    printf("error       %s (chance that a new key is taken for seen)\n",
+           show_chance(f->error).text);
     if (s->has_state)
         print_state(&s->state);
 }
@@ -111,7 +112,8 @@ static int print_screen(const struct options *o)
            (unsigned long long)f.checked, (unsigned long long)f.asked, (unsigned long long)f.saved,
            (unsigned long long)f.members);
     printf("fill        %.2f %%\n", f.fill * 100);
-    printf("error       %.3g (chance that a key never told of is taken for known)\n", f.error);
+    printf("error       %s (chance that a key never told of is taken for known)\n",
+           show_chance(f.error).text);
     if (stored.has_state)
         print_state(&stored.state);
     return EXIT_FINE;

@@ -9,6 +9,7 @@
 
 #include "cmd/commands.h"
 #include "cli/messages.h"
+#include "cli/print.h"
 
 static const struct listed {
     enum weir_kind kind;
@@ -26,21 +27,37 @@ static const char *indent_of(enum weir_kind kind)
     return kind == WEIR_KIND_FILTER ? "" : "  ";
 }
 
+static void explain_knob(const struct weir_knob *knob, int indent)
+{
+    char text[512];
+
+    snprintf(text, sizeof text, "%s: %s", knob->does, knob->takes);
+    printf("%*s%-12s ", indent, "", knob->name);
+    print_wrapped(text, indent + 13);
+}
+
+static void list_knobs(enum weir_kind kind, size_t i, int indent)
+{
+    const struct weir_knob *knob;
+    char text[512] = "knobs: ";
+    size_t used = strlen(text);
+
+    for (size_t j = 0; (knob = weir_listed_knob(kind, i, j)) && used < sizeof text; j++)
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, "%s%s", j ? ", " : "", knob->name);
+    printf("%*s", indent, "");
+    print_wrapped(text, indent + 7);
+}
+
 static void print_knobs(enum weir_kind kind, size_t i, bool explain)
 {
-    const char *indent = indent_of(kind);
+    int indent = (int)strlen(indent_of(kind)) + 4;
     const struct weir_knob *knob;
 
+    for (size_t j = 0; explain && (knob = weir_listed_knob(kind, i, j)); j++)
+        explain_knob(knob, indent);
     if (!explain)
-        printf("%s    knobs: ", indent);
-    for (size_t j = 0; (knob = weir_listed_knob(kind, i, j)); j++) {
-        if (explain)
-            printf("%s    %-12s %s: %s\n", indent, knob->name, knob->does, knob->takes);
-        else
-            printf("%s%s", j ? ", " : "", knob->name);
-    }
-    if (!explain)
-        putchar('\n');
+        list_knobs(kind, i, indent);
 }
 
 /* All, or the one of that name; whether there was any. */

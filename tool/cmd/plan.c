@@ -413,26 +413,22 @@ struct plan_row {
 
 #define COLUMN(name, kind, member)                                                                 \
     {                                                                                              \
-        name, COLUMN_##kind, offsetof(struct plan_row, member)                                     \
+        name, COLUMN_##kind, offsetof(struct plan_row, member), false                              \
+    }
+#define REST(name, kind, member)                                                                   \
+    {                                                                                              \
+        name, COLUMN_##kind, offsetof(struct plan_row, member), true                               \
     }
 
 static const struct table_column columns[] = {
-    COLUMN("algorithm", CHARS, name),
-    COLUMN("settings", TEXT, settings),
-    COLUMN("choice", TEXT, choice),
-    COLUMN("memory_bytes", COUNT, p.memory),
-    COLUMN("cost", NUMBER, p.cost),
-    COLUMN("fpr", NUMBER, p.fpr),
-    COLUMN("fnr", NUMBER, p.fnr),
-    COLUMN("fill", NUMBER, p.fill),
-    COLUMN("error_at_end", NUMBER, p.error),
-    COLUMN("stable_error", NUMBER, p.stable),
-    COLUMN("bits_per_key", NUMBER, bits),
-    COLUMN("remembered", NUMBER, p.remembered),
-    COLUMN("limit_fnr", NUMBER, p.least_fnr),
-    COLUMN("lru_fnr", NUMBER, p.lru_fnr),
-    COLUMN("reason", CHARS, why),
-    {NULL},
+    COLUMN("algorithm", CHARS, name),     COLUMN("settings", TEXT, settings),
+    COLUMN("choice", TEXT, choice),       COLUMN("memory_bytes", BYTES, p.memory),
+    REST("cost", NUMBER, p.cost),         COLUMN("fpr", RATE, p.fpr),
+    COLUMN("fnr", RATE, p.fnr),           REST("fill", RATE, p.fill),
+    REST("error_at_end", RATE, p.error),  REST("stable_error", RATE, p.stable),
+    REST("bits_per_key", NUMBER, bits),   COLUMN("remembered", NUMBER, p.remembered),
+    REST("limit_fnr", RATE, p.least_fnr), REST("lru_fnr", RATE, p.lru_fnr),
+    COLUMN("reason", CHARS, why),         {NULL},
 };
 
 static void fill_row(struct plan_row *row, const struct plan *p, size_t i)
@@ -446,7 +442,7 @@ static void fill_row(struct plan_row *row, const struct plan *p, size_t i)
     row->bits = bits_per_key(p, &row->p);
     if (o->wanted.algorithm)
         row->choice = i == p->chosen ? "its best settings" : "as opened";
-    else if (i == 0 && o->table != TABLE_ALIGNED)
+    else if (i == 0 && !table_is_read(o->table))
         say_why(p, row->why, sizeof row->why);
 }
 
@@ -484,7 +480,7 @@ static bool print(const struct plan *p)
 {
     if (!print_table(p))
         return false;
-    if (p->options->table == TABLE_ALIGNED && !p->options->verbosity.quiet)
+    if (table_is_read(p->options->table) && !p->options->verbosity.quiet)
         print_words(p);
     return true;
 }

@@ -142,16 +142,20 @@ static bool ask_all(struct gaps *g)
 
 #define COLUMN(name, kind, member)                                                                 \
     {                                                                                              \
-        name, COLUMN_##kind, offsetof(struct gap_row, member)                                      \
+        name, COLUMN_##kind, offsetof(struct gap_row, member), false                               \
+    }
+#define REST(name, kind, member)                                                                   \
+    {                                                                                              \
+        name, COLUMN_##kind, offsetof(struct gap_row, member), true                                \
     }
 
 static bool print(const struct gaps *g)
 {
     static const struct table_column columns[] = {
-        COLUMN("algorithm", CHARS, name),      COLUMN("settings", CHARS, settings),
-        COLUMN("memory_bytes", COUNT, memory), COLUMN("gap", COUNT, gap),
-        COLUMN("class", CHARS, class),         COLUMN("share", NUMBER, share),
-        COLUMN("missed", NUMBER, missed),      {NULL},
+        COLUMN("algorithm", CHARS, name),      REST("settings", CHARS, settings),
+        COLUMN("memory_bytes", BYTES, memory), COLUMN("gap", COUNT, gap),
+        COLUMN("class", CHARS, class),         REST("share", RATE, share),
+        COLUMN("missed", RATE, missed),        {NULL},
     };
     struct table table = {columns, g->row, sizeof *g->row, g->rows};
 

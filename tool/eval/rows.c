@@ -11,7 +11,11 @@
 
 #define COLUMN(name, kind, member)                                                                 \
     {                                                                                              \
-        name, COLUMN_##kind, offsetof(struct row, member)                                          \
+        name, COLUMN_##kind, offsetof(struct row, member), false                                   \
+    }
+#define REST(name, kind, member)                                                                   \
+    {                                                                                              \
+        name, COLUMN_##kind, offsetof(struct row, member), true                                    \
     }
 
 /* ---- a row ---- */
@@ -54,22 +58,22 @@ static struct row *add_row(struct rows *rows, const struct entrant *e, const str
 static const struct table_column filter_columns[] = {
     COLUMN("algorithm", TEXT, name),
     COLUMN("settings", TEXT, settings),
-    COLUMN("memory_bytes", COUNT, memory),
-    COLUMN("n", COUNT, n),
-    COLUMN("distinct", COUNT, distinct),
-    COLUMN("fpr", NUMBER, fpr),
-    COLUMN("fnr", NUMBER, fnr),
-    COLUMN("wfpr", NUMBER, weighted_fpr),
-    COLUMN("wfnr", NUMBER, weighted_fnr),
-    COLUMN("wfpr_all", NUMBER, weighted_fpr_all),
-    COLUMN("wfnr_all", NUMBER, weighted_fnr_all),
-    COLUMN("fill", NUMBER, fill),
-    COLUMN("error_now", NUMBER, error),
-    COLUMN("ns_per_record", NUMBER, nanoseconds),
-    COLUMN("predicted_fpr", NUMBER, predicted_fpr),
-    COLUMN("predicted_fnr", NUMBER, predicted_fnr),
-    COLUMN("predicted_fill", NUMBER, predicted_fill),
-    COLUMN("limit_fnr", NUMBER, limit_fnr),
+    COLUMN("memory_bytes", BYTES, memory),
+    REST("n", COUNT, n),
+    REST("distinct", COUNT, distinct),
+    COLUMN("fpr", RATE, fpr),
+    COLUMN("fnr", RATE, fnr),
+    REST("wfpr", RATE, weighted_fpr),
+    REST("wfnr", RATE, weighted_fnr),
+    REST("wfpr_all", RATE, weighted_fpr_all),
+    REST("wfnr_all", RATE, weighted_fnr_all),
+    REST("fill", RATE, fill),
+    REST("error_now", RATE, error),
+    REST("ns_per_record", NUMBER, nanoseconds),
+    REST("predicted_fpr", RATE, predicted_fpr),
+    REST("predicted_fnr", RATE, predicted_fnr),
+    REST("predicted_fill", RATE, predicted_fill),
+    REST("limit_fnr", RATE, limit_fnr),
     {NULL},
 };
 
@@ -125,15 +129,15 @@ bool rows_of_filters(struct rows *rows, const struct evaluation *ev)
 
 static const struct table_column curve_columns[] = {
     COLUMN("algorithm", TEXT, name),
-    COLUMN("settings", TEXT, settings),
-    COLUMN("memory_bytes", COUNT, memory),
+    REST("settings", TEXT, settings),
+    COLUMN("memory_bytes", BYTES, memory),
     COLUMN("n", COUNT, n),
-    COLUMN("distinct", COUNT, distinct),
-    COLUMN("fpr", NUMBER, fpr),
-    COLUMN("fnr", NUMBER, fnr),
-    COLUMN("interval_fpr", NUMBER, interval_fpr),
-    COLUMN("interval_fnr", NUMBER, interval_fnr),
-    COLUMN("fill", NUMBER, fill),
+    REST("distinct", COUNT, distinct),
+    REST("fpr", RATE, fpr),
+    REST("fnr", RATE, fnr),
+    COLUMN("interval_fpr", RATE, interval_fpr),
+    COLUMN("interval_fnr", RATE, interval_fnr),
+    REST("fill", RATE, fill),
     {NULL},
 };
 
@@ -171,13 +175,13 @@ bool rows_of_curves(struct rows *rows, const struct evaluation *ev)
 
 static const struct table_column importance_columns[] = {
     COLUMN("algorithm", TEXT, name),
-    COLUMN("settings", TEXT, settings),
-    COLUMN("memory_bytes", COUNT, memory),
+    REST("settings", TEXT, settings),
+    COLUMN("memory_bytes", BYTES, memory),
     COLUMN("importance", CHARS, importance),
-    COLUMN("n", COUNT, n),
-    COLUMN("distinct", COUNT, distinct),
-    COLUMN("fpr", NUMBER, fpr),
-    COLUMN("fnr", NUMBER, fnr),
+    REST("n", COUNT, n),
+    REST("distinct", COUNT, distinct),
+    COLUMN("fpr", RATE, fpr),
+    COLUMN("fnr", RATE, fnr),
     {NULL},
 };
 

@@ -263,23 +263,27 @@ bool screens_run(struct screens *s)
 
 #define COLUMN(name, kind, member)                                                                 \
     {                                                                                              \
-        name, COLUMN_##kind, offsetof(struct screen_row, member)                                   \
+        name, COLUMN_##kind, offsetof(struct screen_row, member), false                            \
+    }
+#define REST(name, kind, member)                                                                   \
+    {                                                                                              \
+        name, COLUMN_##kind, offsetof(struct screen_row, member), true                             \
     }
 
 struct table screens_table(const struct screens *s)
 {
     static const struct table_column columns[] = {
         COLUMN("screen", CHARS, name),
-        COLUMN("settings", CHARS, settings),
-        COLUMN("memory_bytes", COUNT, memory),
-        COLUMN("n", COUNT, n),
-        COLUMN("members", COUNT, members),
-        COLUMN("precision", NUMBER, precision),
-        COLUMN("recall", NUMBER, recall),
-        COLUMN("fpr", NUMBER, fpr),
-        COLUMN("fnr", NUMBER, fnr),
+        REST("settings", CHARS, settings),
+        COLUMN("memory_bytes", BYTES, memory),
+        REST("n", COUNT, n),
+        REST("members", COUNT, members),
+        COLUMN("precision", RATE, precision),
+        COLUMN("recall", RATE, recall),
+        REST("fpr", RATE, fpr),
+        REST("fnr", RATE, fnr),
         COLUMN("calls", COUNT, calls),
-        COLUMN("calls_share", NUMBER, share),
+        REST("calls_share", RATE, share),
         {NULL},
     };
 

@@ -175,7 +175,7 @@ static bool answer(const struct report *r)
 {
     struct table table = rows_table(&r->all);
 
-    if (r->request->table != TABLE_ALIGNED)
+    if (!table_is_read(r->request->table))
         return table_print(&table, r->request->table);
     report_say(r);
     return true;
