@@ -19,7 +19,7 @@
     "  weir dedup --state seen.weir today.log   what no run before has passed\n"
 #define BUILD_MORE                                                                                 \
     "  weir build -o bad.weir hosts.txt         a set of lines\n"                                  \
-    "  weir build --fixed -o bad.weir hosts.txt   the same, smaller, never to be added to\n"
+    "  weir build --fixed -o bad.weir hosts.txt   the same, smaller, never changed\n"
 #define FILTER_MORE                                                                                \
     "  weir filter bad.weir -k 3 proxy.log      whose third field is in the set\n"                 \
     "  weir filter --keys hosts.txt proxy.log   the set made on the fly\n"

@@ -60,27 +60,31 @@ static bool ask(const struct options *o, double members, struct screen_plan *pla
 
 #define COLUMN(name, kind, member)                                                                 \
     {                                                                                              \
-        name, COLUMN_##kind, offsetof(struct screen_plan, member)                                  \
+        name, COLUMN_##kind, offsetof(struct screen_plan, member), false                           \
+    }
+#define REST(name, kind, member)                                                                   \
+    {                                                                                              \
+        name, COLUMN_##kind, offsetof(struct screen_plan, member), true                            \
     }
 
 static const struct table_column columns[] = {
     COLUMN("screen", CHARS, name),
-    COLUMN("settings", TEXT, settings),
-    COLUMN("memory_bytes", COUNT, p.memory),
-    COLUMN("n", COUNT, n),
-    COLUMN("distinct", NUMBER, p.distinct),
-    COLUMN("precision", NUMBER, p.precision),
-    COLUMN("recall", NUMBER, p.recall),
-    COLUMN("fpr", NUMBER, p.fpr),
-    COLUMN("fnr", NUMBER, p.fnr),
+    REST("settings", TEXT, settings),
+    COLUMN("memory_bytes", BYTES, p.memory),
+    REST("n", COUNT, n),
+    REST("distinct", NUMBER, p.distinct),
+    COLUMN("precision", RATE, p.precision),
+    COLUMN("recall", RATE, p.recall),
+    REST("fpr", RATE, p.fpr),
+    REST("fnr", RATE, p.fnr),
     COLUMN("calls", NUMBER, p.calls),
-    COLUMN("calls_share", NUMBER, share),
-    COLUMN("calls_least", NUMBER, p.calls_least),
-    COLUMN("first_missed", NUMBER, p.first_missed),
-    COLUMN("first_false", NUMBER, p.first_false),
-    COLUMN("again_false", NUMBER, p.again_false),
-    COLUMN("again_false_most", NUMBER, p.again_false_most),
-    COLUMN("known_least", NUMBER, p.known_least),
+    REST("calls_share", RATE, share),
+    REST("calls_least", NUMBER, p.calls_least),
+    REST("first_missed", RATE, p.first_missed),
+    REST("first_false", RATE, p.first_false),
+    REST("again_false", RATE, p.again_false),
+    REST("again_false_most", RATE, p.again_false_most),
+    REST("known_least", NUMBER, p.known_least),
     {NULL},
 };
 
@@ -110,7 +114,7 @@ int plan_screen(const struct options *o)
 
     if (!check(o, &members) || !ask(o, members, &plan) || !table_print(&table, o->table))
         return EXIT_ERROR;
-    if (o->table == TABLE_ALIGNED && !o->verbosity.quiet)
+    if (table_is_read(o->table) && !o->verbosity.quiet)
         print_words(&plan);
     return EXIT_FINE;
 }
