@@ -78,7 +78,7 @@ static const struct knob_row rows[KNOBS] = {
         .kind = A_SHARE, .offset = AT(p_star),
         .min = 0, .max = 1000000000},
     [KNOB_WINDOW] = {{"window", "a count from 1 to 1T: 100k, 10M",
-        "latest keys that are seen for certain"}, .kind = A_COUNT, .offset = AT(window),
+        "latest records whose keys are seen for certain"}, .kind = A_COUNT, .offset = AT(window),
         .min = 1, .max = COUNT_MAX},
     [KNOB_SPAN] = {{"span", "a time from 4ms to 36500d: 500ms, 10s, 5m, 2h, 1d",
         "keys of so long a time are seen for certain"}, .kind = A_TIME, .offset = AT(span),

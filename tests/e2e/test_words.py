@@ -310,3 +310,40 @@ def test_lists_fit_80_columns():
     assert len(names) > 10
     for name in [[], *([n] for n in names), ["count-min"]]:
         assert [line for line in run("list", *name).lines if len(line) >= 80] == []
+
+
+# ---- what a window is ----
+
+N = 1000
+LATE = {"weir": 1.25 * N + 20, "two-buffer": 2 * N + 20, "apbf": N + 16 * N / 10}  # apbf halves what is left per slice
+
+
+def seen_after(filter, gap, filler, times=1):
+    """Of 20 keys, how many are seen when they come again after so many records; after the last gap."""
+    slices = ["-S", "slices=10"] if filter == "apbf" else []
+    keys, lines = [f"key{i}" for i in range(20)], []
+    for time in range(times):
+        lines += keys + [filler(time * 100000 + i) for i in range(int(gap))]
+    said = run("dedup", "-a", filter, "-S", f"window={N}", "-e", "0.01%", "-q", *slices, "--seed", "1", "--emit", "all",
+               input="".join(line + "\n" for line in lines + keys)).lines
+    return sum(line.startswith("seen") for line in said[-20:])
+
+
+@pytest.mark.parametrize("filter", LATE)
+def test_a_window_is_so_many_records(filter):
+    """The one meaning: who came within the latest N records is seen, whatever these are; a repeat counts as coming."""
+    for filler in str, lambda i: str(i % 3), lambda i: str(i // 2):
+        assert seen_after(filter, N - 20, filler) == 20
+        assert seen_after(filter, N - 20, filler, times=5) == 20  # renewed each time
+
+
+@pytest.mark.parametrize("filter", LATE)
+def test_a_window_of_new_keys_ends(filter):
+    assert seen_after(filter, LATE[filter], str) <= 1
+
+
+def test_windows_of_repeats_end_by_records_or_go_on():
+    """weir counts records. The others count new keys: while none come, nothing is forgotten."""
+    assert seen_after("weir", LATE["weir"], lambda i: "same") <= 1
+    assert seen_after("two-buffer", 20 * N, lambda i: "same") == 20
+    assert seen_after("apbf", 20 * N, lambda i: "same") == 20

@@ -242,7 +242,7 @@ const struct option_row option_rows[] = {
     {"stream", 0, "SPEC", TAKES_PLAN, "the stream, as for 'weir gen'; or endless (default)", NULL, AT(plan.stream)},
     {"screen", 0, "NAME", TAKES_PLAN, "what theory expects of this screen (dabf); needs --members", NULL, AT(check.screen)},
     {"members", 0, "RATE", TAKES_PLAN, "with --screen: share of the keys that are in the set: 30%", NULL, AT(plan.members)},
-    {"window", 0, "COUNT", TAKES_PLAN, "keep the latest so many keys for certain: who can, in which memory", NULL, AT(plan.window)},
+    {"window", 0, "COUNT", TAKES_PLAN, "see the keys of the latest so many records for certain: who can, in which memory", NULL, AT(plan.window)},
     {"keys", 0, "COUNT", TAKES_PLAN, "hold a set of so many keys: who can, in which memory", NULL, AT(plan.keys)},
     {"gap", 0, "COUNT,...", TAKES_PLAN, "the chance to miss a key that was last shown so many records before", NULL, AT(plan.gap)},
     {"fnr", 0, "RATE", TAKES_PLAN, "ceiling of false negatives: 0.05, 5%", .read = read_fnr, .fits = "a rate above 0: 0.05 or 5%"},
