@@ -48,9 +48,9 @@
 
 static const struct command commands[] = {
     {"dedup", "[OPTIONS] [FILE...]", "Pass each record the first time its key is seen",
-     TAKES_FILTER | TAKES_STATE | TAKES_DEDUP | PASSES, cmd_dedup, DEDUP_MORE},
+     TAKES_FILTER | TAKES_FULL | TAKES_STATE | TAKES_DEDUP | PASSES, cmd_dedup, DEDUP_MORE},
     {"build", "-o F [OPTIONS] [FILE...]", "Make a filter file from keys",
-     TAKES_FILTER | TAKES_FILE | TAKES_FIXED | CHANGES, cmd_build, BUILD_MORE},
+     TAKES_FILTER | TAKES_FULL | TAKES_FILE | TAKES_FIXED | CHANGES, cmd_build, BUILD_MORE},
     {"filter", "[OPTIONS] F|--keys KEYFILE [FILE...]", "Pass the records whose key is in a filter",
      TAKES_FILTER | TAKES_KEYS | TAKES_STORE | PASSES, cmd_filter, FILTER_MORE},
     {"check", "--oracle URL [OPTIONS] [FILE...]", "Pass the records whose key is in a slow store",
@@ -59,7 +59,8 @@ static const struct command commands[] = {
      cmd_check, CHECK_MORE},
     {"ask", "[OPTIONS] F [FILE...] | --which F... [-- FILE...]",
      "Say for each key whether a filter has seen it", PASSES | TAKES_ASK, cmd_ask, ASK_MORE},
-    {"add", "[OPTIONS] F [FILE...]", "Add keys to a filter file", CHANGES, cmd_add, NULL},
+    {"add", "[OPTIONS] F [FILE...]", "Add keys to a filter file", CHANGES | TAKES_FULL, cmd_add,
+     NULL},
     {"forget", "[OPTIONS] F [FILE...]", "Take keys out of a filter file that can forget", CHANGES,
      cmd_forget, NULL},
     {"count", "[OPTIONS] [--query KEYS] [FILE...]", "Tell how often keys came",

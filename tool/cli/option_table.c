@@ -218,6 +218,7 @@ const struct option_row option_rows[] = {
     {"ignore-space", 0, NULL, TAKES_RECORDS, "runs of white space are one, ends do not count", NULL, AT(records.ignore_space)},
     {"max-record", 0, "SIZE", TAKES_RECORDS, "longest record (64M)", .read = read_max_record, .fits = "a size up to 1G, such as 64K or 256M"},
     {"on-error", 0, "stop|skip", TAKES_RECORDS, "at a malformed record (stop)", .read = read_on_error},
+    {"on-full", 0, "warn|stop", TAKES_FULL, "when the filter passes its error or begins to forget (warn)", WORD(on_full)},
     {"emit", 0, "unique|duplicates|all", TAKES_DEDUP, "records to pass; all: each tagged new or seen", WORD(output.emit)},
     {"emit", 0, "members|others|all", TAKES_CHECK, "records to pass; all: each tagged member or other", WORD(output.emit)},
     {"words", 0, "NEW,SEEN", TAKES_OUTPUT, "answer each record with one of these words alone", .read = read_words, .fits = "two words, such as NEW,SEEN, or three: the last for records without an answer"},

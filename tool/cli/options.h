@@ -19,6 +19,7 @@ struct options {
     struct state_options state;
     struct store_patience patience; /* with a store */
     struct measures measures;       /* weir eval's own */
+    enum on_full on_full;
     enum table_style table;
     bool wide;                /* the table is to have all columns */
     uint32_t threads, shards; /* shards: 0 if not given */

@@ -48,6 +48,9 @@ struct store_patience {
     enum silence silence; /* what becomes of records that it cannot tell of */
 };
 
+/* When a filter is past what was asked of it. */
+enum on_full { FULL_WARNS, FULL_STOPS };
+
 #define LIST_MAX 64
 
 /* Values of an option that may be given several times, in their order. */

@@ -49,7 +49,7 @@ int cmd_ask(const struct options *o)
         return ask_many(o);
     path = keyset_file(o);
     if (path && ask_files_there(o, 1) && keyset_load(o, path, &stored)) {
-        struct filtering filtering = {&stored.shards, keyset_answer(&stored.shards)};
+        struct filtering filtering = {&stored.shards, keyset_answer(&stored.shards), NULL};
 
         status = ask_run(o, 1, verdict_by_filter(&filtering));
     }

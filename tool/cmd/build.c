@@ -2,34 +2,38 @@
 #include "cmd/sets.h"
 #include "cli/messages.h"
 
-static int build(const struct options *o, struct verdict verdict)
+static struct run run_to_save(const struct options *o)
 {
     struct run r = run_asked(o, 0);
 
-    r.verdict = verdict;
     r.save = o->output.path;
     r.output = (struct output){.mute = true};
-    return run(&r, NULL);
+    return r;
 }
 
 static int build_fixed(const struct options *o, struct shards *shards)
 {
     struct building building = {0};
+    struct run r = run_to_save(o);
     int status = EXIT_ERROR;
 
-    if (keyset_begin(o, &building, shards))
-        status = build(o, verdict_by_builder(&building));
+    if (keyset_begin(o, &building, shards)) {
+        r.verdict = verdict_by_builder(&building);
+        status = run(&r, NULL);
+    }
     building_close(&building);
     return status;
 }
 
 static int build_learning(const struct options *o, struct shards *shards)
 {
+    struct run r = run_to_save(o);
     int status;
 
     if (!keyset_open(o, options_inputs(o, 0), shards))
         return EXIT_ERROR;
-    status = build(o, verdict_by_filter(&(struct filtering){shards, weir_observe_many}));
+    status =
+        run_filter(&r, (struct filtering){shards, weir_observe_many, NULL}, o->wanted.fpr, false);
     if (status == EXIT_FINE)
         keyset_tell_fixed(o, shards);
     return status;

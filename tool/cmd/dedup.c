@@ -58,14 +58,14 @@ int cmd_dedup(const struct options *o)
     if (there ? load(o, keys, &stored) : open_new(o, &stored.shards)) {
         struct run r = run_asked(o, 0);
 
-        r.verdict = verdict_by_filter(&(struct filtering){&stored.shards, weir_observe_many});
         r.passes = write_passes(&r.output, o->output.emit == EMIT_DUPLICATES ? WEIR_SEEN : WEIR_NEW,
                                 false);
         r.save = path;
         r.state = o->state;
         r.keys = keys;
         r.resume = there && o->state.resume ? &stored.state : NULL;
-        status = run(&r, NULL);
+        status = run_filter(&r, (struct filtering){&stored.shards, weir_observe_many, NULL},
+                            o->wanted.fpr, there);
     }
     shards_close(&stored.shards);
     return status;

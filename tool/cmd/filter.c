@@ -8,20 +8,18 @@
 #include "state/files.h"
 #include "verdict/confirm.h"
 
-/* Read the keys of a file, one per line. */
-static bool read_keys(const struct options *o, struct inputs inputs, struct verdict verdict)
+/* To read the keys of a file, one per line. */
+static struct run run_of_keys(const struct options *o, struct inputs inputs)
 {
-    struct records keys = records_of_keys(&o->records);
     struct run r = {.command = o->command,
                     .inputs = inputs,
-                    .verbosity = {.quiet = true, .stats = STATS_NONE},
+                    .records = records_of_keys(&o->records),
+                    .verbosity = {.quiet = o->verbosity.quiet, .stats = STATS_NONE},
                     .threads = o->threads,
-                    .verdict = verdict,
                     .output = {.mute = true}};
 
-    keys.skip = o->records.skip;
-    r.records = keys;
-    return run(&r, NULL) == EXIT_FINE;
+    r.records.skip = o->records.skip;
+    return r;
 }
 
 /* Nothing is added to this set: unless another filter or a size is asked for, it is fixed. */
@@ -34,10 +32,11 @@ static bool is_fixed(const struct options *o)
 static bool build_fixed(const struct options *o, struct inputs inputs, struct shards *shards)
 {
     struct building building = {0};
-    bool built = keyset_begin(o, &building, shards) &&
-                 read_keys(o, inputs, verdict_by_builder(&building)) && !signals_caught() &&
-                 building_finish(&building);
+    struct run r = run_of_keys(o, inputs);
+    bool built = keyset_begin(o, &building, shards);
 
+    r.verdict = verdict_by_builder(&building);
+    built = built && run(&r, NULL) == EXIT_FINE && !signals_caught() && building_finish(&building);
     building_close(&building);
     return built;
 }
@@ -46,11 +45,13 @@ static bool build(const struct options *o, struct shards *shards)
 {
     char *file = (char *)(uintptr_t)o->set.keys;
     struct inputs inputs = {&file, 1};
+    struct run r = run_of_keys(o, inputs);
 
     if (is_fixed(o))
         return build_fixed(o, inputs, shards);
     return keyset_open(o, inputs, shards) &&
-           read_keys(o, inputs, verdict_by_filter(&(struct filtering){shards, weir_observe_many}));
+           run_filter(&r, (struct filtering){shards, weir_observe_many, NULL}, o->wanted.fpr,
+                      false) == EXIT_FINE;
 }
 
 static bool open_set(const struct options *o, struct stored *stored)
@@ -68,7 +69,7 @@ static bool open_set(const struct options *o, struct stored *stored)
 
 static int pass(const struct options *o, struct shards *shards)
 {
-    struct filtering filtering = {shards, keyset_answer(shards)};
+    struct filtering filtering = {shards, keyset_answer(shards), NULL};
     struct run r = run_asked(o, o->set.keys ? 0 : 1);
 
     r.verdict = verdict_by_filter(&filtering);

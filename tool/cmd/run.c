@@ -20,6 +20,8 @@
 #include "state/resume.h"
 #include "verdict/metrics.h"
 
+#define TOLD_AFTER                                                                                 \
+    30.0 /* seconds that a filter may be full before it is told, unless the run ends */
 #define SAVING_SHARE 0.1 /* of the time may go into checkpoints, at most; a guess */
 #define METRICS_EVERY 15 /* seconds: as often as Prometheus looks, by default */
 
@@ -36,6 +38,9 @@ struct running {
     double next_save;
     double next_metrics;
     bool metrics_failed; /* that was told */
+
+    double past_since; /* the filter is full; 0: it is not */
+    bool told;         /* and that was said */
 };
 
 /* Opened by its name, a file behind standard output would be emptied, even with >>. */
@@ -51,6 +56,7 @@ struct run run_asked(const struct options *o, int from)
                     .records = o->records,
                     .verbosity = o->verbosity,
                     .threads = o->threads,
+                    .on_full = o->on_full,
                     .output = o->output};
 
     if (is_standard_output(r.output.path))
@@ -70,6 +76,46 @@ static bool pass_header(struct running *r)
     return write_header(&r->writer, reader->header, reader->header_size);
 }
 
+/* Said once: with the figures of the whole run where it ends soon, else while it goes on. */
+static void tell_past(struct running *r)
+{
+    char why[VERDICT_SENTENCE];
+
+    if (r->told || r->run->verbosity.quiet)
+        return;
+    r->told = true;
+    r->run->verdict.tell_past(r->run->verdict.context, why);
+    progress_clear(&r->progress);
+    note("%s", why);
+}
+
+static bool look_if_past(struct running *r, bool last)
+{
+    const struct verdict *v = &r->run->verdict;
+
+    if (!v->is_past || !v->is_past(v->context, last))
+        return false;
+    if (r->past_since == 0)
+        r->past_since = now();
+    return true;
+}
+
+static bool is_to_stop(const struct running *r)
+{
+    return r->past_since > 0 && r->run->on_full == FULL_STOPS;
+}
+
+/* What was read is written and in the state; nothing more is read. */
+static bool stop_full(struct running *r)
+{
+    char why[VERDICT_SENTENCE];
+
+    r->run->verdict.tell_past(r->run->verdict.context, why);
+    r->told = r->pipe.failed = true;
+    snprintf(r->pipe.failure, sizeof r->pipe.failure, "stopped: %s", why);
+    return false;
+}
+
 static bool take(void *context, struct batch *b)
 {
     struct running *r = context;
@@ -79,6 +125,8 @@ static bool take(void *context, struct batch *b)
     r->unsaved += b->n;
     if (b->name)
         r->position = read_behind(b);
+    if (!r->told && look_if_past(r, false) && !is_to_stop(r) && now() - r->past_since >= TOLD_AFTER)
+        tell_past(r);
     return true;
 }
 
@@ -195,13 +243,15 @@ static bool wants_metrics(const struct running *r)
 
 static bool wants_rest(void *context)
 {
-    return wants_checkpoint(context) || wants_metrics(context);
+    return is_to_stop(context) || wants_checkpoint(context) || wants_metrics(context);
 }
 
 static bool rest(void *context)
 {
     struct running *r = context;
 
+    if (is_to_stop(r))
+        return stop_full(r);
     if (wants_checkpoint(r) && !make_checkpoint(r))
         return false;
     if (wants_metrics(r))
@@ -363,11 +413,15 @@ static int finish(struct running *r)
     bool save_failed = false;
 
     progress_clear(&r->progress);
+    if (!r->pipe.failed && look_if_past(r, true) && is_to_stop(r))
+        stop_full(r);
     if (!r->writer.error && pass_header(r) && print_count(r) && is_to_be_saved(r))
         save_failed = !save(r);
     if (!write_close(&r->writer) || r->writer.error)
         return refuse_output(r);
     tell_unfinished(r);
+    if (r->past_since > 0)
+        tell_past(r);
     t->passed = r->writer.passed;
     t->seconds = now() - r->progress.started;
     if (r->run->verbosity.metrics)
@@ -399,6 +453,21 @@ int run(const struct run *given, struct tally *tally)
     write_close(&r->writer);
     source_close(&r->source);
     free(r);
+    return status;
+}
+
+int run_filter(struct run *r, struct filtering filtering, const char *fpr, bool loaded)
+{
+    static struct watch watch;
+    bool watched = !r->verbosity.quiet || r->on_full == FULL_STOPS;
+
+    if (watched && !watch_open(&watch, filtering.shards, fpr, loaded))
+        return fail("memory is short");
+    filtering.watch = watched ? &watch : NULL;
+    r->verdict = verdict_by_filter(&filtering);
+    int status = run(r, NULL);
+    if (watched)
+        watch_close(&watch);
     return status;
 }
 

@@ -8,7 +8,7 @@
 #include "cmd/commands.h"
 #include "pipe/source.h"
 #include "state/state.h"
-#include "verdict/verdict.h"
+#include "verdict/by_filter.h"
 
 struct run {
     const char *command;
@@ -22,6 +22,8 @@ struct run {
     struct output output;
     uint8_t passes; /* verdicts of records that are passed on: see write.h */
 
+    enum on_full on_full; /* when the filter is past what was asked of it */
+
     const char *save;           /* file to replace at the end, or NULL */
     const char *note;           /* with this note; not for a state, which has its own */
     struct state_options state; /* if it has a path, save is a state file */
@@ -34,6 +36,10 @@ struct run run_asked(const struct options *o, int from);
 
 /* Run it; the exit status, after a sentence if it is EXIT_ERROR. */
 int run(const struct run *given, struct tally *tally);
+
+/* The same with keys shown to this filter, which is watched unless nobody is to be told. fpr: the
+ * error that was asked for, or NULL; loaded: the filter was in a file. */
+int run_filter(struct run *r, struct filtering filtering, const char *fpr, bool loaded);
 
 /* Only into a sink, without verdicts or output. */
 int run_into(const struct run *given, struct sink sink);

@@ -235,11 +235,14 @@ int keyset_change(const struct options *o, answer_keys answer)
                                         : can_learn(&stored.shards, path))) {
         struct run r = run_asked(o, 1);
 
-        r.verdict = verdict_by_filter(&(struct filtering){&stored.shards, answer});
+        struct filtering filtering = {&stored.shards, answer, NULL};
+
         r.output = (struct output){.mute = true};
         r.save = path;
         r.note = stored.note;
-        status = run(&r, NULL);
+        r.verdict = verdict_by_filter(&filtering);
+        status =
+            answer == answer_by_forgetting ? run(&r, NULL) : run_filter(&r, filtering, NULL, true);
     }
     shards_close(&stored.shards);
     return status;

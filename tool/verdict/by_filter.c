@@ -36,6 +36,8 @@ static void give(void *context, struct batch *b, uint32_t shard)
 
     weir_advance(w, b->read_at);
     f->answer(w, b->hash + from, to - from, answers);
+    if (f->watch)
+        watch_show(f->watch, shard, b->hash + from, to - from);
     if (b->dealt)
         take_back(b, from, to);
 }
@@ -60,6 +62,18 @@ void answer_by_forgetting(weir *w, const struct weir_key *keys, size_t n, uint8_
         weir_forget(w, keys[i], &was_there, NULL);
         verdicts[i] = was_there ? WEIR_SEEN : WEIR_NEW;
     }
+}
+
+/* ---- is it full? ---- */
+
+static bool is_past(void *context, bool last)
+{
+    return watch_is_past(((const struct filtering *)context)->watch, last);
+}
+
+static void tell_past(void *context, char text[VERDICT_SENTENCE])
+{
+    watch_describe(((const struct filtering *)context)->watch, text);
 }
 
 /* ---- the whole ---- */
@@ -122,6 +136,8 @@ struct verdict verdict_by_filter(struct filtering *f)
                             .prepare = prepare,
                             .give = give,
                             .fill = f->shards->viewed ? NULL : fill,
+                            .is_past = f->watch ? is_past : NULL,
+                            .tell_past = tell_past,
                             .save = save,
                             .report = report,
                             .describe = describe,

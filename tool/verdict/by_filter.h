@@ -4,6 +4,7 @@
 
 #include "verdict/deal.h"
 #include "verdict/verdict.h"
+#include "verdict/watch.h"
 
 /* How a filter answers: weir_observe_many, or one of those below. */
 typedef void (*answer_keys)(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
@@ -14,6 +15,7 @@ void answer_by_forgetting(weir *w, const struct weir_key *keys, size_t n, uint8_
 struct filtering {
     struct shards *shards;
     answer_keys answer;
+    struct watch *watch; /* of what it is shown; NULL: none */
 };
 
 struct verdict verdict_by_filter(struct filtering *f);

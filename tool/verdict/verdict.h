@@ -9,6 +9,8 @@
 #include "cli/progress.h"
 #include "pipe/batch.h"
 
+#define VERDICT_SENTENCE 480
+
 struct verdict {
     void *context;
     uint32_t parts;   /* that may work at once, each on one batch after the other */
@@ -23,6 +25,11 @@ struct verdict {
      * verdicts are final. May fail the batch. NULL: nothing is left to do. */
     void (*complete)(void *completer, struct batch *b);
     void *completer;
+
+    /* Is it past what was asked of it: fuller, or forgetting? Asked by the writer;
+     * last: no part is at work any more. And what to say then. NULL: it cannot be. */
+    bool (*is_past)(void *context, bool last);
+    void (*tell_past)(void *context, char text[VERDICT_SENTENCE]);
 
     double (*fill)(void *context, uint32_t part); /* NULL: nothing fills */
     bool (*save)(void *context, const char *path, const char *note);
