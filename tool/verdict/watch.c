@@ -45,9 +45,9 @@ struct watched_shard {
 /* The error of a set of that capacity, once it has so many keys. */
 static double error_of_set(const char *config, uint64_t capacity)
 {
-    struct weir_stream stream = {.kind = WEIR_STREAM_ENDLESS, .n = capacity};
+    struct weir_stream stream = {.size = sizeof stream, .kind = WEIR_STREAM_ENDLESS, .n = capacity};
     struct weir_prediction *p = malloc(sizeof *p);
-    bool known = p && weir_predict(p, config, &stream, NULL) == WEIR_OK && p->error > 0;
+    bool known = p && weir_predict(p, sizeof *p, config, &stream, NULL) == WEIR_OK && p->error > 0;
     double error = known ? p->error : CEILING;
 
     free(p);
