@@ -134,13 +134,13 @@ static void add_part(struct input *in)
     if (which % 8 > 5) {
         if (weir_open(&w, words[15 + which / 8 % 4], NULL) != WEIR_OK)
             return;
-        if (weir_write(w, add, NULL) != WEIR_OK)
+        if (weir_write(w, add, NULL, NULL) != WEIR_OK)
             image_size = before;
         weir_close(w);
         return;
     }
     body = bytes(in, byte(in));
-    if (weir_part_write(kinds[which % 8], body.data, body.size, add, NULL) != WEIR_OK)
+    if (weir_part_write(kinds[which % 8], body.data, body.size, add, NULL, NULL) != WEIR_OK)
         image_size = before;
 }
 
