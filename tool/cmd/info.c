@@ -2,12 +2,24 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "cmd/commands.h"
 #include "cli/messages.h"
+#include "cli/print.h"
 #include "state/files.h"
 #include "cli/units.h"
 #include "cli/utf8.h"
+
+/* In one piece for scripts. */
+static void print_sentence(const char *label, const char *sentence)
+{
+    printf("%-12s", label);
+    if (isatty(1))
+        print_wrapped(sentence, 12);
+    else
+        printf("%s\n", sentence);
+}
 
 static void print_state(const struct state *s)
 {
@@ -19,7 +31,7 @@ static void print_state(const struct state *s)
 
 static void print_text(const struct stored *s, const struct weir_stats *f)
 {
-    printf("filter      %s\n", s->shards.config);
+    print_sentence("filter", s->shards.config);
     printf("shards      %u\n", s->shards.count);
     printf("memory      %s\n", show_bytes((double)f->memory).text);
     printf("shown       %llu keys: %llu new, %llu seen\n", (unsigned long long)f->shown,
@@ -76,7 +88,7 @@ static int print_sketch(const struct options *o)
             "total", (json_int_t)stats.total, "keys", (json_int_t)stats.keys, "error",
             stats.error == WEIR_NO_BOUND ? json_null() : json_integer((json_int_t)stats.error),
             "confidence", stats.confidence, "too_long", (json_int_t)stats.too_long));
-    printf("sketch      %s\n", config);
+    print_sentence("sketch", config);
     printf("memory      %s\n", show_bytes((double)stats.memory).text);
     printf("counted     %llu\n", (unsigned long long)stats.total);
     if (stats.keys)
@@ -106,7 +118,7 @@ static int print_screen(const struct options *o)
             (json_int_t)f.memory, "checked", (json_int_t)f.checked, "asked", (json_int_t)f.asked,
             "saved", (json_int_t)f.saved, "members", (json_int_t)f.members, "fill", f.fill, "error",
             f.error, "records", stored.state.records));
-    printf("screen      %s\n", config);
+    print_sentence("screen", config);
     printf("memory      %s\n", show_bytes((double)f.memory).text);
     printf("checked     %llu keys: %llu by the store, %llu saved; %llu members\n",
            (unsigned long long)f.checked, (unsigned long long)f.asked, (unsigned long long)f.saved,
