@@ -1,11 +1,14 @@
 # The front door. Meson and Ninja do the work, under build/.
-.PHONY: all demo test test-all bench fuzz reproduce install setup-% clean
+.PHONY: all demo serve test test-all bench fuzz reproduce install setup-% clean
 
 all: setup-build
 	@scripts/build
 
 demo: all
 	@scripts/demo
+
+serve: setup-build all
+	@scripts/serve
 
 test: setup-build setup-test
 	@scripts/test

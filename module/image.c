@@ -52,8 +52,10 @@ uint32_t image_kind(struct image_in *in)
         while (in->size == 0)
             if (!in->next(in))
                 return in->failed ? UINT32_MAX : 0;
-        if (!image_get(in, in->head, sizeof in->head))
+        if (!image_get(in, in->head, sizeof in->head)) {
+            in->failed = true; /* also when it is asked again */
             return UINT32_MAX;
+        }
         in->head_left = sizeof in->head;
     }
     return memcmp(in->head, "WEIR", 4) == 0 ? (uint32_t)little_endian(in->head + 6, 2) : UINT32_MAX;
