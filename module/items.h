@@ -18,8 +18,8 @@ struct items {
  * a command is carried out as a whole or not at all. */
 const char *items_take(struct items *items, struct rm_string **argv, int argc);
 
-/* The keys of n items from the i-th on. */
-void items_keys(const struct items *items, size_t i, size_t n, const weir *w,
+/* The keys of n items, from a number on. */
+void items_keys(const struct items *items, size_t from, size_t n, const weir *w,
                 struct weir_key *keys);
 
 /* A hash of all of them. */

@@ -3,11 +3,9 @@
 
 #include "args.h"
 #include "filter_value.h"
-#include "handles.h"
 #include "items.h"
 #include "key_access.h"
 #include "reply.h"
-#include "server.h"
 #include "settings.h"
 #include "weir_commands.h"
 

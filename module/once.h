@@ -40,7 +40,7 @@ enum once_state once_look(const struct once *o, const struct once_command *c,
  * short, then nothing has changed. *o is made if it is NULL. */
 uint8_t *once_begin(struct once **o, const struct once_command *c);
 
-struct once *once_copy(const struct once *o); /* NULL: no memory */
+struct once *once_copy(const struct once *from); /* NULL: no memory */
 void once_free(struct once *o);
 size_t once_memory(const struct once *o);
 size_t once_producers(const struct once *o);

@@ -1,6 +1,5 @@
 /* type.c - the types of values, and what the server may ask of any of them. */
 #include "image.h"
-#include "server.h"
 
 #define ENCODING 1 /* of images in an RDB */
 
