@@ -2,6 +2,7 @@
 FILTER(weir)
 FILTER(bloom)
 FILTER(counting)
+FILTER(cuckoo)
 FILTER(fuse)
 FILTER(sbf)
 FILTER(ibf_2c)

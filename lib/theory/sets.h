@@ -12,4 +12,11 @@ double fuse_error(uint64_t bits);
 bool fuse_predict(uint64_t bits, double capacity, double places, const struct stream_model *m,
                   struct prediction *p);
 
+/* Of a cuckoo filter with buckets of four, this share of the slots in use. */
+double cuckoo_error(uint64_t bits, double load);
+
+/* Every arrival takes a slot, a repeat too; false if they are more than it is for. */
+bool cuckoo_predict(uint64_t bits, double capacity, double slots, const struct stream_model *m,
+                    struct prediction *p);
+
 #endif

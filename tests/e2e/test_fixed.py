@@ -158,3 +158,21 @@ def test_keys_on_disk_give_the_same_set_in_little_memory(here):
     told = json.loads(told)
     assert told["keys"] == MANY and 8 * told["filter"]["memory"] < 9.1 * MANY
     assert run("filter", "--count-only", "f", stdin=many(MANY).stdout).lines == [str(MANY)]
+
+
+def test_a_full_cuckoo_is_an_error_of_build_and_add(keys):
+    run("build", "-q", "-a", "cuckoo", "-e", "0.2%", "-o", "f", "keys")
+    assert run("filter", "--count-only", "f", "keys").lines == ["20000"]
+    before = (keys / "f").read_bytes()
+    refused("add", "f", input=others(5000), saying=["found no room", "cuckoo", "capacity="])
+    assert (keys / "f").read_bytes() == before
+    refused("build", "-a", "cuckoo", "-S", "capacity=1000", "-o", "g", "keys", saying="found no room")
+    refused("build", "-a", "cuckoo", "-S", "capacity=1000", "-o", "g", input="same\n" * 9, saying="eight times")
+    assert not os.path.exists("g")
+    run("forget", "-q", "f", input="".join(f"key{i}\n" for i in range(0, 20000, 2)))
+    odd = "".join(f"key{i}\n" for i in range(1, 20000, 2))
+    assert run("filter", "--count-only", "f", input=odd).lines == ["10000"]
+    run("add", "-q", "f", input=others(5000))
+    assert run("filter", "--count-only", "f", input=odd + others(5000)).lines == ["15000"]
+    told = run("dedup", "-a", "cuckoo", "-S", "capacity=100", "--stats", "text", "keys").err
+    assert "found no room in it, and were not remembered" in told

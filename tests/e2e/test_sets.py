@@ -121,7 +121,7 @@ def test_add_and_forget(here):
 def test_forget_is_refused_where_the_filter_cannot(here):
     run("build", "-o", "f", "-m", "64K", input="a\n")
     before = (here / "f").read_bytes()
-    refused("forget", "f", input="a\n", saying="counting can")
+    refused("forget", "f", input="a\n", saying="counting, cuckoo can")
     assert (here / "f").read_bytes() == before
 
 

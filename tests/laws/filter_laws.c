@@ -293,6 +293,8 @@ static void law_a_key_just_shown_is_seen(const struct variant *v)
     weir_clear(r.w);
     for (size_t i = 0; i < r.n && !samples(v); i++) {
         weir_observe(r.w, r.keys[i]);
+        if (weir_stats_of(r.w).overflow) /* full: what it says of that is in set_laws.c */
+            break;
         assert_int_equal(weir_ask(r.w, r.keys[i]), WEIR_SEEN);
     }
     run_free(&r);

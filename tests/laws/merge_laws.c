@@ -242,9 +242,14 @@ static void law_filters_that_cannot_be_merged_say_so(const struct variant *v)
 
     if (merges(v) || keeps_lists(v->name))
         return;
-    snprintf(expected, sizeof expected,
-             "%s filters cannot be merged: what one forgot depends on all it saw; %s can", v->name,
-             names_with(WEIR_KIND_FILTER, WEIR_CAN_MERGE).text);
+    weir *w = open_filter(v->sentence);
+    if (w->ops->unmergeable && w->ops->unmergeable(&w->config)) /* for a reason of its own */
+        snprintf(expected, sizeof expected, "%s", w->ops->unmergeable(&w->config));
+    else
+        snprintf(expected, sizeof expected,
+                 "%s filters cannot be merged: what one forgot depends on all it saw; %s can",
+                 v->name, names_with(WEIR_KIND_FILTER, WEIR_CAN_MERGE).text);
+    weir_close(w);
     assert_not_merged(v->sentence, v->sentence, WEIR_UNSUPPORTED, expected);
 }
 

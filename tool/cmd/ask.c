@@ -49,7 +49,8 @@ int cmd_ask(const struct options *o)
         return ask_many(o);
     path = keyset_file(o);
     if (path && ask_files_there(o, 1) && keyset_load(o, path, &stored)) {
-        struct filtering filtering = {&stored.shards, keyset_answer(&stored.shards), NULL};
+        struct filtering filtering = {.shards = &stored.shards,
+                                      .answer = keyset_answer(&stored.shards)};
 
         status = ask_run(o, 1, verdict_by_filter(&filtering));
     }

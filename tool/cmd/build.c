@@ -32,8 +32,9 @@ static int build_learning(const struct options *o, struct shards *shards)
 
     if (!keyset_open(o, options_inputs(o, 0), shards))
         return EXIT_ERROR;
-    status =
-        run_filter(&r, (struct filtering){shards, weir_observe_many, NULL}, o->wanted.fpr, false);
+    status = run_filter(
+        &r, (struct filtering){.shards = shards, .answer = weir_observe_many, .must_fit = true},
+        o->wanted.fpr, false);
     if (status == EXIT_FINE)
         keyset_tell_fixed(o, shards);
     return status;

@@ -64,8 +64,9 @@ int cmd_dedup(const struct options *o)
         r.state = o->state;
         r.keys = keys;
         r.resume = there && o->state.resume ? &stored.state : NULL;
-        status = run_filter(&r, (struct filtering){&stored.shards, weir_observe_many, NULL},
-                            o->wanted.fpr, there);
+        status = run_filter(
+            &r, (struct filtering){.shards = &stored.shards, .answer = weir_observe_many},
+            o->wanted.fpr, there);
     }
     shards_close(&stored.shards);
     return status;

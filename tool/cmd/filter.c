@@ -50,8 +50,8 @@ static bool build(const struct options *o, struct shards *shards)
     if (is_fixed(o))
         return build_fixed(o, inputs, shards);
     return keyset_open(o, inputs, shards) &&
-           run_filter(&r, (struct filtering){shards, weir_observe_many, NULL}, o->wanted.fpr,
-                      false) == EXIT_FINE;
+           run_filter(&r, (struct filtering){.shards = shards, .answer = weir_observe_many},
+                      o->wanted.fpr, false) == EXIT_FINE;
 }
 
 static bool open_set(const struct options *o, struct stored *stored)
@@ -69,7 +69,7 @@ static bool open_set(const struct options *o, struct stored *stored)
 
 static int pass(const struct options *o, struct shards *shards)
 {
-    struct filtering filtering = {shards, keyset_answer(shards), NULL};
+    struct filtering filtering = {.shards = shards, .answer = keyset_answer(shards)};
     struct run r = run_asked(o, o->set.keys ? 0 : 1);
 
     r.verdict = verdict_by_filter(&filtering);

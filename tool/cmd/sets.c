@@ -235,7 +235,10 @@ int keyset_change(const struct options *o, answer_keys answer)
                                         : can_learn(&stored.shards, path))) {
         struct run r = run_asked(o, 1);
 
-        struct filtering filtering = {&stored.shards, answer, NULL};
+        struct filtering filtering = {.shards = &stored.shards,
+                                      .answer = answer,
+                                      .must_fit = true,
+                                      .overflow = shards_stats(&stored.shards).overflow};
 
         r.output = (struct output){.mute = true};
         r.save = path;

@@ -47,6 +47,7 @@ struct weir_stats shards_stats(const struct shards *s)
         sum.fill += one.fill / s->count;
         sum.error += one.error / s->count;
         sum.lost += one.lost;
+        sum.overflow += one.overflow;
     }
     return sum;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "state/files.h"
+#include "cli/messages.h"
 #include "cli/units.h"
 
 /* ---- a batch ---- */
@@ -78,11 +79,22 @@ static void tell_past(void *context, char text[VERDICT_SENTENCE])
 
 /* ---- the whole ---- */
 
+static bool all_fit(const struct filtering *f)
+{
+    uint64_t overflow = f->must_fit ? shards_stats(f->shards).overflow - f->overflow : 0;
+
+    return overflow == 0 ||
+           reject(
+               "%llu of the keys found no room in the filter %s; one of more capacity= is needed, "
+               "and no key may come more than eight times",
+               (unsigned long long)overflow, f->shards->config);
+}
+
 static bool save(void *context, const char *path, const char *note)
 {
     const struct filtering *f = context;
 
-    return file_save(path, note, f->shards);
+    return all_fit(f) && file_save(path, note, f->shards);
 }
 
 static void report_fill(const struct shards *s)
@@ -92,6 +104,9 @@ static void report_fill(const struct shards *s)
     fprintf(stderr,
             "weir: filter %s%s, %.1f %% full; a new key is taken for seen with chance %.2g\n",
             s->config, s->count > 1 ? " in shards" : "", f.fill * 100, f.error);
+    if (f.overflow)
+        fprintf(stderr, "weir: %llu records found no room in it, and were not remembered\n",
+                (unsigned long long)f.overflow);
 }
 
 static void report(void *context, const struct tally *t)

@@ -16,6 +16,8 @@ struct filtering {
     struct shards *shards;
     answer_keys answer;
     struct watch *watch; /* of what it is shown; NULL: none */
+    bool must_fit;       /* a key for which there is no room is an error, and nothing is saved; */
+    uint64_t overflow;   /* but for so many, from before */
 };
 
 struct verdict verdict_by_filter(struct filtering *f);

@@ -1,0 +1,178 @@
+/* cuckoo.c - the cuckoo filter: any number of buckets, keys taken out again, no room. */
+#include "support/support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "filter/filter.h"
+
+static void observe_from(weir *w, uint64_t from, uint64_t n)
+{
+    for (uint64_t i = from; i < from + n; i++)
+        weir_observe(w, numbered(w, i));
+}
+
+static uint64_t missed(const weir *w, uint64_t from, uint64_t n, uint64_t step)
+{
+    uint64_t sum = 0;
+
+    for (uint64_t i = from; i < from + n; i += step)
+        sum += weir_ask(w, numbered(w, i)) == WEIR_NEW;
+    return sum;
+}
+
+/* Every size from one key on: numbers of buckets that are no powers of two. */
+static void any_number_of_buckets_holds_its_capacity(void **state)
+{
+    (void)state;
+    for (uint64_t capacity = 1; capacity < 400; capacity++) {
+        weir *w = open_filtered("cuckoo capacity=%d bits=12 seed=5", (int)capacity);
+
+        observe_from(w, 0, capacity);
+        assert_int_equal(weir_stats_of(w).overflow, 0);
+        assert_int_equal(missed(w, 0, capacity, 1), 0);
+        for (uint64_t i = 0; i < capacity; i += 2)
+            assert_int_equal(weir_forget(w, numbered(w, i), NULL, NULL), WEIR_OK);
+        assert_int_equal(missed(w, 1, capacity - 1, 2), 0);
+        for (uint64_t i = 1; i < capacity; i += 2)
+            weir_forget(w, numbered(w, i), NULL, NULL);
+        assert_true(weir_stats_of(w).fill == 0 && weir_stats_of(w).error == 0);
+        weir_close(w);
+    }
+}
+
+static void it_takes_under_13_bits_a_key_at_two_in_a_thousand(void **state)
+{
+    (void)state;
+    for (uint64_t n = 1000; n <= 1000000; n *= 10) {
+        weir *w = open_filtered("cuckoo capacity=%d fpr=0.2%% seed=5", (int)n);
+        uint64_t strangers = 0, asked = sized(1000000);
+
+        observe_from(w, 0, n);
+        struct weir_stats stats = weir_stats_of(w);
+        assert_int_equal(stats.overflow, 0);
+        assert_true(8.0 * (double)stats.memory < 13.0 * (double)n);
+        assert_true(stats.error <= 0.002);
+        assert_int_equal(missed(w, 0, n, 1), 0);
+        for (uint64_t i = 0; i < asked; i++)
+            strangers += weir_ask(w, numbered(w, UINT64_C(1) << 40 | i));
+        assert_true((double)strangers < 0.002 * (double)asked);
+        weir_close(w);
+    }
+}
+
+static void eight_showings_of_one_key_are_stored(void **state)
+{
+    weir *w = open_filter("cuckoo capacity=1000 bits=16 seed=5");
+    struct weir_key key = numbered(w, 1);
+    bool there;
+
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        weir_observe(w, key);
+        assert_int_equal(weir_stats_of(w).overflow, 0);
+    }
+    struct blob full = blob_of(w);
+    assert_int_equal(weir_observe(w, key), WEIR_SEEN);
+    assert_int_equal(weir_stats_of(w).overflow, 1);
+    struct blob after = blob_of(w); /* all cells are where they were: only the head is another */
+    assert_memory_equal(full.data + 256, after.data + 256, (size_t)w->shape.cells);
+    for (int i = 0; i < 8; i++) {
+        assert_int_equal(weir_ask(w, key), WEIR_SEEN);
+        assert_int_equal(weir_forget(w, key, &there, NULL), WEIR_OK);
+        assert_true(there);
+    }
+    assert_int_equal(weir_ask(w, key), WEIR_NEW);
+    assert_int_equal(weir_forget(w, key, &there, NULL), WEIR_OK);
+    assert_false(there);
+    weir_close(w);
+    blob_free(full);
+    blob_free(after);
+}
+
+/* What has no room is not stored, counted, and harms nobody. */
+static void a_full_one_keeps_what_it_has(void **state)
+{
+    weir *w = open_filter("cuckoo memory=3000 bits=12 seed=5");
+    uint64_t n = 0, before;
+
+    (void)state;
+    for (before = 0; before == 0 && n < 4000; n++) {
+        weir_observe(w, numbered(w, n));
+        before = weir_stats_of(w).overflow;
+    }
+    assert_true(weir_stats_of(w).fill > 0.95);
+    n--; /* the one that had no room */
+    assert_int_equal(missed(w, 0, n, 1), 0);
+    observe_from(w, 10000, 1000);
+    assert_true(weir_stats_of(w).overflow > 900);
+    assert_int_equal(missed(w, 0, n, 1), 0);
+    assert_true(weir_stats_of(w).fill <= 1);
+    weir_close(w);
+}
+
+/* Keys come and go at random, beside a multiset that is exact. */
+static void what_is_there_is_never_missed(void **state)
+{
+    enum { UNIVERSE = 4000 };
+    static uint8_t count[UNIVERSE];
+    weir *w = open_filter("cuckoo capacity=6000 bits=9 seed=5");
+    struct rng r = rng_at(7, 7);
+
+    (void)state;
+    memset(count, 0, sizeof count);
+    for (uint64_t i = 0, all = 0; i < 300000; i++) {
+        uint64_t key = rng_below(&r, UNIVERSE);
+
+        if (all < 5000 && count[key] < 2 && rng_below(&r, 2)) {
+            weir_observe(w, numbered(w, key));
+            count[key]++;
+            all++;
+            assert_int_equal(weir_stats_of(w).overflow, 0);
+        } else if (count[key]) {
+            assert_int_equal(weir_forget(w, numbered(w, key), NULL, NULL), WEIR_OK);
+            count[key]--;
+            all--;
+        }
+        if (i % 1000 == 0)
+            for (uint64_t j = 0; j < UNIVERSE; j++)
+                assert_true(!count[j] || weir_ask(w, numbered(w, j)) == WEIR_SEEN);
+    }
+    assert_int_equal(weir_stats_of(w).overflow, 0);
+    weir_close(w);
+}
+
+/* A batch that makes others move, and asks for those that did. */
+static void batches_are_asked_as_one_by_one(void **state)
+{
+    static uint8_t verdicts[4000];
+    struct weir_key *keys = malloc(sizeof verdicts * sizeof *keys);
+    weir *w = open_filter("cuckoo capacity=3800 bits=13 seed=5");
+
+    (void)state;
+    for (size_t i = 0; i < sizeof verdicts; i++)
+        keys[i] = numbered(w, i);
+    weir_observe_many(w, keys, 3800, verdicts);
+    weir_ask_many(w, keys, sizeof verdicts, verdicts);
+    for (size_t i = 0; i < sizeof verdicts; i++) {
+        assert_int_equal(verdicts[i], weir_ask(w, keys[i]));
+        assert_true(i >= 3800 || verdicts[i] == WEIR_SEEN);
+    }
+    weir_close(w);
+    free(keys);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_number_of_buckets_holds_its_capacity),
+        cmocka_unit_test(it_takes_under_13_bits_a_key_at_two_in_a_thousand),
+        cmocka_unit_test(eight_showings_of_one_key_are_stored),
+        cmocka_unit_test(a_full_one_keeps_what_it_has),
+        cmocka_unit_test(what_is_there_is_never_missed),
+        cmocka_unit_test(batches_are_asked_as_one_by_one),
+    };
+
+    return cmocka_run_group_tests_name("cuckoo", tests, NULL, NULL);
+}

@@ -1,0 +1,58 @@
+/* set_questions.c - a hundred million questions to sets of ten million keys: no member is
+ * missed. Long. */
+#include "support/support.h"
+
+#include <weir/build.h>
+
+#define KEYS 10000000
+#define QUESTIONS 100000000
+#define AT_ONCE 4096
+
+static void assert_none_missed(const char *sentence)
+{
+    static struct weir_key keys[AT_ONCE];
+    static uint8_t verdicts[AT_ONCE];
+    weir *hashes = open_filter("memory=64 seed=3"), *w;
+    struct weir_error error;
+    weir_builder *b;
+    uint64_t missed = 0;
+
+    assert_int_equal(weir_build_begin(&b, sentence, NULL, &error), WEIR_OK);
+    for (uint64_t i = 0; i < KEYS; i++) {
+        keys[0] = numbered(hashes, i);
+        assert_int_equal(weir_build_add(b, keys, 1, &error), WEIR_OK);
+    }
+    assert_int_equal(weir_build_finish(b, &w, &error), WEIR_OK);
+    for (uint64_t at = 0; at < sized(QUESTIONS); at += AT_ONCE) {
+        for (uint64_t i = 0; i < AT_ONCE; i++)
+            keys[i] = numbered(hashes, (at + i) % KEYS);
+        weir_ask_many(w, keys, AT_ONCE, verdicts);
+        for (uint64_t i = 0; i < AT_ONCE; i++)
+            missed += verdicts[i] == WEIR_NEW;
+    }
+    assert_int_equal(missed, 0);
+    weir_close(w);
+    weir_close(hashes);
+}
+
+static void fuse_misses_none_of_a_hundred_million(void **state)
+{
+    (void)state;
+    assert_none_missed("fuse bits=8 seed=3");
+}
+
+static void cuckoo_misses_none_of_a_hundred_million(void **state)
+{
+    (void)state;
+    assert_none_missed("cuckoo capacity=10M fpr=0.2% seed=3");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fuse_misses_none_of_a_hundred_million),
+        cmocka_unit_test(cuckoo_misses_none_of_a_hundred_million),
+    };
+
+    return cmocka_run_group_tests_name("set questions", tests, NULL, NULL);
+}
