@@ -20,6 +20,8 @@
  * Price: three cache lines per question; 1.125 * bits per key, from a million keys on. */
 #include "filter/sets/fuse.h"
 
+#include <string.h>
+
 #include "filter/sets/print_bits.h"
 #include "theory/sets.h"
 
@@ -187,6 +189,71 @@ static const char *unmergeable(const struct config *c)
 #define ONLY_ASKED
 #include "filter/loops.h"
 
+/* ---- asking many ---- */
+
+#define BLOCK 16 /* keys whose lines are on their way while those before them are looked at */
+
+struct asked {
+    uint64_t at[BLOCK][3];
+    uint32_t print[BLOCK];
+};
+
+/* A block of keys: places worked out, lines on their way. `bits` is known to the compiler. */
+static inline void touch_block(const uint8_t *cells, const struct fuse_grid *g, uint32_t bits,
+                               const struct weir_key *keys, size_t n, struct asked *a)
+{
+    const uint8_t *attempts = cells + fuse_attempts_at(g, bits);
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t digest = keys[i].lo, part = bits_scale(digest, g->parts);
+        struct fuse_places p = fuse_places(g, digest, digest * g->parts, attempts[part]);
+
+        a->print[i] = fuse_print(digest, bits);
+        for (int j = 0; j < 3; j++)
+            prints_touch(cells, bits, a->at[i][j] = part * g->prints + p.at[j]);
+    }
+}
+
+static inline void probe_block(const uint8_t *cells, uint32_t bits, const struct asked *a, size_t n,
+                               uint8_t *verdicts)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t sum = a->print[i];
+
+        for (int j = 0; j < 3; j++)
+            sum ^= bits == 8 ? cells[a->at[i][j]] : prints_get(cells, bits, a->at[i][j]);
+        verdicts[i] = sum == 0;
+    }
+}
+
+static inline void ask_blocks(const weir *w, uint32_t bits, const struct weir_key *keys, size_t n,
+                              uint8_t *verdicts)
+{
+    const struct fuse_grid g = fuse_grid(w);
+    const uint8_t *cells = w->cells;
+    struct asked a[2];
+    size_t before = 0; /* keys of the block before */
+
+    for (size_t at = 0, turn = 0; at < n || before > 0; turn ^= 1) {
+        size_t some = n - at < BLOCK ? n - at : BLOCK;
+
+        touch_block(cells, &g, bits, keys + at, some, &a[turn]);
+        probe_block(cells, bits, &a[turn ^ 1], before, verdicts + at - before);
+        at += some;
+        before = some;
+    }
+}
+
+static void ask_set(const weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+{
+    if (w->shown == 0)
+        memset(verdicts, WEIR_NEW, n);
+    else if (w->config.bits == 8)
+        ask_blocks(w, 8, keys, n, verdicts);
+    else
+        ask_blocks(w, (uint32_t)w->config.bits, keys, n, verdicts);
+}
+
 static const struct fixed_ops fixed = {parts, fuse_fill_part};
 
 const struct filter_ops filter_fuse = {
@@ -201,5 +268,9 @@ const struct filter_ops filter_fuse = {
     .check = check,
     .check_cells = check_cells,
     .fixed = &fixed,
-    FILTER_LOOPS,
+    .observe = observe,
+    .observe_many = observe_many,
+    .ask = ask,
+    .ask_many = ask_set,
+    .touch = touch_key,
 };

@@ -13,9 +13,14 @@ static inline uint64_t prints_mask(uint32_t bits)
     return (UINT64_C(1) << bits) - 1;
 }
 
+/* The word that is read may lie on two lines. */
 static inline void prints_touch(const uint8_t *prints, uint32_t bits, uint64_t i)
 {
-    cells_fetch(prints + (i * bits >> 3));
+    const uint8_t *p = prints + (i * bits >> 3);
+
+    cells_fetch(p);
+    if (bits != 8)
+        cells_fetch(p + 7);
 }
 
 static inline uint32_t prints_get(const uint8_t *prints, uint32_t bits, uint64_t i)
