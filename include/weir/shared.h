@@ -45,7 +45,8 @@ WEIR_API enum weir_status weir_shared_open(weir_shared **out, const char *config
 /* Make one of filters that are there: shard 0, 1 and on, which hold the keys that
  * weir_shard() gives them, as weir_load_all() and weir_view_all() have them. They belong to
  * it from then on. WEIR_OK; otherwise they are the caller's still: WEIR_MISMATCH if their
- * configurations differ, WEIR_BAD_CONFIG, WEIR_NO_MEMORY. */
+ * configurations differ (those of sets that never change may differ in size), WEIR_BAD_CONFIG,
+ * WEIR_NO_MEMORY. */
 WEIR_API enum weir_status weir_shared_join(weir_shared **out, weir *const *shards, uint32_t n,
                                            const struct weir_options *options,
                                            struct weir_error *error);
@@ -113,12 +114,19 @@ WEIR_API void weir_shared_observe_ordered(weir_shared *s, uint64_t ticket,
 typedef void (*weir_shared_answer)(void *context, weir *shard, const struct weir_key *keys,
                                    const uint64_t *times, size_t n, uint8_t *verdicts);
 
-/* The same with another answer than observing. It is called for some hundred keys of a
- * shard at a time. */
+/* The same with another answer than observing (NULL: observing, without times). It is called for
+ * some hundred keys of a shard at a time. */
 WEIR_API void weir_shared_answer_ordered(weir_shared *s, uint64_t ticket,
                                          const struct weir_key *keys, const uint64_t *times,
                                          size_t n, uint8_t *verdicts, weir_shared_answer answer,
                                          void *context);
+
+/* The same for a program that deals its batches by weir_shard() itself, say in threads of their
+ * own: keys of one shard, in the turn of the ticket there. So a ticket is used once for each shard,
+ * in any order, and by any threads; where a batch has no keys for one, with n = 0. */
+WEIR_API void weir_shared_answer_dealt(weir_shared *s, uint64_t ticket, uint32_t shard,
+                                       const struct weir_key *keys, const uint64_t *times, size_t n,
+                                       uint8_t *verdicts, weir_shared_answer answer, void *context);
 
 /* ---- what it knows of itself ---- */
 

@@ -47,13 +47,23 @@ weir *handle_open(const struct config *config, const struct shape *shape,
     return w;
 }
 
-static enum weir_status refuse_fixed(const struct config *c, struct weir_error *error)
+/* One that cannot learn is built. */
+static enum weir_status check_openable(const struct config *c, struct weir_error *error)
 {
+    if (!c->ops->fixed)
+        return WEIR_OK;
     return error_say(
         error, WEIR_UNSUPPORTED, c->is.of->about.name,
         " cannot learn key by key: it is built from a set that is known whole, by 'weir "
         "build --fixed' or weir_build_begin()",
         NULL);
+}
+
+enum weir_status handle_plan(const char *sentence, struct planned *p, struct weir_error *error)
+{
+    enum weir_status status = sentence_complete(&filter_grammar, sentence, p, error);
+
+    return status == WEIR_OK ? check_openable(&p->config, error) : status;
 }
 
 enum weir_status weir_open_with(weir **out, const char *sentence,
@@ -65,9 +75,7 @@ enum weir_status weir_open_with(weir **out, const char *sentence,
 
     *out = NULL;
     if (status == WEIR_OK)
-        status = sentence_complete(&filter_grammar, sentence, &p, error);
-    if (status == WEIR_OK && p.config.ops->fixed)
-        status = refuse_fixed(&p.config, error);
+        status = handle_plan(sentence, &p, error);
     if (status != WEIR_OK)
         return status;
     *out = handle_open(&p.config, &p.shape, &memory);

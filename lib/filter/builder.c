@@ -9,9 +9,10 @@
 #include "filter/filter.h"
 #include "sentence/given.h"
 
-#define AT_ONCE 256     /* keys that are shown or hashed at a time */
-#define ENLARGEMENTS 64 /* of a filter whose parts are too uneven: one in twenty needs the first   \
-                         */
+#define AT_ONCE 256 /* keys that are shown or hashed at a time */
+#define ENLARGEMENTS                                                                               \
+    64 /* of a filter whose parts are too uneven: one in twenty needs the first                    \
+        */
 
 struct weir_builder {
     struct planned planned;

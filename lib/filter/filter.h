@@ -138,6 +138,9 @@ static inline uint64_t shape_bytes(const struct shape *s)
     return shape_stride(s) * s->planes;
 }
 
+/* What a sentence comes to of which a filter can be opened. */
+enum weir_status handle_plan(const char *sentence, struct planned *p, struct weir_error *error);
+
 /* All that a handle of this shape occupies, and a view. */
 uint64_t handle_bytes(const struct shape *shape);
 uint64_t handle_view_bytes(void);
@@ -148,6 +151,10 @@ weir *handle_open(const struct config *config, const struct shape *shape,
 
 /* One of the words that a head has, on cells that stay where they are. */
 weir *handle_view(const struct planned *p, const uint8_t *cells, const struct memory *memory);
+
+/* Are two no shards of one filter? As sentence_differ(); but shards of a fixed filter are each as
+ * large as their keys need. */
+bool handle_shards_differ(const struct config *a, const struct config *b, char *of_a, char *of_b);
 
 /* weir_observe_many() of some of a batch. */
 void handle_observe_picked(weir *w, const struct picked *p);

@@ -305,19 +305,26 @@ static bool same_sentence(const struct part_head *a, const struct part_head *b)
     return a->length == b->length && memcmp(a->sentence, b->sentence, a->length) == 0;
 }
 
-/* Shards of a fixed filter are each as large as their keys need. */
+bool handle_shards_differ(const struct config *a, const struct config *b, char *of_a, char *of_b)
+{
+    struct config other = *b;
+
+    if (a->ops->fixed) {
+        other.memory = a->memory;
+        other.capacity = a->capacity;
+    }
+    return sentence_differ(&filter_grammar, a, &other, of_a, of_b);
+}
+
 static bool same_but_for_size(const struct part_head *a, const struct part_head *b)
 {
     char of_a[WEIR_SENTENCE], of_b[WEIR_SENTENCE];
     struct planned first, other;
 
     if (!part_sentence(a, of_a) || !sentence_restore(&filter_grammar, of_a, &first) ||
-        !part_sentence(b, of_b) || !sentence_restore(&filter_grammar, of_b, &other) ||
-        !first.config.ops->fixed)
+        !part_sentence(b, of_b) || !sentence_restore(&filter_grammar, of_b, &other))
         return false;
-    other.config.memory = first.config.memory;
-    other.config.capacity = first.config.capacity;
-    return !sentence_differ(&filter_grammar, &first.config, &other.config, of_a, of_b);
+    return !handle_shards_differ(&first.config, &other.config, of_a, of_b);
 }
 
 /* Shard i, of as many and of the same configuration as the first. */

@@ -1,5 +1,6 @@
 /* api.c - the public calls of weir/shared.h but for those on files. Each is the call of
  * weir.h on the shard, or the shards, that it concerns. */
+#include <assert.h>
 #include <string.h>
 #include <weir/hash.h>
 #include <weir/saved.h>
@@ -69,13 +70,13 @@ static enum weir_status plan_shards(struct plans *p, const char *config, uint32_
     if (status == WEIR_OK)
         status = check_number(n, error);
     if (status == WEIR_OK)
-        status = sentence_complete(&filter_grammar, config, &p->whole, error);
+        status = handle_plan(config, &p->whole, error);
     if (status != WEIR_OK)
         return status;
     sentence_write(&filter_grammar, &p->whole, p->sentence, sizeof p->sentence);
     status = weir_divide(p->sentence, n, p->sentence, sizeof p->sentence, error);
     if (status == WEIR_OK)
-        status = sentence_complete(&filter_grammar, p->sentence, &p->part, error);
+        status = handle_plan(p->sentence, &p->part, error);
     if (status != WEIR_OK)
         return status;
     p->bytes = memory_taken(own_bytes(n)) + n * handle_bytes(&p->part.shape);
@@ -117,10 +118,26 @@ static enum weir_status check_alike(weir *const *shards, uint32_t n, struct weir
     char a[64], b[64];
 
     for (uint32_t i = 1; i < n; i++)
-        if (sentence_differ(&filter_grammar, &shards[0]->config, &shards[i]->config, a, b))
+        if (handle_shards_differ(&shards[0]->config, &shards[i]->config, a, b))
             return error_say(error, WEIR_MISMATCH, "the shards differ: ", a, " and ", b,
                              "; those of one filter have one configuration and seed", NULL);
     return WEIR_OK;
+}
+
+/* The sentence of which these have the shares. */
+static void describe_whole(weir_shared *s, weir *const *shards)
+{
+    struct config whole = shards[0]->config;
+
+    if (whole.ops->fixed) {
+        for (uint32_t i = 1; i < s->n; i++) {
+            whole.memory += shards[i]->config.memory;
+            whole.capacity += shards[i]->config.capacity;
+        }
+    } else {
+        sentence_multiply(&filter_grammar, &whole, s->n);
+    }
+    sentence_write(&filter_grammar, &whole, s->config, sizeof s->config);
 }
 
 enum weir_status weir_shared_join(weir_shared **out, weir *const *shards, uint32_t n,
@@ -139,9 +156,7 @@ enum weir_status weir_shared_join(weir_shared **out, weir *const *shards, uint32
     weir_shared *s = open_shards(n, &memory);
     if (!s)
         return error_no_memory(error, own_bytes(n), memory_taken(own_bytes(n)), &memory);
-    struct config whole = shards[0]->config;
-    sentence_multiply(&filter_grammar, &whole, n);
-    sentence_write(&filter_grammar, &whole, s->config, sizeof s->config);
+    describe_whole(s, shards);
     for (uint32_t i = 0; i < n; i++)
         s->shard[i].filter = shards[i];
     *out = s;
@@ -276,6 +291,27 @@ void weir_shared_answer_ordered(weir_shared *s, uint64_t ticket, const struct we
     shared_show(s, &(struct showing){keys, times, n, verdicts, answer, context, true, ticket});
 }
 
+/* A key of another shard is a caller's bug. */
+static void check_dealt(const weir_shared *s, uint32_t shard, const struct weir_key *keys, size_t n)
+{
+#ifdef WEIR_DEBUG
+    for (size_t i = 0; i < n; i++)
+        assert(weir_shard(keys[i], s->n) == shard);
+#else
+    (void)s, (void)shard, (void)keys, (void)n;
+#endif
+}
+
+void weir_shared_answer_dealt(weir_shared *s, uint64_t ticket, uint32_t shard,
+                              const struct weir_key *keys, const uint64_t *times, size_t n,
+                              uint8_t *verdicts, weir_shared_answer answer, void *context)
+{
+    struct showing batch = {keys, times, n, verdicts, answer, context, true, ticket};
+
+    check_dealt(s, shard, keys, n);
+    shared_show_dealt(s, &batch, shard);
+}
+
 /* ---- all shards ---- */
 
 void weir_shared_advance(weir_shared *s, uint64_t now)
@@ -311,6 +347,8 @@ void weir_shared_measure(weir_shared *s, struct weir_stats *out, size_t size)
         sum.fresh += one.fresh;
         sum.fill += one.fill / s->n;
         sum.error += one.error / s->n;
+        sum.lost += one.lost;
+        sum.overflow += one.overflow;
     }
     hand_out(out, size, &sum, sizeof sum);
 }

@@ -49,4 +49,7 @@ struct showing {
 
 void shared_show(weir_shared *s, const struct showing *batch);
 
+/* The same of a batch whose keys are all of one shard. */
+void shared_show_dealt(weir_shared *s, const struct showing *batch, uint32_t shard);
+
 #endif

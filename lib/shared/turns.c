@@ -13,7 +13,7 @@
 /* The shards that a batch has still to be shown to. */
 struct visits {
     const struct showing *batch;
-    const struct dealt *dealt; /* NULL: the batch is for one shard as it is */
+    const struct dealt *dealt; /* NULL: all keys are of one shard */
     size_t begin;
     bool last; /* after this the ticket is used */
     uint32_t left;
@@ -135,9 +135,9 @@ static void plan_visits(weir_shared *s, struct visits *v)
     }
 }
 
-static void show_as_it_is(weir_shared *s, const struct showing *batch)
+void shared_show_dealt(weir_shared *s, const struct showing *batch, uint32_t shard)
 {
-    struct visits v = {.batch = batch, .last = true, .left = 1};
+    struct visits v = {.batch = batch, .last = true, .left = 1, .shard = {(uint16_t)shard}};
 
     visit_all(s, &v);
 }
@@ -160,7 +160,7 @@ static void show_by_shard(weir_shared *s, const struct showing *batch)
 void shared_show(weir_shared *s, const struct showing *batch)
 {
     if (s->n == 1)
-        show_as_it_is(s, batch);
+        shared_show_dealt(s, batch, 0);
     else
         show_by_shard(s, batch);
 }

@@ -250,6 +250,55 @@ static void with_tickets_threads_change_nothing(void **state)
     free(keys);
 }
 
+static void *show_dealt_in_turn(void *context)
+{
+    struct work *w = context;
+    struct weir_key keys[BATCH];
+    uint8_t verdicts[BATCH];
+    uint32_t origin[BATCH];
+
+    for (;;) {
+        pthread_mutex_lock(&w->reading);
+        size_t number = w->next++, at = number * BATCH;
+        uint64_t ticket = number < BATCHES ? weir_shared_ticket(w->s) : 0;
+        pthread_mutex_unlock(&w->reading);
+        if (number >= BATCHES)
+            return NULL;
+        for (uint32_t shard = 0; shard < SHARDS; shard++) {
+            size_t n = 0;
+
+            for (uint32_t i = 0; i < BATCH; i++)
+                if (weir_shard(w->keys[at + i], SHARDS) == shard) {
+                    keys[n] = w->keys[at + i];
+                    origin[n++] = i;
+                }
+            weir_shared_answer_dealt(w->s, ticket, shard, keys, NULL, n, verdicts, NULL, NULL);
+            for (size_t i = 0; i < n; i++)
+                w->verdicts[at + origin[i]] = verdicts[i];
+        }
+    }
+}
+
+static void a_program_may_deal_its_batches_itself(void **state)
+{
+    static uint8_t verdicts[BATCHES * BATCH];
+    struct model m = open_model("rlbsbf memory=8K seed=11", SHARDS);
+    struct weir_key *keys = stream_of(m.w[0], BATCHES * BATCH, 5);
+    struct work w = {.s = open_shared("rlbsbf memory=8K seed=11", SHARDS),
+                     .keys = keys,
+                     .verdicts = verdicts,
+                     .reading = PTHREAD_MUTEX_INITIALIZER};
+
+    (void)state;
+    run_threads(&w, show_dealt_in_turn);
+    for (size_t i = 0; i < BATCHES * BATCH; i++)
+        assert_int_equal(verdicts[i], weir_observe(m.w[weir_shard(keys[i], SHARDS)], keys[i]));
+    assert_as_the_model(w.s, &m);
+    weir_shared_close(w.s);
+    close_model(&m);
+    free(keys);
+}
+
 /* All threads show the same keys, each in its own order. */
 static void *show_all(void *context)
 {
@@ -389,6 +438,7 @@ static void the_figures_are_those_of_all_shards(void **state)
     assert_int_equal(all.shown, 20000);
     assert_int_equal(shown, 20000);
     assert_true(all.bytes > all.memory && all.bytes < all.memory + 20000);
+    assert_int_equal(all.lost, 0);
     assert_true(all.fill > fill - 1e-9 && all.fill < fill + 1e-9);
     weir_shared_close(s);
 }
@@ -417,6 +467,7 @@ static void what_cannot_be_shared_is_refused(void **state)
     assert_string_equal(error.text, "a shared filter has 1 to 256 shards, not 257");
     assert_int_equal(weir_shared_open(&s, "weir memory=1K", 17, NULL, &error), WEIR_BAD_CONFIG);
     assert_int_equal(weir_shared_open(&s, "wier", 2, NULL, &error), WEIR_BAD_CONFIG);
+    assert_int_equal(weir_shared_open(&s, "fuse", 2, NULL, &error), WEIR_UNSUPPORTED);
     assert_int_equal(weir_shared_load(&s, "no filter", 9, NULL, NULL, &error), WEIR_BAD_DATA);
     assert_null(s);
     weir_close(b);
@@ -445,6 +496,7 @@ int main(void)
         cmocka_unit_test(each_key_can_have_its_time),
         cmocka_unit_test(a_key_is_forgotten_in_its_shard),
         cmocka_unit_test(with_tickets_threads_change_nothing),
+        cmocka_unit_test(a_program_may_deal_its_batches_itself),
         cmocka_unit_test(each_key_is_new_to_one_thread_only),
         cmocka_unit_test(a_filter_in_use_can_be_measured_and_saved),
         law_test(saved_and_loaded_it_is_the_same),

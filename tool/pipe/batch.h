@@ -29,6 +29,7 @@ struct arena {
 
 struct batch {
     uint64_t number;  /* in the order of reading */
+    uint64_t ticket;  /* the verdict's own number of it, if it has one */
     uint64_t read_at; /* when: milliseconds since 1970 */
 
     char *data;

@@ -23,9 +23,12 @@ struct driver {
 
 static enum read_result do_read(void *context, struct batch *b)
 {
-    const struct source *s = &((struct driver *)context)->pipe->source;
+    const struct pipe *p = ((struct driver *)context)->pipe;
+    enum read_result result = p->source.read(p->source.context, b);
 
-    return s->read(s->context, b);
+    if (result == READ_BATCH && p->verdict.ticket)
+        b->ticket = p->verdict.ticket(p->verdict.context);
+    return result;
 }
 
 static void set_all_new(struct batch *b)

@@ -118,7 +118,8 @@ static bool take_filter(struct loading *l, struct bytes at, size_t *size)
     }
     shards->viewed = l->view;
     return (l->view ? weir_view_all : weir_load_all)(shards->w, SHARDS_MAX, &shards->count, at.data,
-                                                     at.size, size, NULL, &l->error) == WEIR_OK;
+                                                     at.size, size, NULL, &l->error) == WEIR_OK &&
+           shards_join(shards, &l->error) == WEIR_OK;
 }
 
 static bool take_part(struct loading *l, struct bytes at, struct weir_part *part)
@@ -405,8 +406,8 @@ static enum weir_status write_contents(const void *what, weir_sink sink, void *i
         *c->note ? weir_part_write(WEIR_PART_NOTE, c->note, strlen(c->note), sink, into, NULL)
                  : WEIR_OK;
 
-    for (uint32_t i = 0; c->shards && i < c->shards->count && status == WEIR_OK; i++)
-        status = weir_write_shard(c->shards->w[i], i, c->shards->count, sink, into, NULL);
+    if (c->shards && status == WEIR_OK)
+        status = weir_shared_write(c->shards->shared, sink, into, NULL);
     if (c->screen && status == WEIR_OK)
         status = weir_screen_write(c->screen, sink, into, NULL);
     return status;

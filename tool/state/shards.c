@@ -3,51 +3,48 @@
 
 #include <stdlib.h>
 
+static enum weir_status short_of_memory(struct weir_error *error)
+{
+    *error = (struct weir_error){WEIR_NO_MEMORY, "memory is short"};
+    return WEIR_NO_MEMORY;
+}
+
 enum weir_status shards_open(struct shards *s, const char *sentence, uint32_t count,
                              struct weir_error *error)
 {
-    char part[WEIR_SENTENCE];
     enum weir_status status;
 
     *s = (struct shards){.w = calloc(count, sizeof *s->w)};
-    if (!s->w) {
-        *error = (struct weir_error){WEIR_NO_MEMORY, "memory is short"};
-        return WEIR_NO_MEMORY;
-    }
-    status = weir_complete(WEIR_KIND_FILTER, sentence, s->config, sizeof s->config, error);
-    if (status == WEIR_OK)
-        status = weir_divide(s->config, count, part, sizeof part, error);
-    while (status == WEIR_OK && s->count < count) {
-        status = weir_open(&s->w[s->count], part, error);
-        s->count += status == WEIR_OK;
-    }
-    return status;
+    if (!s->w)
+        return short_of_memory(error);
+    status = weir_shared_open(&s->shared, sentence, count, NULL, error);
+    if (status != WEIR_OK)
+        return status;
+    s->count = count;
+    for (uint32_t i = 0; i < count; i++)
+        s->w[i] = weir_shared_shard(s->shared, i);
+    weir_shared_config(s->shared, s->config, sizeof s->config);
+    return WEIR_OK;
+}
+
+enum weir_status shards_join(struct shards *s, struct weir_error *error)
+{
+    return weir_shared_join(&s->shared, s->w, s->count, NULL, error);
 }
 
 void shards_close(struct shards *s)
 {
-    for (uint32_t i = 0; i < s->count; i++)
+    for (uint32_t i = 0; !s->shared && i < s->count; i++)
         weir_close(s->w[i]);
+    weir_shared_close(s->shared);
     free(s->w);
     *s = (struct shards){0};
 }
 
 struct weir_stats shards_stats(const struct shards *s)
 {
-    struct weir_stats sum = {0};
+    struct weir_stats stats;
 
-    for (uint32_t i = 0; i < s->count; i++) {
-        struct weir_stats one = weir_stats_of(s->w[i]);
-
-        sum.memory += one.memory;
-        sum.bytes += one.bytes;
-        sum.shown += one.shown;
-        sum.seen += one.seen;
-        sum.fresh += one.fresh;
-        sum.fill += one.fill / s->count;
-        sum.error += one.error / s->count;
-        sum.lost += one.lost;
-        sum.overflow += one.overflow;
-    }
-    return sum;
+    weir_shared_measure(s->shared, &stats, sizeof stats);
+    return stats;
 }

@@ -3,20 +3,25 @@
 #ifndef WEIR_STATE_SHARDS_H
 #define WEIR_STATE_SHARDS_H
 
-#include <weir.h>
+#include <weir/shared.h>
 
 #include "cli/wanted.h"
 
 struct shards {
     uint32_t count;
-    bool viewed; /* they lie in a file: see file_view() */
-    weir **w;
+    bool viewed;                /* they lie in a file: see file_view() */
+    weir_shared *shared;        /* all of them; NULL if they are not joined yet */
+    weir **w;                   /* each, for one thread at a time */
     char config[WEIR_SENTENCE]; /* of the whole */
 };
 
 /* Open them: memory, and what else is a matter of size, is divided. */
 enum weir_status shards_open(struct shards *s, const char *sentence, uint32_t count,
                              struct weir_error *error);
+
+/* The same of filters that are in w. */
+enum weir_status shards_join(struct shards *s, struct weir_error *error);
+
 void shards_close(struct shards *s);
 
 /* All together: sums, and means of fill and error. */

@@ -82,7 +82,7 @@ bool building_finish(struct building *b)
         aside_close(&b->aside[i]);
     }
     weir_config(s->w[0], s->config, sizeof s->config);
-    return true;
+    return shards_join(s, &b->error[0]) == WEIR_OK || reject("%s", b->error[0].text);
 }
 
 /* ---- a batch ---- */

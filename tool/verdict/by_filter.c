@@ -28,15 +28,36 @@ static void take_back(struct batch *b, uint32_t from, uint32_t to)
         verdict[origin[j]] = answer[j];
 }
 
+static uint64_t ticket(void *context)
+{
+    return weir_shared_ticket(((const struct filtering *)context)->shards->shared);
+}
+
+/* A batch, and who answers. */
+struct to_answer {
+    const struct filtering *filtering;
+    const struct batch *batch;
+};
+
+static void answer_shard(void *context, weir *w, const struct weir_key *keys, const uint64_t *times,
+                         size_t n, uint8_t *verdicts)
+{
+    const struct to_answer *q = context;
+
+    (void)times;
+    weir_advance(w, q->batch->read_at);
+    q->filtering->answer(w, keys, n, verdicts);
+}
+
 static void give(void *context, struct batch *b, uint32_t shard)
 {
     const struct filtering *f = context;
-    weir *w = f->shards->w[shard];
+    struct to_answer q = {f, b};
     uint32_t from = b->first[shard], to = b->first[shard + 1];
     uint8_t *answers = (b->dealt ? b->answer : b->verdict) + from;
 
-    weir_advance(w, b->read_at);
-    f->answer(w, b->hash + from, to - from, answers);
+    weir_shared_answer_dealt(f->shards->shared, b->ticket, shard, b->hash + from, NULL, to - from,
+                             answers, answer_shard, &q);
     if (f->watch)
         watch_show(f->watch, shard, b->hash + from, to - from);
     if (b->dealt)
@@ -148,6 +169,7 @@ struct verdict verdict_by_filter(struct filtering *f)
 
     return (struct verdict){.context = f,
                             .parts = f->shards->count,
+                            .ticket = ticket,
                             .prepare = prepare,
                             .give = give,
                             .fill = f->shards->viewed ? NULL : fill,

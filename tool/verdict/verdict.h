@@ -16,6 +16,8 @@ struct verdict {
     uint32_t parts;   /* that may work at once, each on one batch after the other */
     bool first_leads; /* the other parts of a batch wait for the first */
 
+    /* When a batch has been read; batches come in order. NULL: nothing goes by it. */
+    uint64_t (*ticket)(void *context);
     /* Before the parts; any thread. NULL: nothing is to be done. */
     void (*prepare)(void *context, struct batch *b);
     /* One part of the verdicts; batches come in order. May fail the batch if it is
