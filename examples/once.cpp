@@ -46,14 +46,15 @@ filter open_or_load(const char *path)
 void save(const weir *w, const std::string &path)
 {
     std::ofstream file(path + ".new", std::ios::binary);
+    weir_error error;
     weir_sink sink = [](void *to, const void *data, size_t size) {
         return static_cast<std::ofstream *>(to)
             ->write(static_cast<const char *>(data), static_cast<std::streamsize>(size))
             .good();
     };
 
-    if (weir_write(w, sink, &file) != WEIR_OK || !file.flush() ||
-        std::rename((path + ".new").c_str(), path.c_str()) != 0)
+    check(weir_write(w, sink, &file, &error), error);
+    if (!file.flush() || std::rename((path + ".new").c_str(), path.c_str()) != 0)
         throw std::runtime_error("cannot write " + path);
 }
 
