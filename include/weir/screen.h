@@ -60,8 +60,8 @@ WEIR_API void weir_screen_clear(weir_screen *s);
 
 /* Add all that another of the same configuration and seed knows: a screen that holds a set
  * then holds both, one that has asked the store need not ask again. WEIR_MISMATCH, or
- * WEIR_UNSUPPORTED for verdicts that are used up (weir, verdicts=) and for windows (dabf),
- * leave it as it was. */
+ * WEIR_UNSUPPORTED for verdicts that are used up (weir, verdicts=), for windows (dabf) and for
+ * sets that are lent, leave it as it was. */
 WEIR_API enum weir_status weir_screen_merge(weir_screen *into, const weir_screen *from,
                                             struct weir_error *error);
 
@@ -74,6 +74,14 @@ WEIR_API bool weir_screen_wants_set(const weir_screen *s);
 /* Tell it members, in as many calls as it takes. Later ones too, if the store
  * gets some: a key of which it was not told is no member. Others take no notice. */
 WEIR_API void weir_screen_learn_set(weir_screen *s, const struct weir_bytes *keys, size_t n);
+
+/* Lend it a filter that holds members, of the screen's own seed= and hash=: one that is built
+ * whole (weir/build.h) errs less in the same memory. It is asked beside what the screen was told,
+ * stays the caller's, and must outlive the screen or its next weir_screen_forget_set(). Clones and
+ * saved screens do not have it. WEIR_OK; WEIR_MISMATCH for another seed or hash; WEIR_UNSUPPORTED
+ * where no set is held. */
+WEIR_API enum weir_status weir_screen_lend_set(weir_screen *s, const weir *set,
+                                               struct weir_error *error);
 
 /* Forget the set, so that it can be told anew: what the store has dropped since would
  * stay a member otherwise. Verdicts and counts stay. Others take no notice. */

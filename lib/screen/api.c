@@ -95,6 +95,7 @@ weir_screen *weir_screen_clone(const weir_screen *s, struct weir_error *error)
 void weir_screen_clear(weir_screen *s)
 {
     s->count = (struct screen_counts){0};
+    s->lent = NULL;
     if (cell_bytes(s) > 0)
         memset(s->area[0].bytes, 0, (size_t)cell_bytes(s));
 }
@@ -107,6 +108,9 @@ enum weir_status weir_screen_merge(weir_screen *into, const weir_screen *from,
 
     if (why)
         return error_say(error, WEIR_UNSUPPORTED, why, NULL);
+    if (into->lent || from->lent)
+        return error_say(error, WEIR_UNSUPPORTED, "a set that is lent to a screen is not merged",
+                         NULL);
     if (sentence_differ(&screen_grammar, &into->config, &from->config, a, b))
         return error_say(error, WEIR_MISMATCH, "the screens differ: ", a, " and ", b,
                          "; only screens of one configuration and seed can be merged", NULL);

@@ -162,7 +162,7 @@ size_t weir_screen_check(weir_screen *s, const struct weir_bytes *keys, size_t n
 
 bool weir_screen_wants_set(const weir_screen *s)
 {
-    return screen_holds_set(s) && s->count.learned == 0;
+    return screen_holds_set(s) && s->count.learned == 0 && !s->lent;
 }
 
 void weir_screen_learn_set(weir_screen *s, const struct weir_bytes *keys, size_t n)
@@ -183,4 +183,20 @@ void weir_screen_forget_set(weir_screen *s)
     if (s->ops->forget)
         s->ops->forget(s);
     s->count.learned = 0;
+    s->lent = NULL;
+}
+
+enum weir_status weir_screen_lend_set(weir_screen *s, const weir *set, struct weir_error *error)
+{
+    if (!screen_holds_set(s))
+        return error_say(error, WEIR_UNSUPPORTED, "the screen ", s->config.is.of->about.name,
+                         " holds no set; ", sentence_names(&screen_grammar, WEIR_CAN_HOLD_SET).text,
+                         " do", NULL);
+    if (set->config.seed != s->config.seed || set->config.hash != s->config.hash)
+        return error_say(error, WEIR_MISMATCH,
+                         "the set hashes its keys in another way than the screen; give both one "
+                         "seed= and hash=",
+                         NULL);
+    s->lent = set;
+    return WEIR_OK;
 }

@@ -83,6 +83,7 @@ struct weir_screen {
     size_t bytes; /* of the allocation */
     struct cells area[AREAS_MOST];
     struct screen_counts count;
+    const weir *lent; /* holds members too; the caller's, or NULL */
     struct scratch *scratch;
     struct memory memory; /* where all of it comes from */
 };

@@ -13,6 +13,9 @@
  * store drops is a member here until its verdict is forgotten; with window= that
  * is so many records.
  *
+ * A set that is known whole can be lent as a fixed filter, which errs less; what is told
+ * beside it goes into the Bloom filter.
+ *
  * Both go by the set as it was when told: a member that the store gets later is
  * missed.
  * Price: k lines per key; a set of n keys in m bits with k = (m/n) ln 2. */
@@ -50,7 +53,9 @@ static bool plan(struct screen_config *c, struct screen_shape *shape, struct wei
 
 static bool is_in_set(const weir_screen *s, struct weir_key key)
 {
-    return bloom_has(&s->area[SET], s->config.k, key);
+    if (s->lent && weir_ask(s->lent, key) == WEIR_SEEN)
+        return true;
+    return s->count.learned > 0 && bloom_has(&s->area[SET], s->config.k, key);
 }
 
 static void learn(weir_screen *s, const struct weir_key *keys, size_t n)
@@ -103,17 +108,22 @@ static void settle(weir_screen *s, struct weir_key key, uint8_t answer, bool fro
 
 static void touch(const weir_screen *s, struct weir_key key)
 {
-    bloom_touch(&s->area[SET], s->config.k < 2 ? s->config.k : 2, key); /* most end there */
+    if (s->lent)
+        weir_touch(s->lent, key);
+    if (s->count.learned > 0)
+        bloom_touch(&s->area[SET], s->config.k < 2 ? s->config.k : 2, key); /* most end there */
 }
 
 static double fill(const weir_screen *s)
 {
-    return cells_fill(&s->area[SET]);
+    return s->lent ? weir_stats_of(s->lent).fill : cells_fill(&s->area[SET]);
 }
 
 static double error_now(const weir_screen *s)
 {
-    return bloom_error_at(fill(s), s->config.k);
+    double told = bloom_error_at(cells_fill(&s->area[SET]), s->config.k);
+
+    return s->lent ? 1 - (1 - told) * (1 - weir_stats_of(s->lent).error) : told;
 }
 
 /* Only verdicts can be mistaken for those of another. */

@@ -176,3 +176,16 @@ def test_a_full_cuckoo_is_an_error_of_build_and_add(keys):
     assert run("filter", "--count-only", "f", input=odd + others(5000)).lines == ["15000"]
     told = run("dedup", "-a", "cuckoo", "-S", "capacity=100", "--stats", "text", "keys").err
     assert "found no room in it, and were not remembered" in told
+
+
+@pytest.mark.parametrize("memory, fixed", [("40K", True), ("8K", False)])
+def test_the_set_of_a_strict_screen_is_fixed_where_it_fits(keys, memory, fixed):
+    text = "".join(f"key{i}\n" for i in range(0, 20000, 7)) + others(50000)
+    done = run("check", "--screen", "strict", "-m", memory, "--oracle", "keys:keys", "--seed", "1", "--stats", "json",
+               input=text)
+    assert done.lines == text.split()[:2858]
+    told = json.loads(done.err)
+    assert (told.get("set", "").startswith("fuse ")) == fixed
+    if fixed:  # 13 bits a key: 2^-11 instead of 2^-9.4 of one Bloom filter
+        assert "bits=11 " in told["set"] or "bits=12 " in told["set"] or "bits=13 " in told["set"]
+        assert 2858 <= told["asked"] < 2858 + 50000 / 2 ** 11 * 1.8

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <weir/build.h>
 
 #define DRAWS 20000
 
@@ -359,6 +360,60 @@ static void the_window_of_dabf_is_two_pairs_flushed_in_turn(void **state)
     counted_free(c);
 }
 
+/* A set that is lent: no member is missed, few others are asked for, and what is told beside it
+ * is a member too. */
+static void a_set_that_is_lent_is_asked_beside_what_was_told(void **state)
+{
+    struct counted c = counted_of(DRAWS, KEYS, 0.6, 4);
+    uint8_t *answers = calloc(DRAWS, 1);
+    struct store s = store_of(&c);
+    weir_screen *w, *clone;
+    struct weir_error error = {0};
+    weir_builder *b;
+    weir *set, *other = open_filter("bloom memory=64 seed=2");
+
+    (void)state;
+    assert_int_equal(weir_screen_open(&w, "strict memory=4K seed=1", NULL), WEIR_OK);
+    assert_int_equal(weir_build_begin(&b, "fuse bits=16 seed=1", NULL, NULL), WEIR_OK);
+    for (uint64_t i = 0; i < KEYS; i++) {
+        struct weir_bytes name = name_of(&c, i);
+
+        if (store_has(&s, i) && i % 3)
+            assert_int_equal(weir_build_add_bytes(b, &name, 1, NULL), WEIR_OK);
+        else if (store_has(&s, i))
+            weir_screen_learn_set(w, &name, 1);
+    }
+    assert_int_equal(weir_build_finish(b, &set, NULL), WEIR_OK);
+    assert_int_equal(weir_screen_lend_set(w, other, &error), WEIR_MISMATCH);
+    assert_int_equal(weir_screen_lend_set(w, set, &error), WEIR_OK);
+    screen_draws(w, &s, 0, DRAWS, 100, answers);
+    uint64_t members = 0;
+    for (size_t i = 0; i < DRAWS; i++) {
+        assert_int_equal(answers[i], store_has(&s, c.draws[i]));
+        members += store_has(&s, c.draws[i]);
+    }
+    assert_true(weir_screen_stats_of(w).asked <= members + DRAWS / 500);
+    assert_false(weir_screen_wants_set(w));
+    clone = weir_screen_clone(w, NULL);
+    assert_int_equal(weir_screen_merge(clone, w, &error), WEIR_UNSUPPORTED);
+    weir_screen_forget_set(w);
+    assert_true(weir_screen_wants_set(w));
+    screen_draws(w, &s, 0, 100, 100, answers);
+    for (size_t i = 0; i < 100; i++)
+        assert_int_equal(answers[i], WEIR_OTHER); /* of no set there is no member */
+    weir_screen_close(w);
+    assert_int_equal(weir_screen_open(&w, "weir memory=4K seed=1", NULL), WEIR_OK);
+    assert_int_equal(weir_screen_lend_set(w, set, &error), WEIR_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "1bf, strict do"));
+    weir_screen_close(w);
+    weir_screen_close(clone);
+    weir_close(set);
+    weir_close(other);
+    store_free(&s);
+    counted_free(c);
+    free(answers);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -373,6 +428,7 @@ int main(void)
         cmocka_unit_test(with_a_full_filter_strict_is_weir),
         cmocka_unit_test(a_batch_without_need_of_the_store_does_not_call_it),
         cmocka_unit_test(the_window_of_dabf_is_two_pairs_flushed_in_turn),
+        cmocka_unit_test(a_set_that_is_lent_is_asked_beside_what_was_told),
     };
 
     return cmocka_run_group_tests_name("screens", tests, NULL, NULL);

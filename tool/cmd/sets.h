@@ -5,9 +5,9 @@
 #include "cmd/run.h"
 #include "verdict/by_builder.h"
 #include "verdict/by_filter.h"
+#include "verdict/fixed.h"
 
 #define DEFAULT_FOR_SETS "bloom" /* a set that forgets members is none */
-#define DEFAULT_FOR_FIXED "fuse"
 
 /* Open a filter for the set of keys in some files. Where no other is asked for
  * it is the one that never forgets: a set that loses members is none. Where no

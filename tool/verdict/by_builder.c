@@ -9,8 +9,7 @@
 #include "cli/units.h"
 #include "state/files.h"
 #include "verdict/deal.h"
-
-#define KEPT ((uint64_t)32 << 20) /* bytes of keys that stay in memory, of all shards */
+#include "verdict/fixed.h"
 
 /* ---- beginning and end ---- */
 
@@ -37,7 +36,7 @@ bool building_open(struct building *b, const char *sentence, uint32_t count, str
         struct weir_aside room;
         struct weir_error error;
 
-        aside_open(&b->aside[b->count], KEPT / count);
+        aside_open(&b->aside[b->count], ASIDE_KEPT / count);
         if (weir_build_begin(&b->builder[b->count], sentence, NULL, &error) != WEIR_OK)
             return reject("%s", error.text);
         room = aside_room(&b->aside[b->count]);

@@ -7,8 +7,10 @@
 
 #include "cli/utf8.h"
 #include "cli/messages.h"
+#include "state/aside.h"
 #include "state/files.h"
 #include "cli/units.h"
+#include "verdict/fixed.h"
 
 static void learn(void *context, const struct weir_bytes *keys, size_t n)
 {
@@ -18,10 +20,87 @@ static void learn(void *context, const struct weir_bytes *keys, size_t n)
     s->loaded += n;
 }
 
+/* ---- the set ---- */
+
+struct gathering {
+    weir_builder *builder;
+    struct weir_error error;
+    enum weir_status status;
+    uint64_t keys;
+};
+
+static void gather(void *context, const struct weir_bytes *keys, size_t n)
+{
+    struct gathering *g = context;
+
+    if (g->status == WEIR_OK)
+        g->status = weir_build_add_bytes(g->builder, keys, n, &g->error);
+    g->keys += n;
+}
+
+/* A screen that confirms what its set lets through has it in a fixed filter: in the memory that
+ * the set may take, with as many bits as fit. */
+static bool describe_set(const struct screening *s, char sentence[WEIR_SENTENCE])
+{
+    const struct weir_about *about = weir_find(WEIR_KIND_SCREEN, s->config);
+    uint64_t memory = 0, verdicts = 0, wanted = WEIR_CAN_HOLD_SET | WEIR_CAN_CONFIRM;
+    char seed[32], hash[16];
+
+    weir_sentence_number(s->config, "memory", &memory);
+    weir_sentence_number(s->config, "verdicts", &verdicts);
+    weir_sentence_knob(s->config, "seed", seed, sizeof seed);
+    weir_sentence_knob(s->config, "hash", hash, sizeof hash);
+    snprintf(sentence, WEIR_SENTENCE, DEFAULT_FOR_FIXED " memory=%llu seed=%s hash=%s",
+             (unsigned long long)(memory - verdicts), seed, hash);
+    return (about->traits & wanted) == wanted;
+}
+
+/* WEIR_FULL if there is too little memory for that; what else is wrong is told. */
+static enum weir_status hold_apart(struct screening *s, struct store *store)
+{
+    struct gathering g = {.status = WEIR_OK};
+    char sentence[WEIR_SENTENCE];
+    struct aside aside;
+    struct weir_aside room;
+
+    if (!describe_set(s, sentence) ||
+        weir_build_begin(&g.builder, sentence, NULL, &g.error) != WEIR_OK)
+        return WEIR_FULL;
+    aside_open(&aside, ASIDE_KEPT);
+    room = aside_room(&aside);
+    weir_build_aside(g.builder, &room);
+    bool listed = store_list(store, gather, &g);
+    if (listed && g.status == WEIR_OK)
+        g.status = weir_build_finish(g.builder, &s->set, &g.error);
+    else
+        weir_build_cancel(g.builder);
+    if (listed && g.status != WEIR_OK && g.status != WEIR_FULL)
+        fail("%s", g.status == WEIR_WRITE_FAILED ? aside_failure(&aside) : g.error.text);
+    else if (!listed)
+        fail("this screen needs all keys of the store; %s", store_failure(store));
+    aside_close(&aside);
+    s->loaded = g.keys;
+    return listed ? g.status : WEIR_UNSUPPORTED;
+}
+
+/* Tell the screen all keys of the store. False after a sentence. */
+static bool tell_set(struct screening *s, struct store *store)
+{
+    enum weir_status status = hold_apart(s, store);
+    struct weir_error error;
+
+    if (status == WEIR_OK)
+        return weir_screen_lend_set(s->screen, s->set, &error) == WEIR_OK ||
+               reject("%s", error.text);
+    if (status != WEIR_FULL)
+        return false;
+    s->loaded = 0;
+    return store_list(store, learn, s) ||
+           reject("this screen needs all keys of the store; %s", store_failure(store));
+}
+
 bool screening_open(struct screening *s, struct asker *asker, weir_screen *screen)
 {
-    struct store *store = asker_store(asker);
-
     *s = (struct screening){
         .asker = asker, .screen = screen, .before = weir_screen_stats_of(screen)};
     weir_screen_config(screen, s->config, sizeof s->config);
@@ -31,8 +110,8 @@ bool screening_open(struct screening *s, struct asker *asker, weir_screen *scree
     if (!weir_screen_wants_set(screen))
         return true;
     double began = now();
-    if (!store_list(store, learn, s))
-        return reject("this screen needs all keys of the store; %s", store_failure(store));
+    if (!tell_set(s, asker_store(asker)))
+        return false;
     s->loading = now() - began;
     return true;
 }
@@ -40,6 +119,7 @@ bool screening_open(struct screening *s, struct asker *asker, weir_screen *scree
 void screening_close(struct screening *s)
 {
     weir_screen_close(s->screen);
+    weir_close(s->set);
 }
 
 /* ---- a batch ---- */
@@ -82,6 +162,18 @@ static struct weir_screen_stats stats_of(const struct screening *s)
     return now;
 }
 
+struct set_sentence {
+    char text[WEIR_SENTENCE];
+};
+
+static struct set_sentence set_of(const struct screening *s)
+{
+    struct set_sentence set;
+
+    weir_config(s->set, set.text, sizeof set.text);
+    return set;
+}
+
 static void report(void *context, const struct tally *t)
 {
     const struct screening *s = context;
@@ -113,6 +205,8 @@ static void report(void *context, const struct tally *t)
             "\nweir: screen %s, %.1f %% full; a key it was never told of is taken for known "
             "with chance %.2g\n",
             s->config, f.fill * 100, f.error);
+    if (s->set)
+        fprintf(stderr, "weir: its set is held by %s\n", set_of(s).text);
 }
 
 static json_t *describe(void *context, const struct tally *t)
@@ -140,6 +234,8 @@ static json_t *describe(void *context, const struct tally *t)
         json_object_set_new(all, "screen",
                             json_pack("{s:s,s:I,s:f,s:f}", "config", s->config, "memory",
                                       (json_int_t)f.memory, "fill", f.fill, "error", f.error));
+        if (s->set)
+            json_object_set_new(all, "set", json_string(set_of(s).text));
     }
     return all;
 }

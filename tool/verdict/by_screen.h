@@ -14,6 +14,7 @@ struct screening {
     struct weir_screen_stats before; /* what earlier runs did, with a state */
     uint64_t loaded;                 /* keys that the screen was told before the run */
     double loading;                  /* seconds that took */
+    weir *set;                       /* all keys of the store, if they are held apart */
 };
 
 /* Take both into use; the screen is told all keys of the store if it is of a kind
