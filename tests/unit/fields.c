@@ -299,11 +299,11 @@ static void a_header_is_searched_by_name(void **state)
     (void)state;
     assert_non_null(copy);
     memcpy(copy, header, strlen(header));
-    assert_int_equal(fields_find(&p, &a, copy, strlen(header), "id"), 1);
-    assert_int_equal(fields_find(&p, &a, copy, strlen(header), "first, second"), 2);
-    assert_int_equal(fields_find(&p, &a, copy, strlen(header), "say \"hi\""), 3);
-    assert_int_equal(fields_find(&p, &a, copy, strlen(header), "last"), 4);
-    assert_int_equal(fields_find(&p, &a, copy, strlen(header), "first"), 0);
+    assert_int_equal(fields_find(&p, &a, copy, strlen(header), "id", 0), 1);
+    assert_int_equal(fields_find(&p, &a, copy, strlen(header), "first, second", 0), 2);
+    assert_int_equal(fields_find(&p, &a, copy, strlen(header), "say \"hi\"", 0), 3);
+    assert_int_equal(fields_find(&p, &a, copy, strlen(header), "last", 0), 4);
+    assert_int_equal(fields_find(&p, &a, copy, strlen(header), "first", 0), 0);
     arena_close(&a);
     free(copy);
 }

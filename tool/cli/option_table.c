@@ -115,6 +115,16 @@ static bool read_words(struct options *o, const char *value)
     return n >= 2;
 }
 
+static bool read_on_missing(struct options *o, const char *value)
+{
+    static const char *const words[] = {"stop", "skip", "pass"};
+
+    for (unsigned i = 0; i < 3; i++)
+        if (strcmp(value, words[i]) == 0)
+            o->records.missing = (enum on_missing)(MISSING_STOPS + i);
+    return o->records.missing != MISSING_IS_MALFORMED;
+}
+
 static bool read_max_wait(struct options *o, const char *value)
 {
     o->check.waits = true;
@@ -218,6 +228,7 @@ const struct option_row option_rows[] = {
     {"ignore-space", 0, NULL, TAKES_RECORDS, "runs of white space are one, ends do not count", NULL, AT(records.ignore_space)},
     {"max-record", 0, "SIZE", TAKES_RECORDS, "longest record (64M)", .read = read_max_record, .fits = "a size up to 1G, such as 64K or 256M"},
     {"on-error", 0, "stop|skip", TAKES_RECORDS, "at a malformed record (stop)", .read = read_on_error},
+    {"on-missing", 0, "stop|skip|pass", TAKES_RECORDS, "at a record without the key (as --on-error)", .read = read_on_missing},
     {"on-full", 0, "warn|stop", TAKES_FULL, "when the filter passes its error or begins to forget (warn)", WORD(on_full)},
     {"emit", 0, "unique|duplicates|all", TAKES_DEDUP, "records to pass; all: each tagged new or seen", WORD(output.emit)},
     {"emit", 0, "members|others|all", TAKES_CHECK, "records to pass; all: each tagged member or other", WORD(output.emit)},

@@ -139,14 +139,65 @@ static bool is_name(const char *fields)
     return fields && strspn(fields, "0123456789,") != strlen(fields);
 }
 
+static bool ends_with(const char *text, size_t size, const char *ending)
+{
+    size_t n = strlen(ending);
+
+    return size > n && strncmp(text + size - n, ending, n) == 0;
+}
+
+/* Of users.csv, or users.csv.gz; FORMAT_LINES: it tells nothing. */
+static enum format format_of(const char *file)
+{
+    static const char *const packed[] = {".gz", ".zst", ".xz"};
+    static const struct {
+        const char *ending;
+        enum format format;
+    } known[] = {{".csv", FORMAT_CSV}, {".tsv", FORMAT_TSV}, {".jsonl", FORMAT_JSONL}};
+    size_t size = strlen(file);
+
+    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)
+        if (ends_with(file, size, packed[i])) {
+            size -= strlen(packed[i]);
+            break;
+        }
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (ends_with(file, size, known[i].ending))
+            return known[i].format;
+    return FORMAT_LINES;
+}
+
+/* Where a column or member is named, the names of the files say what they are, if all agree:
+ * the last one, and of the others those that say anything (one may be a filter). */
+static void infer_by_name(struct options *o)
+{
+    static const char *const options[] = {
+        [FORMAT_CSV] = "--csv", [FORMAT_TSV] = "--tsv", [FORMAT_JSONL] = "--jsonl"};
+    const char *last = o->operands ? o->operand[o->operands - 1] : "";
+    enum format format = format_of(last);
+
+    for (int i = 0; i < o->operands; i++)
+        if (format_of(o->operand[i]) != FORMAT_LINES && format_of(o->operand[i]) != format)
+            return;
+    if (format == FORMAT_LINES)
+        return;
+    o->records.format = format;
+    o->records.delimiter = format == FORMAT_CSV ? ',' : format == FORMAT_TSV ? '\t' : '\0';
+    if (!o->verbosity.quiet)
+        note("%s is read with %s, by its name", last, options[format]);
+}
+
 /* A key that can only mean one thing says what the records are. */
 static void infer(struct options *o)
 {
-    if (o->records.format == FORMAT_LINES &&
-        (is_pointer(o->records.key) || is_pointer(records_measure(&o->records))))
+    bool named = is_name(o->records.key) || is_name(records_measure(&o->records));
+    bool pointed = is_pointer(o->records.key) || is_pointer(records_measure(&o->records));
+
+    if (o->records.format == FORMAT_LINES && named && !pointed)
+        infer_by_name(o);
+    if (o->records.format == FORMAT_LINES && pointed)
         o->records.format = FORMAT_JSONL;
-    if (o->records.format != FORMAT_JSONL &&
-        (is_name(o->records.key) || is_name(records_measure(&o->records))))
+    if (o->records.format != FORMAT_JSONL && named)
         o->records.header = true;
 }
 

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/messages.h"
 #include "cli/units.h"
 
 #define EVERY 0.1 /* seconds between two drawings */
@@ -91,6 +92,20 @@ void progress_clear(struct progress *p)
     if (p->bar && p->width)
         fputs("\r\033[K", stderr);
     p->width = 0;
+}
+
+void tell_skipped(const struct tally *t, const struct verbosity *v, bool several_files)
+{
+    if (v->quiet || stats_style(v) == STATS_JSON)
+        return;
+    if (t->skipped)
+        note("%llu of %llu records skipped, first at line %llu%s%s", (unsigned long long)t->skipped,
+             (unsigned long long)(t->records + t->skipped + t->keyless),
+             (unsigned long long)t->skipped_line, several_files ? " of " : "",
+             several_files ? t->skipped_in : "");
+    if (t->keyless)
+        note("%llu of %llu records have no key and were passed", (unsigned long long)t->keyless,
+             (unsigned long long)(t->records + t->skipped + t->keyless));
 }
 
 enum stats_style stats_style(const struct verbosity *v)

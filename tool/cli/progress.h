@@ -20,7 +20,10 @@ struct tally {
     uint64_t records; /* judged: seen, new and unanswered together */
     uint64_t seen;
     uint64_t unanswered; /* a store could not tell */
-    uint64_t skipped;    /* malformed */
+    uint64_t keyless;    /* passed on without a verdict */
+    uint64_t skipped;    /* malformed, the first of them here: */
+    const char *skipped_in;
+    uint64_t skipped_line;
     uint64_t passed;
     uint64_t bytes; /* read */
     double seconds;
@@ -44,6 +47,10 @@ bool progress_due(const struct progress *p);
 /* A fill below 0 is left out. */
 void progress_draw(struct progress *p, const struct tally *t, double fill);
 void progress_clear(struct progress *p);
+
+/* How many records were left out, and where the first was; nothing if none was, or if nobody
+ * wants to hear of it, or the report in JSON has it. */
+void tell_skipped(const struct tally *t, const struct verbosity *v, bool several_files);
 
 /* What --stats asks for, or the terminal. */
 enum stats_style stats_style(const struct verbosity *v);

@@ -28,6 +28,11 @@ static const char *all_fields(size_t n)
     return text;
 }
 
+bool records_skip_missing(const struct records *r)
+{
+    return r->missing == MISSING_SKIPS || (r->missing == MISSING_IS_MALFORMED && r->skip);
+}
+
 struct records records_of_keys(const struct records *r)
 {
     struct records keys = {.plain = r->plain,

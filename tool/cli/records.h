@@ -11,6 +11,9 @@
 
 enum format { FORMAT_LINES, FORMAT_CSV, FORMAT_TSV, FORMAT_JSONL, FORMAT_DELIMITED };
 
+/* Of a record that has not the fields of the key. */
+enum on_missing { MISSING_IS_MALFORMED, MISSING_STOPS, MISSING_SKIPS, MISSING_PASSES };
+
 struct records {
     enum format format;
     bool plain;     /* nothing is decompressed, nothing refused for what it looks like */
@@ -22,6 +25,7 @@ struct records {
     bool ignore_case, ignore_space;
     uint64_t max_record;
     bool skip; /* malformed records, instead of stopping */
+    enum on_missing missing;
 };
 
 /* The field that is a number: importance or weight; NULL if there is none. */
@@ -29,6 +33,9 @@ static inline const char *records_measure(const struct records *r)
 {
     return r->weight ? r->weight : r->importance;
 }
+
+/* Are those without a key left out? */
+bool records_skip_missing(const struct records *r);
 
 /* Are keys made of several fields? */
 bool records_have_fields(const struct records *r);

@@ -70,6 +70,7 @@ static int count_keys(const struct options *o, const struct counting *how)
     static struct counting counting; /* large */
     struct run r = run_asked(o, 0);
 
+    r.verbosity.quiet |= how->visit != NULL; /* the second time, after all was told */
     counting = *how;
     counting.ngrams = o->count.ngrams;
     return run_into(&r, (struct sink){.context = &counting, .take = counting_take});

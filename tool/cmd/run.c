@@ -329,9 +329,11 @@ static bool open_output(struct running *r)
     const struct run *run = r->run;
     const struct records *records = &run->records;
     bool fields = records->format == FORMAT_CSV || records->format == FORMAT_DELIMITED;
+    bool keyless = records->missing == MISSING_PASSES;
+    uint8_t passes = (uint8_t)(run->passes | (keyless ? 1u << VERDICT_KEYLESS : 0));
 
     if (!spares_inputs(r) || (run->save && !replace_possible(run->save)) ||
-        !write_open(&r->writer, &run->output, run->passes, run->resume))
+        !write_open(&r->writer, &run->output, passes, run->resume))
         return false;
     r->writer.words = run->verdict.words;
     r->writer.joint = fields ? records->delimiter : '\t';
@@ -422,6 +424,7 @@ static int finish(struct running *r)
     tell_unfinished(r);
     if (r->past_since > 0)
         tell_past(r);
+    tell_skipped(t, &r->run->verbosity, r->source.reader.count > 1);
     t->passed = r->writer.passed;
     t->seconds = now() - r->progress.started;
     if (r->run->verbosity.metrics)
@@ -486,6 +489,7 @@ int run_into(const struct run *given, struct sink sink)
     if (sink.look)
         source_hurry(&source);
     ok = ok && pipe_run(&pipe) && !pipe.failed;
+    tell_skipped(&pipe.tally, &given->verbosity, given->inputs.count > 1);
     if (pipe.failed && *pipe.failure)
         fail("%s", pipe.failure);
     source_close(&source);

@@ -52,7 +52,7 @@ _weir()
         COMPREPLY=($(compgen -W "auto weir dabf 1bf strict none" -- "$word"))
         return
         ;;
-    --emit | --stats | --on-error | --on-full | --on-oracle-error | --format)
+    --emit | --stats | --on-error | --on-missing | --on-full | --on-oracle-error | --format)
         COMPREPLY=($(compgen -W "$(_weir_values "$weir" "$command" "$before")" -- "$word"))
         return
         ;;

@@ -145,7 +145,9 @@ static bool gather(struct evaluation *ev)
         return false;
     progress_clear(&ev->progress);
     ev->records = ev->tally.records;
-    ev->tally = (struct tally){.skipped = ev->tally.skipped};
+    ev->tally = (struct tally){.skipped = ev->tally.skipped,
+                               .skipped_in = ev->tally.skipped_in,
+                               .skipped_line = ev->tally.skipped_line};
     ev->truth.limit -= kept_bytes(&ev->arrivals.kept);
     ev->arrivals.replayed = true;
     return true;
@@ -317,7 +319,11 @@ static void report_json(const struct evaluation *ev)
 void evaluation_report(const struct evaluation *ev)
 {
     enum stats_style style = stats_style(&ev->request->verbosity);
+    struct tally once = ev->tally;
 
+    if (ev->arrivals.replayed)
+        once.records = ev->records;
+    tell_skipped(&once, &ev->request->verbosity, ev->request->inputs.count > 1);
     if (style == STATS_TEXT)
         report_text(ev);
     else if (style == STATS_JSON)

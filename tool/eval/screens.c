@@ -295,6 +295,7 @@ void screens_report(const struct screens *s)
     enum stats_style style = stats_style(&s->request->verbosity);
     const struct tally *t = &s->tally;
 
+    tell_skipped(t, &s->request->verbosity, s->request->inputs.count > 1);
     if (style == STATS_TEXT) {
         fprintf(stderr, "weir: %llu records, %llu of them of members",
                 (unsigned long long)t->records, (unsigned long long)t->seen);

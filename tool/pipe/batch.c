@@ -132,7 +132,7 @@ bool batch_grow(struct batch *b, size_t room)
     return true;
 }
 
-static uint64_t line_of(const struct batch *b, uint32_t i)
+uint64_t batch_line(const struct batch *b, uint32_t i)
 {
     size_t to = record_begin(b, i);
     uint64_t line = b->line;
@@ -143,19 +143,29 @@ static uint64_t line_of(const struct batch *b, uint32_t i)
     return line;
 }
 
+static void mark_bad(struct batch *b, uint32_t i, uint8_t how)
+{
+    if (b->bads == 0)
+        memset(b->bad, 0, RECORDS_MAX);
+    b->bads += how && !b->bad[i];
+    b->bad[i] = how;
+}
+
+void batch_keyless(struct batch *b, uint32_t i)
+{
+    mark_bad(b, i, BAD_KEYLESS);
+}
+
 void batch_fault(struct batch *b, uint32_t i, bool skip, const char *format, ...)
 {
     va_list args;
     uint64_t line;
     int n;
 
-    if (b->bads == 0)
-        memset(b->bad, 0, RECORDS_MAX);
-    b->bads += skip && !b->bad[i];
-    b->bad[i] = skip;
+    mark_bad(b, i, skip);
     if (skip)
         return;
-    line = line_of(b, i);
+    line = batch_line(b, i);
     n = snprintf(b->failure, sizeof b->failure, "%.200s, line %llu: ", b->name,
                  (unsigned long long)line);
     va_start(args, format);

@@ -19,6 +19,7 @@
 #define MARGIN 64 /* bytes past the end that vector code may touch */
 
 #define VERDICT_NONE 2    /* of a record that is bad */
+#define VERDICT_KEYLESS 3 /* of one that has no key, and is passed on */
 #define VERDICT_UNKNOWN 4 /* of one that a store could not tell of */
 
 struct arena_chunk;
@@ -49,7 +50,7 @@ struct batch {
     struct weir_bytes *key;
     uint32_t *importance;
     bool important; /* records have one */
-    uint8_t *bad;
+    uint8_t *bad;   /* 1, or BAD_KEYLESS */
     uint32_t bads;
     struct arena arena; /* for keys that are not a stretch of data */
 
@@ -81,6 +82,13 @@ bool batch_grow(struct batch *b, size_t room);
 /* Memory that lasts until the next reset; NULL if there is none. */
 void *arena_take(struct arena *a, size_t size);
 void arena_close(struct arena *a);
+
+/* The line of the file in which record i begins. */
+uint64_t batch_line(const struct batch *b, uint32_t i);
+
+/* Record i has no key and is passed on as it is. */
+#define BAD_KEYLESS 2
+void batch_keyless(struct batch *b, uint32_t i);
 
 /* Note the fault of record i: cut the batch there, or only mark the record. */
 void batch_fault(struct batch *b, uint32_t i, bool skip, const char *format, ...)

@@ -134,7 +134,7 @@ uint32_t fields_of(const struct picker *p, struct arena *a, const char *record, 
 }
 
 uint32_t fields_find(const struct picker *p, struct arena *a, const char *record, size_t size,
-                     const char *text)
+                     const char *text, uint32_t after)
 {
     size_t skip = csv_mark(record, size);
     char *copy = arena_take(a, size - skip + MARGIN);
@@ -148,7 +148,8 @@ uint32_t fields_find(const struct picker *p, struct arena *a, const char *record
     for (uint32_t number = 1; next_field(&c, &field); number++) {
         if (p->way == PICK_CSV && !csv_unquote(a, &field))
             return 0;
-        if (field.size == strlen(text) && memcmp(field.data, text, field.size) == 0)
+        if (number > after && field.size == strlen(text) &&
+            memcmp(field.data, text, field.size) == 0)
             return number;
     }
     return 0;

@@ -14,8 +14,8 @@ uint32_t fields_of(const struct picker *p, struct arena *a, const char *record, 
  * fill that column, and return the first record that has too few fields. */
 uint32_t fields_batch(const struct picker *p, struct batch *b, uint32_t i);
 
-/* The number of the field with that text, or 0. */
+/* The number of the first field behind the so manieth with that text, or 0. */
 uint32_t fields_find(const struct picker *p, struct arena *a, const char *record, size_t size,
-                     const char *text);
+                     const char *text, uint32_t after);
 
 #endif

@@ -111,6 +111,8 @@ static bool add_pointers(struct picker *p)
 bool pick_open(struct picker *p, const struct records *r)
 {
     *p = (struct picker){.way = way_of(r), .skip = r->skip, .delimiter = r->delimiter};
+    p->skip_missing = records_skip_missing(r);
+    p->pass_missing = r->missing == MISSING_PASSES;
     p->fold = r->ignore_case;
     p->squeeze_spaces = r->ignore_space;
     if (p->fold)
@@ -137,27 +139,47 @@ void pick_close(struct picker *p)
     json_close(&p->json);
 }
 
-static bool pick_header(struct picker *p, const char *header, size_t size)
+/* What the records may be, of which a field is not found between blanks. */
+static const char *other_format(const struct picker *p, const char *record, size_t size)
+{
+    if (p->way != PICK_BLANKS)
+        return "";
+    if (size > 0 && *record == '{')
+        return "; did you mean --jsonl?";
+    if (memchr(record, ',', size))
+        return "; did you mean --csv?";
+    return memchr(record, ';', size) ? "; did you mean --csv -d ';'?" : "";
+}
+
+static bool find_column(struct picker *p, struct column *c, const char *header, size_t size)
 {
     struct arena scratch = {0};
+    uint32_t again;
+
+    c->number = fields_find(p, &scratch, header, size, c->name, 0);
+    again = c->number ? fields_find(p, &scratch, header, size, c->name, c->number) : 0;
+    arena_close(&scratch);
+    if (!c->number)
+        return reject("there is no column '%s'; the header is: %.*s%s%s", c->name,
+                      (int)(size < HEADER_SHOWN ? size : HEADER_SHOWN), header,
+                      size > HEADER_SHOWN ? "..." : "", other_format(p, header, size));
+    if (again && !p->quiet)
+        note("columns %u and %u are both called '%s'; the first is taken, --key %u would be the "
+             "other",
+             c->number, again, c->name, again);
+    return true;
+}
+
+static bool pick_header(struct picker *p, const char *header, size_t size)
+{
     bool found = true;
 
     size -= size > 0; /* the delimiter */
     if (size > 0 && header[size - 1] == '\r')
         size--;
-    for (uint32_t i = 0; i < p->columns && found && p->way != PICK_JSON; i++) {
-        struct column *c = &p->column[i];
-
-        if (!c->name)
-            continue;
-        c->number = fields_find(p, &scratch, header, size, c->name);
-        found = c->number > 0;
-        if (!found)
-            fail("there is no column '%s'; the header is: %.*s%s", c->name,
-                 (int)(size < HEADER_SHOWN ? size : HEADER_SHOWN), header,
-                 size > HEADER_SHOWN ? "..." : "");
-    }
-    arena_close(&scratch);
+    for (uint32_t i = 0; i < p->columns && found && p->way != PICK_JSON; i++)
+        if (p->column[i].name)
+            found = find_column(p, &p->column[i], header, size);
     order_columns(p);
     return found;
 }
@@ -301,7 +323,10 @@ static bool split_json(const struct picker *p, struct batch *b, uint32_t i, cons
     }
     for (uint32_t c = 0; c < p->columns; c++)
         if (!field[c].data) {
-            batch_fault(b, i, p->skip, "the record has no %s", p->column[c].name);
+            if (p->pass_missing)
+                batch_keyless(b, i);
+            else
+                batch_fault(b, i, p->skip_missing, "the record has no %s", p->column[c].name);
             return false;
         }
     return true;
@@ -313,9 +338,11 @@ static bool split_record(const struct picker *p, struct batch *b, uint32_t i, co
     if (p->way == PICK_JSON)
         return split_json(p, b, i, record, size, field);
     uint32_t found = fields_of(p, &b->arena, record, size, field);
-    if (found < p->widest)
-        batch_fault(b, i, p->skip, "the record has %u field%s, field %u is asked for", found,
-                    found == 1 ? "" : "s", p->widest);
+    if (found < p->widest && p->pass_missing)
+        batch_keyless(b, i);
+    else if (found < p->widest)
+        batch_fault(b, i, p->skip_missing, "the record has %u field%s, field %u is asked for%s",
+                    found, found == 1 ? "" : "s", p->widest, other_format(p, record, size));
     return found >= p->widest;
 }
 

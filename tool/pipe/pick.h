@@ -27,8 +27,10 @@ struct picker {
     uint32_t widest;                 /* highest field number */
     bool important;                  /* the last column is the importance, or weight: */
     const char *measure;
-    bool exact;  /* it must be a whole number that fits */
-    bool learnt; /* what the header says */
+    bool exact;                      /* it must be a whole number that fits */
+    bool learnt;                     /* what the header says */
+    bool quiet;                      /* no notes */
+    bool skip_missing, pass_missing; /* records without the key */
     bool fold, squeeze_spaces, skip;
     char delimiter;
 };

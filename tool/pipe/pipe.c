@@ -71,16 +71,30 @@ static void do_give(void *context, struct batch *b, uint32_t part)
         look_at_fill(&r->gauge[part], v, part);
 }
 
+static void note_first_skipped(struct tally *t, const struct batch *b)
+{
+    const uint8_t *first = memchr(b->verdict, VERDICT_NONE, b->n);
+
+    if (!first || !b->name)
+        return;
+    t->skipped_in = b->name;
+    t->skipped_line = batch_line(b, (uint32_t)(first - b->verdict));
+}
+
 static void count(struct tally *t, const struct batch *b)
 {
-    uint64_t seen = 0, none = 0, unknown = 0;
+    uint32_t seen = 0, none = 0, unknown = 0, keyless = 0;
 
     for (uint32_t i = 0; i < b->n; i++) {
-        seen += b->verdict[i] & 1;
-        none += b->verdict[i] >> 1 & 1;
-        unknown += b->verdict[i] >> 2;
+        seen += b->verdict[i] == WEIR_SEEN;
+        none += b->verdict[i] == VERDICT_NONE;
+        unknown += b->verdict[i] == VERDICT_UNKNOWN;
+        keyless += b->verdict[i] == VERDICT_KEYLESS;
     }
-    t->records += b->n - none;
+    if (none && !t->skipped)
+        note_first_skipped(t, b);
+    t->records += b->n - none - keyless;
+    t->keyless += keyless;
     t->seen += seen;
     t->unanswered += unknown;
     t->skipped += none;
@@ -116,6 +130,9 @@ static bool do_write(void *context, struct batch *b)
 
     if (p->verdict.complete)
         p->verdict.complete(p->verdict.completer, b);
+    for (uint32_t i = 0; b->bads && i < b->n; i++)
+        if (b->bad[i] == BAD_KEYLESS)
+            b->verdict[i] = VERDICT_KEYLESS;
     if (p->sink.take && !p->sink.take(p->sink.context, b))
         return false;
     count(&p->tally, b);

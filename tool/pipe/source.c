@@ -14,7 +14,10 @@ bool source_open(struct file_source *s, const struct records *r, struct inputs i
     read_open(&s->reader, r, inputs);
     if (inputs.count == 0 && isatty(0) && !quiet)
         note("reading from the terminal; Ctrl-D ends, 'weir help %s' explains", command);
-    return pick_open(&s->picker, r);
+    if (!pick_open(&s->picker, r))
+        return false;
+    s->picker.quiet = quiet;
+    return true;
 }
 
 void source_close(struct file_source *s)

@@ -186,7 +186,7 @@ static bool write_stretches(struct writer *w, const struct batch *b)
 static const char *word_of(const struct writer *w, uint8_t verdict)
 {
     if (!w->answers)
-        return w->words[verdict];
+        return verdict == VERDICT_KEYLESS ? "keyless" : w->words[verdict];
     return w->answers->word[verdict == WEIR_NEW ? 0 : verdict == WEIR_SEEN ? 1 : 2];
 }
 
@@ -198,7 +198,8 @@ static bool write_tagged(struct writer *w, const struct batch *b)
 
     for (uint32_t i = 0; i < b->n && ok; i++) {
         size_t begin = record_begin(b, i), size = record_end(b, i) + 1 - begin;
-        bool named = next && !w->answers && b->verdict[i] != VERDICT_NONE;
+        bool named = next && !w->answers && b->verdict[i] != VERDICT_NONE &&
+                     b->verdict[i] != VERDICT_KEYLESS;
         const char *word = named ? next : word_of(w, b->verdict[i]);
 
         next = next ? next + strlen(next) + 1 : NULL;
