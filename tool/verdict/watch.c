@@ -92,8 +92,9 @@ bool watch_open(struct watch *w, const struct shards *s, const char *fpr, bool l
     weir_traits(WEIR_KIND_FILTER, s->config, &traits, NULL);
     weir_sentence_number(s->config, "capacity", &w->capacity);
     w->ceiling = ceiling_of(s->config, fpr, w->capacity, &w->asked);
+    w->keeps = traits & WEIR_CAN_KEEP_ALL;
     w->windows = traits & (WEIR_CAN_WINDOW | WEIR_CAN_TIME);
-    w->forgets = !w->windows && !(traits & WEIR_CAN_KEEP_ALL);
+    w->forgets = !w->windows; /* also sets that forget none by themselves may have no room */
     w->shard = calloc(s->count, sizeof *w->shard);
     for (uint32_t i = 0; w->shard && i < s->count; i++) {
         struct watched_shard *one = &w->shard[i];
@@ -400,9 +401,10 @@ static void describe_loss(const struct watch *w, const struct figures *f, char *
                  memory.text, (unsigned long long)f->lost, (unsigned long long)w->misses_from);
     else
         snprintf(text, size,
-                 "%s hold about %s keys, and about %s have come: older ones are forgotten from "
-                 "record %llu on; -m %s would hold all so far",
+                 "%s hold about %s keys, and about %s have come: %s from record %llu on; -m %s "
+                 "would hold all so far",
                  memory.text, show_count(holds).text, show_count(f->keys).text,
+                 w->keeps ? "others find no room" : "older ones are forgotten",
                  (unsigned long long)w->misses_from, size_of(memory_for_all(w, f, holds)).text);
 }
 

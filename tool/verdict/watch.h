@@ -18,6 +18,7 @@ struct watch {
     double ceiling;           /* of the error: asked for, that of a full set, or 1 % */
     bool asked;               /* it is not merely taken for the most */
     uint64_t capacity;        /* keys that were planned for; 0: nobody did */
+    bool keeps;               /* what is in it stays */
     bool windows;             /* it forgets on purpose */
     bool forgets;             /* it may, and not on purpose */
     bool loaded;              /* from a file: it may be full already */
