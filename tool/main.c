@@ -11,11 +11,12 @@
 
 #define CHANGES (TAKES_RECORDS | TAKES_IMPORTANCE | TAKES_THREADS | TAKES_STATS | TAKES_QUIET)
 #define PASSES (CHANGES | TAKES_OUTPUT)
-#define COUNTS (TAKES_RECORDS | TAKES_SKETCH | TAKES_QUIET)
+#define COUNTS (TAKES_RECORDS | TAKES_TIME | TAKES_SKETCH | TAKES_QUIET)
 
 #define DEDUP_MORE                                                                                 \
     "  weir dedup access.log                    each line once\n"                                  \
     "  weir dedup --csv -k email users.csv      each address once\n"                               \
+    "  weir dedup --once-per 1h --time 4 -k 1,7 access.log   per hour of the log, and visitor\n"   \
     "  weir dedup --state seen.weir today.log   what no run before has passed\n"
 #define BUILD_MORE                                                                                 \
     "  weir build -o bad.weir hosts.txt         a set of lines\n"                                  \
@@ -48,7 +49,8 @@
 
 static const struct command commands[] = {
     {"dedup", "[OPTIONS] [FILE...]", "Pass each record the first time its key is seen",
-     TAKES_FILTER | TAKES_FULL | TAKES_STATE | TAKES_DEDUP | PASSES, cmd_dedup, DEDUP_MORE},
+     TAKES_FILTER | TAKES_FULL | TAKES_STATE | TAKES_DEDUP | TAKES_TIME | PASSES, cmd_dedup,
+     DEDUP_MORE},
     {"build", "-o F [OPTIONS] [FILE...]", "Make a filter file from keys",
      TAKES_FILTER | TAKES_FULL | TAKES_FILE | TAKES_FIXED | CHANGES, cmd_build, BUILD_MORE},
     {"filter", "[OPTIONS] F|--keys KEYFILE [FILE...]", "Pass the records whose key is in a filter",
@@ -72,7 +74,8 @@ static const struct command commands[] = {
     {"merge", "-o F A B...", "Join filter or sketch files of one configuration and seed",
      TAKES_FILE | TAKES_QUIET, cmd_merge, NULL},
     {"eval", "[OPTIONS] [FILE...|--synthetic SPEC]", "Measure the errors of filters on a stream",
-     TAKES_FILTER | TAKES_RECORDS | TAKES_IMPORTANCE | TAKES_STATS | TAKES_QUIET | TAKES_TRUTH,
+     TAKES_FILTER | TAKES_RECORDS | TAKES_IMPORTANCE | TAKES_STATS | TAKES_QUIET | TAKES_TRUTH |
+         TAKES_TIME,
      cmd_eval, EVAL_MORE},
     {"plan", "[OPTIONS] [--stream SPEC]", "Say what theory expects of filters on a stream",
      TAKES_FILTER | TAKES_PLAN | TAKES_QUIET, cmd_plan, PLAN_MORE},

@@ -45,6 +45,7 @@ def test_bash_offers_values_filters_and_files(here):
     assert bash("weir", "check", "--on-oracle-error", "") == ["stop", "pass", "drop"]
     assert bash("weir", "check", "--screen", "st") == ["strict"]
     assert bash("weir", "dedup", "--stats", "j") == ["json"]
+    assert bash("weir", "top", "--time-format", "") == ["s", "ms", "us", "rfc3339", "clf"]
     assert bash("weir", "dedup", "-a", "blo") == ["bloom"]
     assert bash("weir", "dedup", "som") == ["some.log"]
     assert bash("weir", "gen", "zi") == ["zipf:"]

@@ -145,6 +145,29 @@ static void a_long_pause_forgets_all_and_a_step_back_nothing(void **state)
     weir_close(w);
 }
 
+/* Lines that nothing touched for any number of quarters hold old keys, and no key of
+ * theirs may look young again: quarters are counted modulo 2^16 in a line. */
+static void after_a_leap_of_any_length_all_is_forgotten(void **state)
+{
+    weir *w = open_filter("weir memory=4K width=32 span=4s seed=1");
+    uint64_t now = START, x = 1;
+
+    (void)state;
+    weir_advance(w, now);
+    for (uint64_t round = 0; round < 3000; round++) {
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        for (uint64_t i = round % 7; i < 40; i += 3)
+            weir_observe(w, numbered(w, 40 * (round % 50) + i));
+        uint64_t most = round % 3 ? 20 : 140000;
+        now += 1000 * (5 + (x >> 33) % most);
+        weir_advance(w, now);
+        for (uint64_t i = 0; i < 2000; i++)
+            assert_int_equal(weir_ask(w, numbered(w, i)), WEIR_NEW);
+        assert_true(weir_stats_of(w).fill == 0);
+    }
+    weir_close(w);
+}
+
 static void time_goes_on_after_saving(void **state)
 {
     static uint8_t bytes[1 << 17];
@@ -212,6 +235,7 @@ int main(void)
         cmocka_unit_test(keys_that_did_not_fit_are_counted),
         cmocka_unit_test(without_being_told_no_time_passes),
         cmocka_unit_test(a_long_pause_forgets_all_and_a_step_back_nothing),
+        cmocka_unit_test(after_a_leap_of_any_length_all_is_forgotten),
         cmocka_unit_test(time_goes_on_after_saving),
         cmocka_unit_test(other_filters_take_no_notice),
         cmocka_unit_test(a_span_refuses_what_it_cannot_go_with),

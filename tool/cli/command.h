@@ -29,7 +29,8 @@ enum {
     TAKES_ASK = 524288,    /* weir ask's own */
     TAKES_LIST = 1048576,  /* weir list's own */
     TAKES_FIXED = 2097152, /* weir build's own */
-    TAKES_FULL = 4194304   /* keys go into a filter, which may fill */
+    TAKES_FULL = 4194304,  /* keys go into a filter, which may fill */
+    TAKES_TIME = 8388608   /* records that say when they were made */
 };
 
 struct command {

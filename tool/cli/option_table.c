@@ -186,6 +186,22 @@ static bool read_share(struct options *o, const char *value)
     return !o->count.number && read_rate(value, &o->count.share) && o->count.share > 0;
 }
 
+static bool read_lateness(struct options *o, const char *value)
+{
+    o->records.time.limited = true;
+    return read_seconds(value, &o->records.time.lateness) && o->records.time.lateness < 1e12;
+}
+
+/* The library reads it again, as span=. */
+static bool read_once_per(struct options *o, const char *value)
+{
+    double seconds;
+
+    o->once_per = value;
+    return read_seconds(value, &seconds) && seconds >= 0.004 && seconds <= 36500.0 * 86400 &&
+           !strchr(value, '.');
+}
+
 /* ---- the table ---- */
 
 _Static_assert(SHARDS_MAX == 256, "the table says so");
@@ -217,6 +233,10 @@ const struct option_row option_rows[] = {
     {"query", 0, "FILE", TAKES_QUERY, "tell the counts of the keys in this file, one per line", NULL, AT(count.query)},
     {"number", 'n', "N", TAKES_TOP, "list so many keys (20)", .read = read_top_number, .fits = "a number from 1 to 100000000, without --share"},
     {"share", 0, "RATE", TAKES_TOP, "list all keys of so large a share: 0.001, 0.1%", .read = read_share, .fits = "a rate above 0 and at most 1, such as 0.1%, without --number"},
+    {"time", 0, "FIELD", TAKES_TIME, "when a record was made: a field, as for --key; 1,2: two in a row", NULL, AT(records.time.field)},
+    {"time-format", 0, "FORM", TAKES_TIME, "s, ms, us, rfc3339, clf or a strptime pattern (found out)", NULL, AT(records.time.format)},
+    {"lateness", 0, "TIME", TAKES_TIME, "records later than this are malformed (any lateness is allowed)", .read = read_lateness, .fits = "a time, such as 30s, 10m or 1h"},
+    {"once-per", 0, "TIME", TAKES_DEDUP, "pass a key at most once in this time: 1h; repeats do not renew it", .read = read_once_per, .fits = "a time from 4ms to 36500d: 500ms, 10s, 5m, 2h, 1d"},
     {"csv", 0, NULL, TAKES_RECORDS, "records are CSV (RFC 4180)", .read = read_csv},
     {"tsv", 0, NULL, TAKES_RECORDS, "fields are separated by tabs", .read = read_tsv},
     {"jsonl", 0, NULL, TAKES_RECORDS, "each line is a JSON text", .read = read_jsonl},

@@ -190,14 +190,16 @@ static void infer_by_name(struct options *o)
 /* A key that can only mean one thing says what the records are. */
 static void infer(struct options *o)
 {
-    bool named = is_name(o->records.key) || is_name(records_measure(&o->records));
-    bool pointed = is_pointer(o->records.key) || is_pointer(records_measure(&o->records));
+    const struct records *r = &o->records;
+    bool named = is_name(r->key) || is_name(records_measure(r)) || is_name(r->time.field);
+    bool pointed =
+        is_pointer(r->key) || is_pointer(records_measure(r)) || is_pointer(r->time.field);
 
-    if (o->records.format == FORMAT_LINES && named && !pointed)
+    if (r->format == FORMAT_LINES && named && !pointed)
         infer_by_name(o);
-    if (o->records.format == FORMAT_LINES && pointed)
+    if (r->format == FORMAT_LINES && pointed)
         o->records.format = FORMAT_JSONL;
-    if (o->records.format != FORMAT_JSONL && named)
+    if (r->format != FORMAT_JSONL && named)
         o->records.header = true;
 }
 
@@ -207,6 +209,9 @@ static int check(const struct options *o)
         return fail("--resume needs --state FILE, which says where to go on");
     if (o->state.checkpoint && !o->state.path)
         return fail("--checkpoint needs --state FILE, where it is saved");
+    if (!o->records.time.field && (o->records.time.format || o->records.time.limited))
+        return fail("--%s needs --time FIELD, which says where the time is",
+                    o->records.time.format ? "time-format" : "lateness");
     if (o->records.nul && o->records.format == FORMAT_CSV)
         return fail("-z does not go with --csv: CSV records end with line breaks");
     if (o->records.header && o->records.format == FORMAT_JSONL)

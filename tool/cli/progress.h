@@ -24,6 +24,8 @@ struct tally {
     uint64_t skipped;    /* malformed, the first of them here: */
     const char *skipped_in;
     uint64_t skipped_line;
+    uint64_t late;      /* older than one before them, */
+    uint64_t most_late; /* by so many milliseconds at most */
     uint64_t passed;
     uint64_t bytes; /* read */
     double seconds;

@@ -14,6 +14,15 @@ enum format { FORMAT_LINES, FORMAT_CSV, FORMAT_TSV, FORMAT_JSONL, FORMAT_DELIMIT
 /* Of a record that has not the fields of the key. */
 enum on_missing { MISSING_IS_MALFORMED, MISSING_STOPS, MISSING_SKIPS, MISSING_PASSES };
 
+/* Where records say when they were made. */
+struct event_time {
+    const char *field;  /* as for a key; NULL: time is that of the machine's clock */
+    const char *format; /* NULL: to be found out */
+    bool limited;       /* records may be late by: */
+    double lateness;    /* seconds */
+    uint64_t span;      /* milliseconds: of what goes by that time; the command knows */
+};
+
 struct records {
     enum format format;
     bool plain;     /* nothing is decompressed, nothing refused for what it looks like */
@@ -22,6 +31,7 @@ struct records {
     bool header;
     const char *key, *importance;
     const char *weight; /* the same field for what is counted */
+    struct event_time time;
     bool ignore_case, ignore_space;
     uint64_t max_record;
     bool skip; /* malformed records, instead of stopping */

@@ -72,7 +72,7 @@ bool read_seconds(const char *word, double *seconds)
     static const struct unit {
         const char *name;
         double seconds;
-    } units[] = {{"s", 1}, {"ms", 1e-3}, {"m", 60}, {"h", 3600}};
+    } units[] = {{"s", 1}, {"ms", 1e-3}, {"m", 60}, {"h", 3600}, {"d", 86400}};
     size_t n = strspn(word, "0123456789.");
     char number[24];
 
@@ -179,5 +179,21 @@ struct shown show_time(double seconds)
         snprintf(s.text, sizeof s.text, "%lu:%02lu:%02lu", t / 3600, t / 60 % 60, t % 60);
     else
         snprintf(s.text, sizeof s.text, "%lu:%02lu", t / 60, t % 60);
+    return s;
+}
+
+struct shown show_duration(double seconds)
+{
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {{"days", 86400}, {"hours", 3600}, {"minutes", 60}, {"s", 1}, {"ms", 1e-3}};
+    size_t i = 0;
+    struct shown s;
+
+    while (i + 1 < sizeof units / sizeof *units && seconds < (i < 3 ? 2 : 1) * units[i].seconds)
+        i++;
+    snprintf(s.text, sizeof s.text, "%.*f %s", seconds < 100 * units[i].seconds ? 1 : 0,
+             seconds / units[i].seconds, units[i].name);
     return s;
 }

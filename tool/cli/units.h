@@ -20,9 +20,10 @@ struct shown {
     char text[24];
 };
 
-struct shown show_count(double n);      /* 12.3M */
-struct shown show_bytes(double n);      /* 64.0 MiB */
-struct shown show_chance(double p);     /* 1.25 %, 1 in 23.1M */
-struct shown show_time(double seconds); /* 1:02:03 */
+struct shown show_count(double n);          /* 12.3M */
+struct shown show_bytes(double n);          /* 64.0 MiB */
+struct shown show_chance(double p);         /* 1.25 %, 1 in 23.1M */
+struct shown show_time(double seconds);     /* 1:02:03 */
+struct shown show_duration(double seconds); /* 1.5 hours, 250 ms */
 
 #endif

@@ -72,6 +72,9 @@ static int count_keys(const struct options *o, const struct counting *how)
 
     r.verbosity.quiet |= how->visit != NULL; /* the second time, after all was told */
     counting = *how;
+    if (how->sketch)
+        run_tell_clock(&r, "half-life=");
+    r.verbosity.quiet |= !how->sketch; /* what is said was said the first time */
     counting.ngrams = o->count.ngrams;
     return run_into(&r, (struct sink){.context = &counting, .take = counting_take});
 }
@@ -124,7 +127,7 @@ static void tell_bound(const weir_sketch *s)
          (unsigned long long)stats.total, (unsigned long long)stats.error, stats.confidence * 100);
 }
 
-int cmd_count(const struct options *o)
+static int count(struct options *o)
 {
     weir_sketch *s;
     int status;
@@ -137,8 +140,10 @@ int cmd_count(const struct options *o)
     s = sketch_open(o->command, o->state.path, &o->wanted, WEIR_CAN_COUNT_ANY);
     if (!s)
         return EXIT_ERROR;
-    weir_sketch_advance(s, time_of_day());
-    status = count_keys(o, &(struct counting){.sketch = s});
+    if (!o->records.time.field)
+        weir_sketch_advance(s, time_of_day());
+    status = sketch_span(s, &o->records.time) ? count_keys(o, &(struct counting){.sketch = s})
+                                              : EXIT_ERROR;
     if (status == EXIT_FINE && o->count.query)
         status = answer_all(o, s);
     else if (status == EXIT_FINE && !o->state.path)
@@ -148,4 +153,11 @@ int cmd_count(const struct options *o)
         tell_bound(s);
     weir_sketch_close(s);
     return status;
+}
+
+int cmd_count(const struct options *o)
+{
+    struct options with_span = *o;
+
+    return count(&with_span);
 }

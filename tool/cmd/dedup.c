@@ -43,19 +43,46 @@ static bool open_new(const struct options *o, struct shards *shards)
             reject("%s", error.text));
 }
 
-int cmd_dedup(const struct options *o)
+/* ---- by time ---- */
+
+/* --once-per 1h: at most once per hour and key. */
+static bool want_once_per(struct options *o, char text[2][KNOB_MAX])
 {
+    if (!o->once_per)
+        return true;
+    if (wanted_sets(&o->wanted, "span") || wanted_sets(&o->wanted, "refresh"))
+        return reject("--once-per %s says span= and refresh= already; leave -S out", o->once_per);
+    wanted_add(&o->wanted, text[0], "span", o->once_per);
+    wanted_add(&o->wanted, text[1], "refresh", "no");
+    return true;
+}
+
+/* The span of the filter, for the clock. */
+static bool set_span(struct options *o, const char *config)
+{
+    weir_sentence_number(config, "span", &o->records.time.span);
+    return !o->records.time.field || o->records.time.span ||
+           reject("--time has nothing to go by: give --once-per 1h or -S span=1h, the time for "
+                  "which keys are remembered");
+}
+
+/* ---- the command ---- */
+
+static int dedup(struct options *o)
+{
+    char knobs[2][KNOB_MAX];
     static struct stored stored;
     const char *path = o->state.path;
     char keys[1024];
     bool there;
     int status = EXIT_ERROR;
 
-    if (path && !lock_file(path))
+    if (!want_once_per(o, knobs) || (path && !lock_file(path)))
         return EXIT_ERROR;
     records_describe(&o->records, keys, sizeof keys);
     there = path && access(path, F_OK) == 0;
-    if (there ? load(o, keys, &stored) : open_new(o, &stored.shards)) {
+    if ((there ? load(o, keys, &stored) : open_new(o, &stored.shards)) &&
+        set_span(o, stored.shards.config)) {
         struct run r = run_asked(o, 0);
 
         r.passes = write_passes(&r.output, o->output.emit == EMIT_DUPLICATES ? WEIR_SEEN : WEIR_NEW,
@@ -64,10 +91,19 @@ int cmd_dedup(const struct options *o)
         r.state = o->state;
         r.keys = keys;
         r.resume = there && o->state.resume ? &stored.state : NULL;
+        r.clock = there ? stored.state.clock : 0;
+        run_tell_clock(&r, "the span");
         status = run_filter(
             &r, (struct filtering){.shards = &stored.shards, .answer = weir_observe_many},
             o->wanted.fpr, there);
     }
     shards_close(&stored.shards);
     return status;
+}
+
+int cmd_dedup(const struct options *o)
+{
+    struct options with_span = *o;
+
+    return dedup(&with_span);
 }

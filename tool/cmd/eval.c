@@ -10,6 +10,7 @@
 #include "report/report.h"
 #include "report/screens_page.h"
 #include "cli/messages.h"
+#include "cli/units.h"
 
 static bool print(const struct evaluation *t)
 {
@@ -26,16 +27,44 @@ static bool print(const struct evaluation *t)
     return ok;
 }
 
+/* By the records' own time, or by none. */
+static bool set_span(struct request *o)
+{
+    struct event_time *time = &o->records.time;
+    const char *span = NULL;
+    double seconds = 0;
+
+    for (int i = 0; i < o->wanted.sets; i++) {
+        if (strncmp(o->wanted.set[i], "span=", 5) == 0)
+            span = o->wanted.set[i];
+        if (strcmp(o->wanted.set[i], "refresh=no") == 0)
+            return reject(
+                "'weir eval' cannot measure refresh=no: which repeat is to pass next depends "
+                "on which one did");
+    }
+    if (span && !time->field)
+        return reject("'weir eval' has no clock: %s needs --time FIELD, the time of a record; "
+                      "window= goes without",
+                      span);
+    if (!time->field)
+        return true;
+    if (!span)
+        return reject("--time has nothing to go by: give -S span=1h, the time for which keys are "
+                      "remembered");
+    if (o->measures.synthetic || o->measures.permutations || o->measures.report)
+        return reject("--time goes with the records as they come: not with --synthetic, "
+                      "--permutations or --report");
+    read_seconds(span + 5, &seconds); /* one that does not fit the library refuses */
+    time->span = (uint64_t)(seconds * 1000);
+    return true;
+}
+
 static bool check(const struct request *o)
 {
     if (o->measures.curve && o->measures.by_importance)
         return reject("--curve and --by-importance are two tables; ask for one at a time");
     if (o->measures.by_importance && !o->records.importance && !o->measures.synthetic)
         return reject("--by-importance needs -i FIELD: where the importance of a record is");
-    for (int i = 0; i < o->wanted.sets; i++)
-        if (strncmp(o->wanted.set[i], "span=", 5) == 0)
-            return reject("'weir eval' has no clock: %s has no meaning here, window= has",
-                          o->wanted.set[i]);
     return true;
 }
 
@@ -116,9 +145,12 @@ int cmd_eval(const struct options *o)
     if (!o->measures.synthetic && !o->records.plain &&
         !files_hold_records(o->command, &request.inputs))
         return EXIT_ERROR;
-    if (o->check.oracle || o->check.screen)
+    bool screens = o->check.oracle || o->check.screen;
+    if (screens && o->records.time.field)
+        return fail("screens do not go by time: --time has nothing to do here");
+    if (screens)
         return measure_screens(&request);
-    if (!check(&request))
+    if (!check(&request) || !set_span(&request))
         return EXIT_ERROR;
     return o->measures.report ? report_run(&request) : run(&request);
 }

@@ -13,6 +13,7 @@
 #include "cmd/refuse_files.h"
 #include "cli/print.h"
 #include "cli/signals.h"
+#include "cli/units.h"
 #include "pipe/write.h"
 #include "state/files.h"
 #include "state/place.h"
@@ -62,6 +63,28 @@ struct run run_asked(const struct options *o, int from)
     if (is_standard_output(r.output.path))
         r.output.path = NULL;
     return r;
+}
+
+/* The first file that is one, or NULL. */
+static const char *regular_file(const struct inputs *in)
+{
+    struct stat st;
+
+    for (uint32_t i = 0; i < in->count; i++)
+        if (stat(in->file[i], &st) == 0 && S_ISREG(st.st_mode))
+            return in->file[i];
+    return in->count == 0 && fstat(0, &st) == 0 && S_ISREG(st.st_mode) ? input_name("-") : NULL;
+}
+
+void run_tell_clock(const struct run *r, const char *what)
+{
+    const char *file =
+        r->verbosity.quiet || r->records.time.field ? NULL : regular_file(&r->inputs);
+
+    if (r->records.time.span && file)
+        note("%s goes by the clock of this machine, not by the times in %s; --time FIELD goes by "
+             "those",
+             what, file);
 }
 
 /* ---- the sink ---- */
@@ -165,6 +188,8 @@ static bool describe(struct running *r, struct state *s)
     snprintf(s->config, sizeof s->config, "%s", v->config);
     snprintf(s->records, sizeof s->records, "%s", r->run->keys);
     state_set_input(s, v->hash, file, &position);
+    if (source_clock(&r->source) && r->source.clock.now != NO_TIME)
+        s->clock = r->source.clock.now;
     return find_cut(r, s);
 }
 
@@ -352,10 +377,14 @@ static bool open_stages(struct running *r)
     r->progress.filled = run->verdict.filled;
     if (run->state.path || r->progress.bar || run->threads > 1 || run->verbosity.metrics)
         source_hurry(&r->source);
+    if (source_clock(&r->source))
+        source_set_clock(&r->source, run->clock ? run->clock : NO_TIME,
+                         run->output.emit == EMIT_ALL || run->output.answers);
     r->source.reader.linger = run->linger;
     r->next_save = now() + run->state.seconds;
     r->pipe =
         (struct pipe){.source = source_of_files(&r->source),
+                      .clock = source_clock(&r->source),
                       .verdict = run->verdict,
                       .sink = {.context = r, .take = take, .wants_rest = wants_rest, .rest = rest},
                       .threads = run->threads,
@@ -488,8 +517,13 @@ int run_into(const struct run *given, struct sink sink)
                      given->verbosity.quiet);
     if (sink.look)
         source_hurry(&source);
+    pipe.clock = source_clock(&source);
     ok = ok && pipe_run(&pipe) && !pipe.failed;
     tell_skipped(&pipe.tally, &given->verbosity, given->inputs.count > 1);
+    if (pipe.tally.late && !given->verbosity.quiet)
+        note("%llu records were late, the latest by %s; they count as of when they came",
+             (unsigned long long)pipe.tally.late,
+             show_duration((double)pipe.tally.most_late / 1000).text);
     if (pipe.failed && *pipe.failure)
         fail("%s", pipe.failure);
     source_close(&source);

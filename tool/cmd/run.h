@@ -29,10 +29,15 @@ struct run {
     struct state_options state; /* if it has a path, save is a state file */
     const char *keys;           /* how they are made, for the state */
     const struct state *resume; /* where to go on, or NULL */
+    uint64_t clock;             /* what time it was at the end of an earlier run; 0: not known */
 };
 
 /* What the options say of it, with the operands from this one on as files. */
 struct run run_asked(const struct options *o, int from);
+
+/* Something goes by time: where that is the clock of the machine and records come out of a
+ * file, say so. what: for the sentence. */
+void run_tell_clock(const struct run *r, const char *what);
 
 /* Run it; the exit status, after a sentence if it is EXIT_ERROR. */
 int run(const struct run *given, struct tally *tally);

@@ -161,7 +161,8 @@ static void refresh(void *context)
     if (at - b->drawn < REFRESH)
         return;
     b->drawn = at;
-    weir_sketch_advance(b->counting.sketch, time_of_day()); /* counts fade while nothing comes */
+    if (!b->counting.timed) /* counts fade while nothing comes */
+        weir_sketch_advance(b->counting.sketch, time_of_day());
     stats = weir_sketch_stats_of(b->counting.sketch);
     size_t n = find(b, &stats);
     if (n + 4 > size.ws_row)
@@ -246,8 +247,11 @@ int cmd_top(const struct options *o)
     b = (struct board){.options = o, .live = live, .drawn = now(), .started = now()};
     b.counting.sketch = s;
     b.counting.ngrams = o->count.ngrams;
-    if (s && open_board(&b)) {
-        weir_sketch_advance(s, time_of_day());
+    if (s && open_board(&b) && sketch_span(s, &r.records.time)) {
+        run_tell_clock(&r, "half-life=");
+        b.counting.timed = r.records.time.field;
+        if (!b.counting.timed)
+            weir_sketch_advance(s, time_of_day());
         status =
             run_into(&r, (struct sink){.context = &b, .take = take, .look = live ? refresh : NULL});
         erase(&b);

@@ -41,11 +41,15 @@ _weir()
         --delimiter | --max-record | --checkpoint | -j | --threads | --shards | --truth-memory | \
         --curve | --permutations | -w | --weight | --ngrams | -n | --number | --share | \
         --oracle | --window | --theta | --max-wait | --words | --timeout | --retries | \
-        --fnr | --cost)
+        --fnr | --cost | --time | --lateness | --once-per)
         return
         ;;
     --synthetic | --stream)
         COMPREPLY=($(compgen -W "uniform: zipf: endless" -- "$word"))
+        return
+        ;;
+    --time-format)
+        COMPREPLY=($(compgen -W "s ms us rfc3339 clf" -- "$word"))
         return
         ;;
     --screen)

@@ -123,6 +123,11 @@ struct source arrivals_source(struct arrivals *a)
     return source_of_files(&a->files);
 }
 
+struct event_clock *arrivals_clock(struct arrivals *a)
+{
+    return a->replayed || a->synthetic ? NULL : source_clock(&a->files);
+}
+
 struct weir_stream arrivals_stream(const struct arrivals *a)
 {
     struct weir_stream stream = a->stream.spec;

@@ -27,6 +27,7 @@ void arrivals_close(struct arrivals *a);
 
 /* For the pipe. What is replayed has been hashed before. */
 struct source arrivals_source(struct arrivals *a);
+struct event_clock *arrivals_clock(struct arrivals *a); /* NULL: they have no time */
 
 /* Of a batch of a synthetic stream: which keys they are. */
 const uint64_t *arrivals_ids(const struct batch *b);

@@ -221,12 +221,15 @@ static double processor_time(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static void observe_some(struct entrant *e, const struct weir_key *key, const uint8_t *truth,
-                         uint32_t n)
+static void observe_some(struct entrant *e, const struct weir_key *key, const uint64_t *times,
+                         const uint8_t *truth, uint32_t n)
 {
     double began = processor_time();
 
-    weir_observe_many(e->filter.w[0], key, n, e->answer);
+    if (times)
+        weir_observe_many_at(e->filter.w[0], key, times, n, e->answer);
+    else
+        weir_observe_many(e->filter.w[0], key, n, e->answer);
     e->seconds += processor_time() - began;
     e->timed += n;
     e->shown += n;
@@ -236,18 +239,19 @@ static void observe_some(struct entrant *e, const struct weir_key *key, const ui
         score_count_classes(e->class, key, truth, e->answer, n);
 }
 
-void entrant_observe(struct entrant *e, const struct weir_key *key, const uint8_t *truth,
-                     uint32_t n)
+void entrant_observe(struct entrant *e, const struct weir_key *key, const uint64_t *times,
+                     const uint8_t *truth, uint32_t n)
 {
     while (n > 0) {
         bool counts = e->into == &e->score;
         uint64_t left = counts ? curve_left(&e->curve, e->shown) : UINT64_MAX;
         uint32_t now = left < n ? (uint32_t)left : n;
 
-        observe_some(e, key, truth, now);
+        observe_some(e, key, times, truth, now);
         if (now == left)
             curve_mark(&e->curve, e);
         key += now;
+        times += times ? now : 0;
         truth += now;
         n -= now;
     }

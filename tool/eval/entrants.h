@@ -88,8 +88,8 @@ void entrants_end(struct entrants *all);
  * What is in between makes filters as full as they will be, and is not counted. */
 void entrants_begin_showing(struct entrants *all, bool first, bool last);
 
-/* Show an entrant some keys. */
-void entrant_observe(struct entrant *e, const struct weir_key *key, const uint8_t *truth,
-                     uint32_t n);
+/* Show an entrant some keys; times may be NULL. */
+void entrant_observe(struct entrant *e, const struct weir_key *key, const uint64_t *times,
+                     const uint8_t *truth, uint32_t n);
 
 #endif

@@ -29,7 +29,7 @@ static bool start(struct evaluation *ev, const struct shards *hasher, bool once)
     weir_sentence_number(hasher->config, "seed", &ev->arrivals.kept.rng);
     return a->synthetic && once && a->stream.spec.drift == 0
                ? truth_open_bitmap(&ev->truth, a->stream.spec.universe, limit)
-               : truth_open_set(&ev->truth, limit);
+               : truth_open_set(&ev->truth, limit, ev->request->records.time.span);
 }
 
 bool evaluation_open(struct evaluation *ev, const struct request *o)
@@ -59,12 +59,26 @@ static const struct weir_key *keys_of(const struct batch *b)
     return b->dealt ? b->hash : b->raw;
 }
 
+/* Of these keys; NULL: they have none. */
+static const uint64_t *times_of(const struct batch *b)
+{
+    return !b->timed ? NULL : b->dealt ? b->at : b->time;
+}
+
 static uint8_t *truth_of(const struct batch *b)
 {
     return b->dealt ? b->answer : b->verdict;
 }
 
 static void hash(void *context, struct batch *b)
+{
+    const struct evaluation *ev = context;
+
+    if (!ev->arrivals.replayed)
+        shards_hash(ev->hashes, b);
+}
+
+static void sort(void *context, struct batch *b)
 {
     const struct evaluation *ev = context;
 
@@ -76,7 +90,8 @@ static void find_truth(struct evaluation *ev, struct batch *b)
 {
     if (ev->truth.bitmap) {
         truth_observe_ids(&ev->truth, arrivals_ids(b), b->n, b->verdict);
-    } else if (!truth_observe_keys(&ev->truth, keys_of(b), b->first[1], truth_of(b), b->failure)) {
+    } else if (!truth_observe_keys(&ev->truth, keys_of(b), times_of(b), b->first[1], truth_of(b),
+                                   b->failure)) {
         b->failed = true;
         b->n = b->first[1] = 0;
     }
@@ -92,7 +107,8 @@ static void give(void *context, struct batch *b, uint32_t part)
     if (part == 0)
         find_truth(ev, b);
     else
-        entrant_observe(&ev->entrants.entrant[part - 1], keys_of(b), truth_of(b), b->first[1]);
+        entrant_observe(&ev->entrants.entrant[part - 1], keys_of(b), times_of(b), truth_of(b),
+                        b->first[1]);
 }
 
 /* ---- keeping a batch ---- */
@@ -120,6 +136,7 @@ static bool keep(void *context, struct batch *b)
 static bool run(struct evaluation *ev, struct verdict verdict, struct sink sink)
 {
     struct pipe pipe = {.source = arrivals_source(&ev->arrivals),
+                        .clock = arrivals_clock(&ev->arrivals),
                         .verdict = verdict,
                         .sink = sink,
                         .threads = ev->request->threads,
@@ -137,7 +154,8 @@ static bool run(struct evaluation *ev, struct verdict verdict, struct sink sink)
 
 static bool gather(struct evaluation *ev)
 {
-    struct verdict verdict = {.context = ev, .parts = 1, .prepare = hash, .give = call_new};
+    struct verdict verdict = {
+        .context = ev, .parts = 1, .prepare = hash, .sort = sort, .give = call_new};
     struct sink sink = {.context = ev, .take = keep};
 
     progress_open(&ev->progress, ev->request->verbosity.quiet, arrivals_total(&ev->arrivals));
@@ -159,6 +177,7 @@ static bool show(struct evaluation *ev)
                               .parts = ev->entrants.count + 1,
                               .first_leads = true,
                               .prepare = hash,
+                              .sort = sort,
                               .give = give};
 
     return run(ev, verdict, (struct sink){0});

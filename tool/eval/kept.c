@@ -74,8 +74,8 @@ static bool count_keys(const struct kept *k, struct truth *truth, char failure[5
     for (uint64_t i = 0; i < k->count && ok; i += COUNTED) {
         uint64_t left = k->count - i;
 
-        ok = truth_observe_keys(truth, k->key + i, left < COUNTED ? (uint32_t)left : COUNTED, seen,
-                                failure);
+        ok = truth_observe_keys(truth, k->key + i, NULL, left < COUNTED ? (uint32_t)left : COUNTED,
+                                seen, failure);
     }
     return ok;
 }

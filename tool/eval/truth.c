@@ -28,15 +28,21 @@ bool truth_open_bitmap(struct truth *t, uint64_t universe, uint64_t limit)
            reject("there is no memory for the exact truth (%s)", show_bytes((double)bytes).text);
 }
 
-bool truth_open_set(struct truth *t, uint64_t limit)
+/* Of a slot, and of its time. */
+static size_t slot_size(const struct truth *t)
 {
-    uint64_t bytes = SLOTS_LEAST * sizeof *t->slot;
+    return t->span ? 2 * sizeof *t->slot : sizeof *t->slot;
+}
 
-    *t = (struct truth){.limit = limit, .slots = SLOTS_LEAST, .bytes = bytes};
+bool truth_open_set(struct truth *t, uint64_t limit, uint64_t span)
+{
+    *t = (struct truth){.limit = limit, .slots = SLOTS_LEAST, .span = span};
+    uint64_t bytes = t->bytes = SLOTS_LEAST * slot_size(t);
     if (bytes > limit)
         return reject("--truth-memory is too little: the exact truth takes %s at least",
                       show_bytes((double)bytes).text);
-    t->slot = calloc(t->slots, sizeof *t->slot);
+    t->slot = calloc(t->slots, slot_size(t));
+    t->at = t->slot ? t->slot + t->slots : NULL;
     return t->slot || reject("memory is short");
 }
 
@@ -97,8 +103,8 @@ static uint64_t *find(uint64_t *slot, uint64_t slots, uint64_t f)
 
 static bool grow(struct truth *t, char failure[512])
 {
-    uint64_t slots = 2 * t->slots, bytes = (t->slots + slots) * sizeof *t->slot;
-    uint64_t *slot = bytes <= t->limit ? calloc(slots, sizeof *slot) : NULL;
+    uint64_t slots = 2 * t->slots, bytes = (t->slots + slots) * slot_size(t);
+    uint64_t *slot = bytes <= t->limit ? calloc(slots, slot_size(t)) : NULL;
 
     if (!slot) {
         snprintf(failure, 512,
@@ -110,17 +116,37 @@ static bool grow(struct truth *t, char failure[512])
         return false;
     }
     for (uint64_t i = 0; i < t->slots; i++)
-        if (t->slot[i])
-            *find(slot, slots, t->slot[i]) = t->slot[i];
+        if (t->slot[i]) {
+            uint64_t *to = find(slot, slots, t->slot[i]);
+
+            *to = t->slot[i];
+            if (t->span)
+                to[slots] = t->at[i];
+        }
     free(t->slot);
     t->slot = slot;
+    t->at = slot + slots;
     t->slots = slots;
     t->bytes = bytes;
     return true;
 }
 
-bool truth_observe_keys(struct truth *t, const struct weir_key *key, uint32_t n, uint8_t *seen,
-                        char failure[512])
+/* Was it there, and late enough? */
+static bool observe_slot(struct truth *t, uint64_t *slot, uint64_t f, const uint64_t *time)
+{
+    bool there = *slot != 0;
+
+    *slot = f;
+    if (!time)
+        return there;
+    uint64_t *at = t->at + (slot - t->slot);
+    bool seen = there && *time - *at <= t->span;
+    *at = *time;
+    return seen;
+}
+
+bool truth_observe_keys(struct truth *t, const struct weir_key *key, const uint64_t *times,
+                        uint32_t n, uint8_t *seen, char failure[512])
 {
     for (uint32_t i = 0; i < n; i++) {
         uint64_t f = fingerprint(key[i]), *at;
@@ -128,11 +154,9 @@ bool truth_observe_keys(struct truth *t, const struct weir_key *key, uint32_t n,
         if (i + AHEAD < n)
             __builtin_prefetch(&t->slot[fingerprint(key[i + AHEAD]) & (t->slots - 1)], 1);
         at = find(t->slot, t->slots, f);
-        seen[i] = *at != 0;
-        if (*at)
-            continue;
-        *at = f;
-        if (++t->used > t->slots / 4 * 3 && !grow(t, failure))
+        t->used += *at == 0;
+        seen[i] = observe_slot(t, at, f, times ? &times[i] : NULL);
+        if (t->used > t->slots / 4 * 3 && !grow(t, failure))
             return false;
     }
     return true;

@@ -69,6 +69,8 @@ struct batch *batch_open(uint32_t shards)
     b->key = malloc(RECORDS_MAX * sizeof *b->key);
     b->importance = malloc(RECORDS_MAX * sizeof *b->importance);
     b->bad = malloc(RECORDS_MAX);
+    b->time = malloc(RECORDS_MAX * sizeof *b->time);
+    b->at = malloc(RECORDS_MAX * sizeof *b->at);
     b->hash = malloc(RECORDS_MAX * sizeof *b->hash);
     b->origin = malloc(RECORDS_MAX * sizeof *b->origin);
     b->shard = malloc(RECORDS_MAX * sizeof *b->shard);
@@ -76,8 +78,8 @@ struct batch *batch_open(uint32_t shards)
     b->answer = malloc(RECORDS_MAX);
     b->verdict = malloc(RECORDS_MAX);
     b->raw = shards > 1 ? malloc(RECORDS_MAX * sizeof *b->raw) : b->hash;
-    if (b->raw && b->shard && b->ends && b->key && b->importance && b->bad && b->hash &&
-        b->origin && b->first && b->answer && b->verdict && batch_grow(b, BLOCK))
+    if (b->raw && b->shard && b->ends && b->key && b->importance && b->bad && b->hash && b->time &&
+        b->at && b->origin && b->first && b->answer && b->verdict && batch_grow(b, BLOCK))
         return b;
     batch_close(b);
     return NULL;
@@ -95,6 +97,8 @@ void batch_close(struct batch *b)
     free(b->key);
     free(b->importance);
     free(b->bad);
+    free(b->time);
+    free(b->at);
     free(b->hash);
     free(b->origin);
     free(b->shard);
@@ -110,7 +114,9 @@ void batch_reset(struct batch *b)
     b->n = 0;
     b->used = 0;
     b->bads = 0;
-    b->dealt = b->important = false;
+    b->dealt = b->important = b->timed = false;
+    b->aheads = b->late = 0;
+    b->most_late = 0;
     b->failed = false;
     b->name = NULL;
     b->has = NULL;

@@ -1,8 +1,8 @@
 /* batch.h - what travels down the pipe: the bytes of one read(), and columns
  * that the stages fill from left to right, one row per record.
  *
- *   read   data, ends       pick   key, importance, bad
- *   hash   hash, origin     give   verdict
+ *   read   data, ends       pick   key, importance, time, bad
+ *   clock  time             hash   hash, origin             give   verdict
  *
  * Record i lies in data[begin .. end), its delimiter at end. A record in which
  * a stage finds a fault is marked bad (and left out by all that follow) or, if
@@ -22,7 +22,11 @@
 #define VERDICT_KEYLESS 3 /* of one that has no key, and is passed on */
 #define VERDICT_UNKNOWN 4 /* of one that a store could not tell of */
 
+#define NO_TIME UINT64_MAX
+#define LOOK_AHEAD 4 /* records that are asked whether a leap in time is right; a guess */
+
 struct arena_chunk;
+struct time_format;
 
 struct arena {
     struct arena_chunk *chunk;
@@ -52,12 +56,23 @@ struct batch {
     bool important; /* records have one */
     uint8_t *bad;   /* 1, or BAD_KEYLESS */
     uint32_t bads;
+
+    bool timed;     /* records have a time: in milliseconds since 1970, as it is */
+    uint64_t *time; /* written, and after the clock the one at which it is judged */
+    const struct time_format *format; /* NULL: not known */
+    uint64_t ahead[LOOK_AHEAD];       /* the times of records after the last one, */
+    uint32_t aheads;                  /* of so many: where the last ones cannot do without */
+    uint64_t begun, clock;            /* what time it is at the first record, and at the last */
+    uint32_t late;                    /* records that were, */
+    uint64_t most_late;               /* the latest by so much */
+
     struct arena arena; /* for keys that are not a stretch of data */
 
     uint16_t *shard;       /* of each record; unused if !dealt */
     struct weir_key *raw;  /* record by record; with one shard the same as */
     struct weir_key *hash; /* shard by shard; without bad records */
     uint32_t *origin;      /* record that hash[j] belongs to; unused if !dealt */
+    uint64_t *at;          /* time of hash[j]; unused if !timed */
     uint32_t *first;       /* first[s] .. first[s + 1]: the part of shard s in hash */
     uint8_t *answer;       /* to hash[j] */
     bool dealt;

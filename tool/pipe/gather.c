@@ -8,6 +8,7 @@
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "cli/inputs.h"
+#include "pipe/hold.h"
 #include "pipe/scan.h"
 
 #define DOUBLED ((size_t)16 << 20) /* bytes up to which room is doubled */
@@ -73,7 +74,7 @@ static void finish(struct reader *r, struct batch *b, size_t *filled)
         return;
     if (!whole && leaves_last(r)) {
         r->left = true;
-        *filled = 0;
+        *filled = record_begin(b, b->n);
         return;
     }
     if (!whole) {
@@ -192,11 +193,13 @@ bool gather_records(struct reader *r, struct batch *b, size_t *filled)
         return gather_fail(b, "read", gather_name(r), ENOMEM);
     *filled = (size_t)n;
     split(r, b, *filled);
-    while (b->n == 0 && !b->failed && more > 0) {
-        if (r->dropping || *filled > r->records->max_record)
+    while ((b->n == 0 || hold_all(r, b)) && !b->failed && more > 0) {
+        if (b->n == 0 && (r->dropping || *filled > r->records->max_record))
             refuse_long(r, b, filled);
+        int patience = hold_patience(r, b);
         if (!b->failed)
             more = get_more(r, b, filled);
+        r->bytes.patience = patience;
     }
     if (r->linger > 0 && more > 0 && bytes_left(&r->bytes) == 0)
         linger(r, b, filled);

@@ -8,6 +8,7 @@
 
 #include "pipe/fields.h"
 #include "pipe/json.h"
+#include "pipe/pick_time.h"
 #include "cli/fold_case.h"
 #include "cli/squeeze_space.h"
 #include "cli/messages.h"
@@ -82,7 +83,7 @@ static enum pick_way way_of(const struct records *r)
 {
     if (r->format == FORMAT_JSONL)
         return PICK_JSON;
-    if (!r->key && !records_measure(r))
+    if (!r->key && !records_measure(r) && !r->time.field)
         return PICK_WHOLE;
     return r->format == FORMAT_CSV ? PICK_CSV : r->format == FORMAT_LINES ? PICK_BLANKS : PICK_CHAR;
 }
@@ -126,6 +127,10 @@ bool pick_open(struct picker *p, const struct records *r)
     p->important = measure != NULL;
     if (p->important && p->columns != p->keys + 1)
         return reject("%s takes one field", option);
+    uint32_t before = p->columns;
+    if (r->time.field && !add_columns(p, r->time.field, "--time"))
+        return false;
+    p->times = p->columns - before;
     p->measure = option + 2;
     p->exact = r->weight != NULL;
     order_columns(p);
@@ -364,6 +369,8 @@ static void pick_fields(const struct picker *p, struct batch *b, uint32_t i)
         batch_fault(b, i, p->skip, "the %s '%.*s' is not a number of 0 or more%s", p->measure,
                     (int)(field[p->keys].size < 40 ? field[p->keys].size : 40),
                     (const char *)field[p->keys].data, p->exact ? ", whole and below 2^32" : "");
+    else if (p->times)
+        pick_time(p, b, i, field);
 }
 
 static void fold_key(struct batch *b, uint32_t i)
@@ -380,7 +387,7 @@ static void fold_key(struct batch *b, uint32_t i)
  * of, one by one. */
 static void pick_records(const struct picker *p, struct batch *b)
 {
-    bool simple = p->way != PICK_JSON && p->keys == 1 && !p->important;
+    bool simple = p->way != PICK_JSON && p->keys == 1 && !p->important && !p->times;
 
     for (uint32_t i = 0; i < b->n; i++) {
         if (simple && !b->bads)
@@ -393,6 +400,7 @@ static void pick_records(const struct picker *p, struct batch *b)
 void pick_batch(const struct picker *p, struct batch *b)
 {
     b->important = p->important;
+    b->timed = p->times > 0;
     if (p->way == PICK_WHOLE)
         pick_whole(b);
     else

@@ -1,4 +1,4 @@
-/* pick.h - the second stage: record -> key and importance. */
+/* pick.h - the second stage: record -> key, importance and time. */
 #ifndef WEIR_PIPE_PICK_H
 #define WEIR_PIPE_PICK_H
 
@@ -19,13 +19,14 @@ struct column {
 
 struct picker {
     enum pick_way way;
-    struct column column[COLUMNS_MAX + 1]; /* those of the key, then importance */
+    struct column column[COLUMNS_MAX + 1]; /* those of the key, importance, time */
     uint32_t keys;                         /* columns of the key; 0: whole record */
+    uint32_t times;                        /* columns of the time; 0: there is none */
     uint32_t columns;
     struct json_paths json;          /* the columns, where they are pointers */
     uint32_t order[COLUMNS_MAX + 1]; /* the columns from left to right */
     uint32_t widest;                 /* highest field number */
-    bool important;                  /* the last column is the importance, or weight: */
+    bool important;                  /* the column behind the key is the importance, or weight: */
     const char *measure;
     bool exact;                      /* it must be a whole number that fits */
     bool learnt;                     /* what the header says */
@@ -43,7 +44,7 @@ void pick_close(struct picker *p);
  * one is missing: false, after a sentence, and the batch has failed. */
 bool pick_learn(struct picker *p, const char *header, size_t size, struct batch *b);
 
-/* Fill the columns key, importance and bad. Any thread. */
+/* Fill the columns key, importance, time and bad. Any thread. */
 void pick_batch(const struct picker *p, struct batch *b);
 
 #endif

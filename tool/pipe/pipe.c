@@ -19,6 +19,7 @@ struct gauge {
 struct driver {
     struct pipe *pipe;
     struct gauge *gauge;
+    uint32_t before; /* parts before those of the verdict: 1 for the clock if it has its own */
 };
 
 static enum read_result do_read(void *context, struct batch *b)
@@ -39,15 +40,31 @@ static void set_all_new(struct batch *b)
             b->verdict[i] = VERDICT_NONE;
 }
 
+/* It is known which records are bad. */
+static void sort(const struct pipe *p, struct batch *b)
+{
+    if (!p->verdict.parts)
+        set_all_new(b);
+    else if (p->verdict.sort)
+        p->verdict.sort(p->verdict.context, b);
+}
+
 static void do_prepare(void *context, struct batch *b)
 {
     const struct pipe *p = ((struct driver *)context)->pipe;
 
     p->source.prepare(p->source.context, b);
-    if (!p->verdict.parts)
-        set_all_new(b);
-    else if (p->verdict.prepare)
+    if (p->verdict.prepare)
         p->verdict.prepare(p->verdict.context, b);
+    if (!p->clock)
+        sort(p, b);
+}
+
+/* The clock comes before all parts of the verdict, and may find bad records. */
+static void tell_time(const struct pipe *p, struct batch *b)
+{
+    clock_batch(p->clock, b);
+    sort(p, b);
 }
 
 static void look_at_fill(struct gauge *g, const struct verdict *v, uint32_t part)
@@ -65,6 +82,11 @@ static void do_give(void *context, struct batch *b, uint32_t part)
     struct driver *r = context;
     const struct verdict *v = &r->pipe->verdict;
 
+    if (part == 0 && r->pipe->clock)
+        tell_time(r->pipe, b);
+    if (part < r->before)
+        return;
+    part -= r->before;
     if (v->give)
         v->give(v->context, b, part);
     if (v->fill && r->pipe->progress && r->pipe->progress->bar)
@@ -99,6 +121,8 @@ static void count(struct tally *t, const struct batch *b)
     t->unanswered += unknown;
     t->skipped += none;
     t->bytes += b->used;
+    t->late += b->late;
+    t->most_late = b->most_late > t->most_late ? b->most_late : t->most_late;
 }
 
 static void draw(struct driver *r)
@@ -168,7 +192,9 @@ bool pipe_run(struct pipe *p)
                                              .rest = do_rest};
     uint32_t parts = p->verdict.parts ? p->verdict.parts : 1;
     struct driver r = {.pipe = p, .gauge = calloc(parts, sizeof *r.gauge)};
-    bool ok = r.gauge && threads_run(&work, &r, p->threads, parts, p->verdict.first_leads);
+    r.before = p->clock && parts > 1 && !p->verdict.first_leads;
+    bool ok = r.gauge && threads_run(&work, &r, p->threads, parts + r.before,
+                                     r.before || p->verdict.first_leads);
 
     free(r.gauge);
     return ok || reject("memory is short");

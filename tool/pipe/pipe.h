@@ -3,11 +3,13 @@
  *
  *   source   reads a batch, then prepares it: files (source.h), arrivals of an
  *            evaluation
+ *   clock    where records have a time: what time it is at each
  *   verdict  says of each record whether it was seen: see verdict/verdict.h
  *   sink     takes the batch: to the output, into a sketch, into memory */
 #ifndef WEIR_PIPE_PIPE_H
 #define WEIR_PIPE_PIPE_H
 
+#include "pipe/clock.h"
 #include "pipe/read.h"
 #include "verdict/verdict.h"
 
@@ -30,7 +32,8 @@ struct sink {
 
 struct pipe {
     struct source source;
-    struct verdict verdict; /* without parts: none are given, all records are new */
+    struct event_clock *clock; /* NULL: records have no time */
+    struct verdict verdict;    /* without parts: none are given, all records are new */
     struct sink sink;
     uint32_t threads;
     struct progress *progress; /* NULL: no bar */

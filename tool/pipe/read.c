@@ -11,6 +11,7 @@
 #include "cli/read_at.h"
 #include "cli/signals.h"
 #include "pipe/gather.h"
+#include "pipe/hold.h"
 #include "cli/inputs.h"
 #include "pipe/scan.h"
 
@@ -173,6 +174,7 @@ enum read_result read_batch(struct reader *r, struct batch *b)
         bool headed = r->heads && b->n > 0;
         if (headed)
             take_header(r, b);
+        hold_back(r, b, filled, came);
         if (came || filled > 0)
             commit(r, b, filled);
         if (r->bytes.ended && bytes_left(&r->bytes) == 0)

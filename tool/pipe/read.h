@@ -9,6 +9,14 @@
 #include "pipe/position.h"
 #include "cli/inputs.h"
 
+/* Which records must wait for those after them: see hold.h. */
+struct holding {
+    void *context;
+    bool (*wait)(void *context, struct batch *b); /* must the last LOOK_AHEAD of these? NULL: no */
+    uint64_t (*time)(void *context, struct batch *b, uint32_t i);
+    bool at_once; /* none waits for what has not come yet */
+};
+
 struct reader {
     const struct records *records;
     char *const *files; /* "-" is standard input */
@@ -31,6 +39,7 @@ struct reader {
     bool again;            /* one that was not complete is read once more */
     uint64_t unfinished;   /* bytes of the last record, if it lacked a delimiter */
     struct trace trace;    /* of what lies before offset */
+    struct holding hold;
     struct csv_rules rules;
     struct csv_scan csv;
 

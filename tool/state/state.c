@@ -32,15 +32,19 @@ void state_write(const struct state *s, char note[NOTE_MAX])
     const struct position *p = &s->position;
     const struct input_mark *m = &s->mark;
 
+    char clock[40] = "";
+
     escape(records, sizeof records, s->records);
+    if (s->clock)
+        snprintf(clock, sizeof clock, "clock=%llu\n", (unsigned long long)s->clock);
     snprintf(note, NOTE_MAX,
              NOTE_HEAD "config=%s\nrecords=%s\nknown=%d\nfile=%u\noffset=%llu\nline=%llu\n"
                        "unfinished=%llu\ndevice=%llu\ninode=%llu\nfirst=%u\nhead=%s\nlast=%u\n"
-                       "tail=%s\ncut=%d\noutput=%llu\ninput=%s",
+                       "tail=%s\n%scut=%d\noutput=%llu\ninput=%s",
              s->config, records, p->known, p->file, (unsigned long long)p->offset,
              (unsigned long long)p->line, (unsigned long long)p->unfinished,
              (unsigned long long)m->device, (unsigned long long)m->inode, m->head_size, m->head,
-             m->tail_size, m->tail, s->cut, (unsigned long long)s->output, s->input);
+             m->tail_size, m->tail, clock, s->cut, (unsigned long long)s->output, s->input);
 }
 
 /* The value behind "name=" up to the end of the line; the last goes to the end
@@ -137,6 +141,8 @@ bool state_read(const char *note, struct state *s)
     s->position.known = known;
     s->position.file = (uint32_t)file;
     s->cut = cut;
+    if (!note_number(note, "clock", &s->clock))
+        s->clock = 0;
     return true;
 }
 

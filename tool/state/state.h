@@ -25,6 +25,7 @@ struct state {
     char records[1024];         /* how keys are made, as records_describe() has it */
     struct position position;   /* of the first record not in the filters */
     struct input_mark mark;     /* of the file it is in */
+    uint64_t clock;             /* where records have a time: the newest; 0: there is none */
     bool cut;                   /* the output is a file, and was so long: */
     uint64_t output;
     char input[4096]; /* name of the file of position */

@@ -14,6 +14,13 @@ static void prepare(void *context, struct batch *b)
 {
     const struct filtering *f = context;
 
+    shards_hash(f->shards, b);
+}
+
+static void sort(void *context, struct batch *b)
+{
+    const struct filtering *f = context;
+
     shards_deal(f->shards, b);
 }
 
@@ -39,12 +46,27 @@ struct to_answer {
     const struct batch *batch;
 };
 
+/* Each key at its time. All shards begin at the same time and go on to the same, so that
+ * it does not matter how many they are. */
+static void observe_at(weir *w, const struct batch *b, const struct weir_key *keys,
+                       const uint64_t *times, size_t n, uint8_t *verdicts)
+{
+    if (b->begun != NO_TIME)
+        weir_advance(w, b->begun);
+    weir_observe_many_at(w, keys, times, n, verdicts);
+    if (b->clock != NO_TIME)
+        weir_advance(w, b->clock);
+}
+
 static void answer_shard(void *context, weir *w, const struct weir_key *keys, const uint64_t *times,
                          size_t n, uint8_t *verdicts)
 {
     const struct to_answer *q = context;
 
-    (void)times;
+    if (times) {
+        observe_at(w, q->batch, keys, times, n, verdicts);
+        return;
+    }
     weir_advance(w, q->batch->read_at);
     q->filtering->answer(w, keys, n, verdicts);
 }
@@ -55,9 +77,10 @@ static void give(void *context, struct batch *b, uint32_t shard)
     struct to_answer q = {f, b};
     uint32_t from = b->first[shard], to = b->first[shard + 1];
     uint8_t *answers = (b->dealt ? b->answer : b->verdict) + from;
+    const uint64_t *times = !b->timed ? NULL : b->dealt ? b->at : b->time;
 
-    weir_shared_answer_dealt(f->shards->shared, b->ticket, shard, b->hash + from, NULL, to - from,
-                             answers, answer_shard, &q);
+    weir_shared_answer_dealt(f->shards->shared, b->ticket, shard, b->hash + from,
+                             times ? times + from : NULL, to - from, answers, answer_shard, &q);
     if (f->watch)
         watch_show(f->watch, shard, b->hash + from, to - from);
     if (b->dealt)
@@ -130,6 +153,20 @@ static void report_fill(const struct shards *s)
                 (unsigned long long)f.overflow);
 }
 
+static void report_time(const struct tally *t, const struct shards *s)
+{
+    uint64_t lost = s->viewed ? 0 : shards_stats(s).lost;
+
+    if (t->late)
+        fprintf(stderr, "weir: %llu records were late, the latest by %s\n",
+                (unsigned long long)t->late, show_duration((double)t->most_late / 1000).text);
+    if (lost)
+        fprintf(stderr,
+                "weir: %llu keys fell out of the filter before their time; more memory (-m) keeps "
+                "them\n",
+                (unsigned long long)lost);
+}
+
 static void report(void *context, const struct tally *t)
 {
     const struct shards *s = ((const struct filtering *)context)->shards;
@@ -143,6 +180,7 @@ static void report(void *context, const struct tally *t)
     fprintf(stderr, "; %s in %.2f s: %s records/s, %s/s\n", show_bytes((double)t->bytes).text,
             t->seconds, show_count((double)t->records / (t->seconds + 1e-9)).text,
             show_bytes((double)t->bytes / (t->seconds + 1e-9)).text);
+    report_time(t, s);
     if (s->viewed) /* how full it is only the whole file tells */
         fprintf(stderr, "weir: filter %s%s\n", s->config, s->count > 1 ? " in shards" : "");
     else
@@ -154,12 +192,14 @@ static json_t *describe(void *context, const struct tally *t)
     const struct shards *s = ((const struct filtering *)context)->shards;
     struct weir_stats f = shards_stats(s);
 
-    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:{s:s,s:I,s:I,s:f,s:f}}", "records",
+    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:f,s:{s:s,s:I,s:I,s:f,s:f,s:I}}", "records",
                      (json_int_t)t->records, "new", (json_int_t)(t->records - t->seen), "seen",
                      (json_int_t)t->seen, "passed", (json_int_t)t->passed, "skipped",
                      (json_int_t)t->skipped, "bytes", (json_int_t)t->bytes, "seconds", t->seconds,
-                     "filter", "config", s->config, "shards", (json_int_t)s->count, "memory",
-                     (json_int_t)f.memory, "fill", f.fill, "error", f.error);
+                     "late", (json_int_t)t->late, "latest", (double)t->most_late / 1000, "filter",
+                     "config", s->config, "shards", (json_int_t)s->count, "memory",
+                     (json_int_t)f.memory, "fill", f.fill, "error", f.error, "lost",
+                     (json_int_t)f.lost);
 }
 
 struct verdict verdict_by_filter(struct filtering *f)
@@ -171,6 +211,7 @@ struct verdict verdict_by_filter(struct filtering *f)
                             .parts = f->shards->count,
                             .ticket = ticket,
                             .prepare = prepare,
+                            .sort = sort,
                             .give = give,
                             .fill = f->shards->viewed ? NULL : fill,
                             .is_past = f->watch ? is_past : NULL,

@@ -73,12 +73,28 @@ weir_sketch *sketch_open(const char *command, const char *state, const struct wa
                                              : open_asked(w, trait);
 }
 
+bool sketch_span(const weir_sketch *s, struct event_time *time)
+{
+    char config[WEIR_SENTENCE];
+    uint64_t traits = 0;
+
+    weir_sketch_config(s, config, sizeof config);
+    weir_traits(WEIR_KIND_SKETCH, config, &traits, NULL);
+    if (traits & WEIR_CAN_TIME)
+        weir_sentence_number(config, "half-life", &time->span);
+    return !time->field || time->span ||
+           reject("--time has nothing to go by: give -S half-life=1h, the time in which a count "
+                  "fades to half");
+}
+
 /* ---- records into it ---- */
 
 static void give(struct counting *c, const struct weir_bytes *keys, const uint64_t *amounts,
-                 size_t n)
+                 const uint64_t *times, size_t n)
 {
-    if (c->sketch)
+    if (c->sketch && c->timed)
+        weir_sketch_add_many_at(c->sketch, keys, amounts, times, n);
+    else if (c->sketch)
         weir_sketch_add_many(c->sketch, keys, amounts, n);
     else
         c->visit(c->context, keys, n);
@@ -86,14 +102,20 @@ static void give(struct counting *c, const struct weir_bytes *keys, const uint64
 
 static void drain(struct counting *c)
 {
-    give(c, c->key, c->amount, c->held);
+    give(c, c->key, c->amount, c->at, c->held);
     c->held = 0;
 }
 
-static void hold(struct counting *c, struct weir_bytes key, uint64_t amount)
+/* What is to be counted of a record. */
+struct share {
+    uint64_t amount, at;
+};
+
+static void hold(struct counting *c, struct weir_bytes key, struct share of)
 {
     c->key[c->held] = key;
-    c->amount[c->held] = amount;
+    c->amount[c->held] = of.amount;
+    c->at[c->held] = of.at;
     if (++c->held == HELD)
         drain(c);
 }
@@ -104,7 +126,7 @@ static bool is_blank(char c)
 }
 
 /* Every so many words in a row, with one space between them. */
-static bool hold_grams(struct counting *c, struct arena *a, struct weir_bytes text, uint64_t amount)
+static bool hold_grams(struct counting *c, struct arena *a, struct weir_bytes text, struct share of)
 {
     uint32_t n = c->ngrams, words = 0;
     const char *at = text.data, *end = at + text.size;
@@ -123,7 +145,7 @@ static bool hold_grams(struct counting *c, struct arena *a, struct weir_bytes te
         if (words >= n) {
             char *from = first[words % n];
 
-            hold(c, (struct weir_bytes){from, (size_t)(to - from)}, amount);
+            hold(c, (struct weir_bytes){from, (size_t)(to - from)}, of);
         }
         *to++ = ' ';
     }
@@ -134,20 +156,21 @@ bool counting_take(void *context, struct batch *b)
 {
     struct counting *c = context;
 
-    if (c->sketch)
+    c->timed = b->timed;
+    if (c->sketch && !b->timed)
         weir_sketch_advance(c->sketch, b->read_at);
     if (!b->bads && !c->ngrams && !b->important) {
-        give(c, b->key, NULL, b->n);
+        give(c, b->key, NULL, b->time, b->n);
         return true;
     }
     for (uint32_t i = 0; i < b->n; i++) {
-        uint64_t amount = b->important ? b->importance[i] : 1;
+        struct share of = {b->important ? b->importance[i] : 1, b->timed ? b->time[i] : 0};
 
         if (b->bads && b->bad[i])
             continue;
         if (!c->ngrams)
-            hold(c, b->key[i], amount);
-        else if (!hold_grams(c, &b->arena, b->key[i], amount))
+            hold(c, b->key[i], of);
+        else if (!hold_grams(c, &b->arena, b->key[i], of))
             batch_fault(b, i, false, "memory is short");
     }
     drain(c);

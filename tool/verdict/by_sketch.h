@@ -15,6 +15,10 @@
 weir_sketch *sketch_open(const char *command, const char *state, const struct wanted *w,
                          enum weir_trait trait);
 
+/* The half-life, where it is a time, for the clock of records that have one; false after a
+ * sentence if there is none and they do. */
+bool sketch_span(const weir_sketch *s, struct event_time *time);
+
 /* What becomes of the keys of records, or of every so many words in a key. */
 struct counting {
     weir_sketch *sketch; /* they are counted in this one, or only */
@@ -24,6 +28,8 @@ struct counting {
 
     struct weir_bytes key[HELD];
     uint64_t amount[HELD];
+    uint64_t at[HELD]; /* where records have a time */
+    bool timed;        /* these do */
     size_t held;
 };
 

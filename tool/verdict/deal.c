@@ -44,6 +44,8 @@ static void order_keys(uint32_t shards, struct batch *b)
         uint32_t to = next[shard[i]]++;
         hash[to] = raw[i];
         origin[to] = i;
+        if (b->timed)
+            b->at[to] = b->time[i];
     }
 }
 
@@ -67,12 +69,16 @@ static void deal(uint32_t shards, struct batch *b)
     }
 }
 
-void shards_deal(const struct shards *s, struct batch *b)
+void shards_hash(const struct shards *s, struct batch *b)
 {
     blank_bad_keys(b);
     weir_hash_many(s->w[0], b->key, b->n, b->raw);
     for (uint32_t i = 0; b->important && i < b->n; i++)
         b->raw[i].importance = b->importance[i];
+}
+
+void shards_deal(const struct shards *s, struct batch *b)
+{
     deal(s->count, b);
 }
 

@@ -5,10 +5,13 @@
 #include "pipe/batch.h"
 #include "state/shards.h"
 
-/* Hash the keys of a batch and put them in the order of the shards. */
+/* Hash the keys of a batch. */
+void shards_hash(const struct shards *s, struct batch *b);
+
+/* Put them in the order of the shards, without those of bad records. */
 void shards_deal(const struct shards *s, struct batch *b);
 
-/* The same where there is no filter yet. */
+/* Both where there is no filter yet. */
 void deal_hashed(struct trace_hash hash, uint32_t shards, struct batch *b);
 
 /* How the keys of a filter of this sentence are hashed. */

@@ -20,6 +20,8 @@ struct verdict {
     uint64_t (*ticket)(void *context);
     /* Before the parts; any thread. NULL: nothing is to be done. */
     void (*prepare)(void *context, struct batch *b);
+    /* After that, when it is known which records are bad; any thread. NULL: likewise. */
+    void (*sort)(void *context, struct batch *b);
     /* One part of the verdicts; batches come in order. May fail the batch if it is
      * the only part, or the first and leads. */
     void (*give)(void *context, struct batch *b, uint32_t part);

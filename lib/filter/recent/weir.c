@@ -290,6 +290,15 @@ void weir_turn(weir *w, size_t n)
         weir_choose_depth(w);
 }
 
+/* All keys are too old now. Lines that are touched will tell; those that might look young
+ * again, as in turn(), are cleared. Streams may leap at every other key. */
+static void leap(weir *w, uint64_t epoch)
+{
+    if (epoch / (QUARTER_WRAP / 2) != w->reg[EPOCH] / (QUARTER_WRAP / 2))
+        memset(w->cells, 0, w->shape.cells);
+    w->reg[EPOCH] = epoch;
+}
+
 static void advance(weir *w, uint64_t now)
 {
     uint64_t quarter = quarter_of(w->config.span);
@@ -299,10 +308,8 @@ static void advance(weir *w, uint64_t now)
     if (w->reg[BEGINNING] == 0)
         w->reg[BEGINNING] = now < UINT64_MAX ? now + 1 : now;
     uint64_t since = now >= w->reg[BEGINNING] ? now + 1 - w->reg[BEGINNING] : 0;
-    if (since / quarter > w->reg[EPOCH] + QUARTERS) { /* all are too old */
-        memset(w->cells, 0, w->shape.cells);
-        w->reg[EPOCH] = since / quarter;
-    }
+    if (since / quarter > w->reg[EPOCH] + QUARTERS)
+        leap(w, since / quarter);
     while (w->reg[EPOCH] < since / quarter)
         turn(w);
 }

@@ -1,0 +1,425 @@
+"""Event time (--time): verdicts and counts against exact models of the records' own times."""
+import datetime
+import json
+import os
+import random
+import re
+import subprocess
+import threading
+import time
+
+import pytest
+
+from conftest import WEIR, refused, run
+
+HOUR = 3600
+UTC = datetime.timezone.utc
+
+
+def clf(seconds, zone=0):
+    local = datetime.datetime.fromtimestamp(seconds, datetime.timezone(datetime.timedelta(minutes=zone)))
+    return local.strftime("[%d/%b/%Y:%H:%M:%S %z]")
+
+
+def rfc3339(seconds):
+    return datetime.datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
+
+
+def stream(n, seed=1, keys=80, start=1_600_000_000, step=30, pauses=0.002, late=0.0):
+    """(key, time) pairs; time mostly goes on, leaps now and then, and goes back for some."""
+    rng = random.Random(seed)
+    now, pairs = start, []
+    for _ in range(n):
+        now += rng.randrange(step)
+        if rng.random() < pauses:
+            now += rng.randrange(6 * HOUR)
+        pairs.append((f"k{rng.randrange(keys)}", now - (rng.randrange(HOUR // 4) if rng.random() < late else 0)))
+    return pairs
+
+
+def check_model(pairs, verdicts, span, refresh=True):
+    """Dropped up to the span, passed after 1.25 of it; how many of each, and in between."""
+    since, clock, counts = {}, 0, {"drop": 0, "pass": 0, "either": 0}
+    for (key, made), passed in zip(pairs, verdicts, strict=True):
+        clock = max(clock, made)
+        age = clock - since[key] if key in since else None
+        if age is not None and age <= span:
+            assert not passed, (key, made, age)
+            counts["drop"] += 1
+        elif age is None or age > 1.25 * span:
+            assert passed, (key, made, age)
+            counts["pass"] += 1
+        else:
+            counts["either"] += 1
+        if refresh or passed:
+            since[key] = clock
+    return counts
+
+
+def verdicts_of(lines, *options, **more):
+    out = run("dedup", "--emit", "all", "-q", *options, input="\n".join(lines) + "\n", **more).lines
+    tags, rest = zip(*(re.match(r"(new|seen)[\t ](.*)", line).groups() for line in out))
+    assert list(rest) == lines
+    return [tag == "new" for tag in tags]
+
+
+EXACT = ["-S", "width=32", "--seed", "5"]
+
+
+@pytest.mark.parametrize("late", [0, 0.1])
+@pytest.mark.parametrize("refresh", [True, False])
+def test_verdicts_are_those_of_the_exact_times(refresh, late):
+    pairs = stream(30000, late=late)
+    how = ["-S", "span=1h"] if refresh else ["--once-per", "1h"]
+    lines = [f"{key} {made}" for key, made in pairs]
+    verdicts = verdicts_of(lines, *EXACT, *how, "-k", "1", "--time", "2")
+    counts = check_model(pairs, verdicts, HOUR, refresh)
+    assert min(counts.values()) > 200, counts
+
+
+def test_the_timeline_of_the_manual():
+    minutes = [*range(0, 181, 15), 300, 375]
+    lines = [f"A {1_700_000_000 + 60 * minute}" for minute in minutes]
+    renewed = verdicts_of(lines, *EXACT, "-S", "span=1h", "-k", "1", "--time", "2")
+    once = verdicts_of(lines, *EXACT, "--once-per", "1h", "-k", "1", "--time", "2")
+    assert [m for m, new in zip(minutes, renewed) if new] == [0, 300, 375]
+    assert [m for m, new in zip(minutes, once) if new] == [0, 75, 150, 300, 375]
+
+
+# ---- the same however it runs ----
+
+def test_threads_shards_and_the_cut_of_the_input_make_no_difference(here):
+    pairs = stream(40000, keys=500, late=0.05, pauses=0.01)
+    for i in range(0, 40000, 997):  # dates that are wrong, near the ends of blocks too
+        pairs[i] = (pairs[i][0], 4_070_908_800 + i)
+    text = "".join(f"{key} {made}\n" for key, made in pairs)
+    (here / "log").write_text(text)
+    options = [*EXACT, "-k", "1", "--time", "2", "--on-error", "skip", "-q", "--once-per", "10m"]
+    expected = run("dedup", *options, "log").out
+    assert expected.count(b"\n") > 5000 and b" 407" not in expected
+    assert run("dedup", *options, "-j", "4", "log").out == expected
+    assert run("dedup", *options, "-j", "3", "--shards", "7", "log").out == expected
+    assert run("dedup", *options, input=text).out == expected
+    for size in (1 << 12, 77777):
+        assert piped(options, [text[at:at + size] for at in range(0, len(text), size)]) == expected
+    few = text[:100000]
+    assert piped(options, few.splitlines(keepends=True)) == run("dedup", *options, input=few).out
+
+
+def piped(options, pieces):
+    """What passes of an input that comes in these writes."""
+    process = subprocess.Popen([WEIR, "dedup", *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    got = []
+    reader = threading.Thread(target=lambda: got.append(process.stdout.read()))
+    reader.start()
+    for piece in pieces:
+        os.write(process.stdin.fileno(), piece.encode())
+    process.stdin.close()
+    reader.join()
+    assert process.wait() == 0
+    return got[0]
+
+
+def test_a_state_carries_the_clock(here):
+    pairs = stream(6000, late=0.05)
+    lines = [f"{key} {made}\n" for key, made in pairs]
+    options = [*EXACT, "-q", "-k", "1", "--time", "2", "-S", "span=1h"]
+    whole = run("dedup", *options, input="".join(lines)).out
+    parts = b""
+    for at in range(0, 6000, 500):
+        parts += run("dedup", *options, "--state", "s.weir", input="".join(lines[at:at + 500])).out
+    assert parts == whole
+    (here / "log").write_text("")
+    parts = b""
+    for at in range(0, 6000, 1500):
+        with open("log", "a") as log:
+            log.write("".join(lines[at:at + 1500]))
+        parts += run("dedup", *options, "--state", "r.weir", "--resume", "log").out
+    assert parts == whole
+
+
+def test_what_is_late_for_an_earlier_run_is_late(here):
+    options = ["dedup", "-q", "-k", "1", "--time", "2", "--once-per", "1h", "--lateness", "1m", "--state", "s.weir"]
+    run(*options, input="a 1600000000\nb 1600000500\n")
+    refused(*options, input="c 1600000100\n", saying=["line 1", "6.7 minutes older", "--lateness allows 60.0 s"])
+    assert run(*options, input="c 1600000450\n").lines == ["c 1600000450"]
+
+
+def test_a_state_by_the_clock_does_not_go_with_one_by_the_records(here):
+    run("dedup", "-q", "-S", "span=1h", "-k", "1", "--time", "2", "--state", "s.weir", input="a 1600000000\n")
+    refused("dedup", "-q", "-S", "span=1h", "-k", "1", "--state", "s.weir", input="a 1600000000\n",
+            saying=["-k 1 --time 2", "now lines -k 1)"])
+
+
+# ---- late, and too far ahead ----
+
+def test_late_records_are_judged_as_of_now_and_counted():
+    text = "a 1600000000\nb 1600003000\na 1600000010\na 1600003001\nc 1600006500\nb 1600003100\n"
+    result = run("dedup", *EXACT, "-S", "span=1h", "-k", "1", "--time", "2", "--stats", "json", input=text)
+    assert result.lines == ["a 1600000000", "b 1600003000", "c 1600006500"]
+    figures = json.loads(result.err.splitlines()[-1])
+    assert (figures["late"], figures["latest"]) == (2, 3400.0)
+    words = run("dedup", *EXACT, "-S", "span=1h", "-k", "1", "--time", "2", "--stats", "text", input=text)
+    assert "2 records were late, the latest by 56.7 minutes" in words.err
+
+
+def test_what_is_later_than_lateness_is_malformed():
+    text = "a 1600000000\nb 1600003000\nc 1600002990\nd 1600002000\ne 1600003001\n"
+    options = ["dedup", "-q", "-S", "span=1h", "-k", "1", "--time", "2", "--lateness", "10s"]
+    refused(*options, input=text, saying=["standard input, line 4", "16.7 minutes older than the newest"])
+    result = run(*options, "--on-error", "skip", "--stats", "json", input=text)
+    assert [line[0] for line in result.lines] == ["a", "b", "c", "e"]
+    figures = json.loads(result.err)
+    assert (figures["skipped"], figures["late"]) == (1, 1)
+
+
+FUTURE = 4_070_908_800  # 2099
+
+
+def ahead(lines, *options, **more):
+    return run("dedup", "-q", *EXACT, "-S", "span=1h", "-k", "1", "--time", "2", "--on-error", "skip", *options,
+               input="".join(f"{line}\n" for line in lines), **more).lines
+
+
+@pytest.mark.parametrize("wrong", [1, 2, 3])
+@pytest.mark.parametrize("at", [0, 1, 5, 17])
+def test_a_date_far_ahead_does_not_empty_the_filter(at, wrong):
+    lines = [f"k{i % 3} {1_600_000_000 + i}" for i in range(20)]
+    spoilt = lines[:at] + [f"x{i} {FUTURE + i}" for i in range(wrong)] + lines[at:]
+    assert ahead(spoilt) == ahead(lines) == lines[:3]
+    refused("dedup", "-q", "-S", "span=1h", "-k", "1", "--time", "2", input="\n".join(spoilt),
+            saying=[f"line {at + 1}:", "its time is"])
+
+
+def test_at_the_end_the_clock_of_the_machine_is_asked():
+    lines = ["a 1600000000", "b 1600000001"]
+    assert ahead([*lines, f"c {FUTURE}"]) == lines
+    assert ahead([*lines, "c 1650000000"]) == [*lines, "c 1650000000"]
+    assert ahead([f"c {FUTURE}"]) == []
+
+
+def test_a_pause_of_the_stream_is_believed():
+    lines = [f"k{i % 3} {1_600_000_000 + i}" for i in range(9)]
+    later = [f"k{i % 3} {1_600_020_000 + i}" for i in range(9)]
+    assert ahead(lines + later) == lines[:3] + later[:3]
+    assert ahead(lines + [later[0], "k0 1600000020", *later[1:]]) == lines[:3] + later[:3]  # one of before
+    every_day = [f"k0 {1_600_000_000 + 86400 * i}" for i in range(40)]
+    assert ahead(every_day) == every_day
+
+
+def test_a_live_stream_waits_for_nobody_where_each_line_is_answered():
+    options = ["dedup", "-q", "--emit", "all", "-k", "1", "--time", "2", "-S", "span=10s", "--on-error", "skip"]
+    process = subprocess.Popen([WEIR, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    for i in range(20):
+        line = f"a {1_600_000_000 + 100 * i}\n".encode()
+        os.write(process.stdin.fileno(), line)
+        assert process.stdout.readline() == b"new\t" + line
+    process.stdin.close()
+    assert process.wait() == 0
+
+
+def test_a_live_stream_that_pauses_goes_on():
+    options = ["dedup", "-q", "-k", "1", "--time", "2", "-S", "span=10s"]
+    process = subprocess.Popen([WEIR, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    for made in (1_600_000_000, 1_600_000_100):
+        os.write(process.stdin.fileno(), f"a {made}\n".encode())
+        assert process.stdout.readline() == f"a {made}\n".encode()  # with nothing behind it
+    process.stdin.close()
+    assert process.wait() == 0
+
+
+# ---- forms ----
+
+FORMS = {
+    "s": (str, None),
+    "s with a fraction": (lambda t: f"{t}.25", None),
+    "ms": (lambda t: str(t * 1000), None),
+    "us": (lambda t: str(t * 1000000), None),
+    "rfc3339": (rfc3339, None),
+    "rfc3339 with a zone": (lambda t: datetime.datetime.fromtimestamp(
+        t, datetime.timezone(datetime.timedelta(hours=5, minutes=30))).isoformat(), None),
+    "pattern": (lambda t: datetime.datetime.fromtimestamp(t, UTC).strftime("%d.%m.%Y-%H:%M:%S"), "%d.%m.%Y-%H:%M:%S"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_is_the_same_time(form):
+    write, given = FORMS[form]
+    pairs = stream(3000, seed=4)
+    lines = [f"{key} {write(made)}" for key, made in pairs]
+    options = ["--time-format", given] if given else []
+    got = verdicts_of(lines, *EXACT, "--once-per", "1h", "-k", "1", "--time", "2", *options)
+    check_model(pairs, got, HOUR, refresh=False)
+    assert got == verdicts_of([f"{key} {made}" for key, made in pairs], *EXACT, "--once-per", "1h", "-k", "1",
+                              "--time", "2")
+
+
+@pytest.mark.parametrize("options", [["--time", "4"], ["--time", "4,5"], ["-d", " ", "--time", "4"]])
+def test_a_common_log_has_its_zone_in_the_next_field(options):
+    """Zones change from line to line, as in a log that two machines write."""
+    pairs = stream(4000, seed=9)
+    rng = random.Random(2)
+    lines = [f'{key} - - {clf(made, rng.choice([-420, 0, 330]))} "GET /{i} HTTP/1.0" 200' for i, (key, made) in
+             enumerate(pairs)]
+    got = verdicts_of(lines, *EXACT, "--once-per", "1h", "-k", "1", *options)
+    counts = check_model(pairs, got, HOUR, refresh=False)
+    assert counts["drop"] > 500
+
+
+@pytest.mark.parametrize("format,options", [("csv", ["--csv", "-k", "who", "--time", "when"]),
+                                            ("jsonl", ["-k", "/who", "--time", "/at/when"])])
+def test_times_by_name_and_pointer(format, options):
+    pairs = stream(3000, seed=6)
+    if format == "csv":
+        lines = ["when,what,who"] + [f'"{rfc3339(made)}",{i},{key}' for i, (key, made) in enumerate(pairs)]
+    else:
+        lines = [json.dumps({"at": {"when": made * 1000}, "who": key, "i": i}) for i, (key, made) in
+                 enumerate(pairs)]
+    out = set(run("dedup", "-q", *EXACT, "--once-per", "1h", *options, input="\n".join(lines) + "\n").lines)
+    check_model(pairs, [line in out for line in lines[-3000:]], HOUR, refresh=False)
+
+
+def test_the_form_that_was_found_out_is_told_once():
+    text = "".join(f"a {1_600_000_000 + i}\n" for i in range(100000))
+    result = run("dedup", "--once-per", "1h", "-k", "1", "--time", "2", input=text)
+    assert result.err == ("weir: the times in --time 2 are taken for seconds since 1970; --time-format tells "
+                          "otherwise\n")
+    assert run("dedup", "--once-per", "1h", "-k", "1", "--time", "2", "--time-format", "s", input=text).err == ""
+
+
+@pytest.mark.parametrize("text,choices", [("12345678901", "s, ms or us"), ("7", "s, ms or us"),
+                                          ("01/02/2024", "%d/%m/%Y %H:%M:%S or %m/%d/%Y"),
+                                          ("2024-01-02", "--time 1,2"), ("yesterday", "rfc3339, clf"), ("-", "clf")])
+def test_a_form_that_cannot_be_told_is_asked_for(text, choices):
+    refused("dedup", "--once-per", "1h", "-k", "1", "--time", "2", input=f"a {text}\n",
+            saying=["line 1", f"'{text}'", "--time-format", choices])
+
+
+def test_two_fields_are_one_time():
+    lines = [f"2024-05-01 10:00:{i:02},250 a" for i in range(60)] + ["2024-05-01 11:10:00,000 a"]
+    got = run("dedup", "-q", *EXACT, "--once-per", "30m", "-k", "3", "--time", "1,2", input="\n".join(lines)).lines
+    assert got == [lines[0], lines[-1]]
+
+
+def test_a_record_of_another_form_is_malformed():
+    text = "a 1600000000\nb noon\nc 1600000001\n"
+    refused("dedup", "-q", "--once-per", "1h", "-k", "1", "--time", "2", input=text,
+            saying=["line 2", "'noon' is not seconds since 1970"])
+    skipped = run("dedup", "-q", "--once-per", "1h", "-k", "1", "--time", "2", "--on-error", "skip", input=text)
+    assert skipped.lines == ["a 1600000000", "c 1600000001"]
+    first = run("dedup", "-q", "--once-per", "1h", "-k", "1", "--time", "2", "--on-error", "skip", input="b noon\n" + text)
+    assert first.lines == skipped.lines
+    refused("dedup", "-q", "--once-per", "1h", "-k", "1", "--time", "2", "--time-format", "s", input="a -5\n",
+            saying="before 1970")
+
+
+def test_blank_lines_of_json_are_of_now():
+    text = '{"t":1600000000,"k":1}\n\n{"t":1600000009,"k":1}\n'
+    assert run("dedup", "-q", *EXACT, "--once-per", "1h", "-k", "/k", "--time", "/t", input=text).lines == [
+        '{"t":1600000000,"k":1}', ""]
+
+
+# ---- counts ----
+
+@pytest.mark.parametrize("command", ["count", "top"])
+def test_counts_fade_by_the_times_of_the_records(here, command):
+    pairs = stream(20000, seed=8, keys=40, late=0.05)
+    (here / "log").write_text("".join(f"{key} {made}\n" for key, made in pairs))
+    clock, exact, times = 0, {}, []
+    for _, made in pairs:
+        clock = max(clock, made)
+        times.append(clock)
+    for (key, _), at in zip(pairs, times):
+        exact[key] = exact.get(key, 0) + 2 ** (-(clock - at) / HOUR / 12)
+    options = ["-n", "40"] if command == "top" else []
+    rows = run(command, "-q", "-k", "1", "--time", "2", "-S", "half-life=12h", "-m", "1M", *options, "log").lines
+    told = {row.split("\t")[0]: int(row.split("\t")[1]) for row in rows}
+    assert set(told) >= {key for key, count in exact.items() if count > 1} and max(exact.values()) > 10
+    for key, count in told.items():
+        assert exact[key] * 0.997 - 0.01 <= count <= exact[key] * 1.003 + 1.01, key
+
+
+def test_a_sketch_carries_its_time_between_runs(here):
+    pairs = stream(4000, seed=8, keys=40)
+    lines = [f"{key} {made}\n" for key, made in pairs]
+    options = ["-q", "-k", "1", "--time", "2", "-S", "half-life=1h", "-n", "10", "--seed", "3"]
+    whole = run("top", *options, input="".join(lines)).out
+    run("top", *options, "--state", "s", input="".join(lines[:1700]))
+    assert run("top", *options, "--state", "s", input="".join(lines[1700:])).out == whole
+
+
+# ---- what is said ----
+
+def test_a_span_on_a_file_goes_by_the_clock_and_says_so(here):
+    (here / "log").write_text("a 1\nb 2\n")
+    result = run("dedup", "-S", "span=1h", "log")
+    assert result.err == ("weir: the span goes by the clock of this machine, not by the times in log; --time FIELD "
+                          "goes by those\n")
+    assert run("dedup", "-q", "-S", "span=1h", "log").err == ""
+    assert run("dedup", "-S", "span=1h", input="a\n").err == ""
+    with open("log") as log:
+        assert "not by the times in standard input" in run("dedup", "--once-per", "1h", stdin=log).err
+    assert "half-life= goes by the clock" in run("top", "-S", "half-life=1h", "log").err
+    assert run("count", "-S", "half-life=1h", "log").err.count("half-life= goes by the clock") == 1
+    assert "clock" not in run("top", "-S", "half-life=100", "log").err
+
+
+def test_once_per_goes_by_the_clock_too():
+    process = subprocess.Popen([WEIR, "dedup", "-q", "--once-per", "400ms"], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE)
+    for _ in range(12):
+        process.stdin.write(b"a\n")
+        process.stdin.flush()
+        time.sleep(0.15)
+    process.stdin.close()
+    passed = process.stdout.read().count(b"\n")
+    assert process.wait() == 0 and 2 <= passed <= 6  # with repeats that renew it, once
+
+
+def test_memory_that_is_too_little_is_told():
+    text = "".join(f"k{i} {1_600_000_000 + i // 1000}\n" for i in range(50000))
+    result = run("dedup", "-m", "16K", "--once-per", "1h", "-k", "1", "--time", "2", "--stats", "json", input=text)
+    assert json.loads(result.err.splitlines()[-1])["filter"]["lost"] > 30000
+
+
+@pytest.mark.parametrize("args,saying", [
+    (["dedup", "--time", "2"], "nothing to go by"),
+    (["top", "--time", "2"], "nothing to go by"),
+    (["top", "--time", "2", "-S", "half-life=100"], "nothing to go by"),
+    (["dedup", "--time-format", "s"], "needs --time"),
+    (["dedup", "--lateness", "1h"], "needs --time"),
+    (["dedup", "--lateness", "1", "--time", "2"], "does not fit"),
+    (["dedup", "--once-per", "1", "--time", "2"], "does not fit"),
+    (["dedup", "--once-per", "1h", "-S", "span=1h"], "--once-per 1h says span="),
+    (["dedup", "--once-per", "1h", "--time", "2", "--time-format", "%H:%M"], "--time-format %H:%M does not fit"),
+    (["dedup", "--once-per", "1h", "-a", "bloom"], "bloom"),
+])
+def test_what_does_not_go_together_is_refused(args, saying):
+    refused(*args, input="a 1\n", saying=saying)
+
+
+# ---- evaluation ----
+
+def test_an_evaluation_knows_what_came_within_the_span(here):
+    """The filter errs by the quarter that it keeps keys for longer, and by nothing else."""
+    pairs = stream(20000, seed=3, late=0.05)
+    (here / "log").write_text("".join(f"{key} {made}\n" for key, made in pairs))
+    since, clock, new, older = {}, 0, 0, 0
+    for key, made in pairs:
+        clock = max(clock, made)
+        age = clock - since.get(key, 0)
+        new += age > HOUR
+        older += HOUR < age <= 1.25 * HOUR
+        since[key] = clock
+    rows = json.loads(run("eval", "-q", "-a", "weir", "-m", "1M", "--format", "json", "-S", "span=1h", "-k", "1",
+                          "--time", "2", "log").out)
+    assert rows[0]["distinct"] == new and rows[0]["fnr"] == 0
+    assert 0 < rows[0]["fpr"] * new <= older < new / 3
+
+
+@pytest.mark.parametrize("args,saying", [
+    (["-S", "span=1h"], "needs --time FIELD"), (["--time", "2"], "nothing to go by"),
+    (["--time", "2", "-S", "span=1h", "--permutations", "2"], "--permutations"),
+    (["--time", "2", "-S", "span=1h", "-S", "refresh=no"], "refresh=no")])
+def test_an_evaluation_refuses_what_has_no_meaning(args, saying):
+    refused("eval", "-a", "weir", *args, input="a 1600000000\n", saying=saying)

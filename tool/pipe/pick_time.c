@@ -1,0 +1,188 @@
+/* pick_time.c - see pick_time.h. */
+#include "pipe/pick_time.h"
+
+#include <string.h>
+
+#include "pipe/fields.h"
+#include "pipe/json.h"
+
+#define SHOWN 60 /* bytes of a text in a message */
+
+/* ---- the text ---- */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* The field behind one, where fields are what stands between blanks or delimiters: a
+ * common log has its zone there. */
+static struct weir_bytes field_behind(const struct picker *p, struct weir_bytes field,
+                                      const char *end)
+{
+    const char *at = (const char *)field.data + field.size, *to;
+
+    if (p->way == PICK_BLANKS)
+        while (at < end && is_blank(*at))
+            at++;
+    else
+        at += at < end;
+    for (to = at; to < end && (p->way == PICK_BLANKS ? !is_blank(*to) : *to != p->delimiter);)
+        to++;
+    return (struct weir_bytes){at, (size_t)(to - at)};
+}
+
+/* Several fields, with a blank between them. */
+static bool join_texts(const struct weir_bytes *field, uint32_t n, struct arena *a,
+                       struct weir_bytes *out)
+{
+    size_t size = n - 1;
+    char *to;
+
+    for (uint32_t i = 0; i < n; i++)
+        size += field[i].size;
+    to = arena_take(a, size);
+    if (!to)
+        return false;
+    *out = (struct weir_bytes){to, size};
+    for (uint32_t i = 0; i < n; i++) {
+        if (i > 0)
+            *to++ = ' ';
+        memcpy(to, field[i].data, field[i].size);
+        to += field[i].size;
+    }
+    return true;
+}
+
+/* The text of the time, and the one behind it. False if memory is short. */
+static bool text_of(const struct picker *p, struct batch *b, uint32_t i,
+                    const struct weir_bytes *field, struct weir_bytes *text,
+                    struct weir_bytes *next)
+{
+    const struct weir_bytes *first = field + p->keys + p->important;
+
+    *text = *first;
+    *next = (struct weir_bytes){NULL, 0};
+    if (p->way == PICK_BLANKS || p->way == PICK_CHAR)
+        *next = field_behind(p, first[p->times - 1], b->data + record_end(b, i));
+    return p->times == 1 || join_texts(first, p->times, &b->arena, text);
+}
+
+/* ---- a record ---- */
+
+static bool read_time(const struct time_format *f, struct weir_bytes text, struct weir_bytes next,
+                      uint64_t *milliseconds)
+{
+    int64_t microseconds;
+
+    if (!time_read(f, text, next, &microseconds) || microseconds < 0)
+        return false;
+    *milliseconds = (uint64_t)microseconds / 1000;
+    return true;
+}
+
+static bool is_number(struct weir_bytes text)
+{
+    const struct time_format seconds = {TIME_SECONDS, NULL};
+    int64_t microseconds;
+
+    return time_read(&seconds, text, (struct weir_bytes){NULL, 0}, &microseconds);
+}
+
+/* What may be meant by a text whose form cannot be told. */
+static const char *choices_for(struct weir_bytes text)
+{
+    const char *c = text.data;
+
+    if (is_number(text))
+        return "s, ms or us";
+    if (text.size == 10 && c[4] == '-' && c[7] == '-')
+        return "%Y-%m-%d; or name the field of the time of day too, as in --time 1,2";
+    if (text.size >= 8 && (c[2] == '/' || c[1] == '/'))
+        return "%d/%m/%Y %H:%M:%S or %m/%d/%Y %H:%M:%S, whichever it is";
+    return "s, ms, us, rfc3339, clf, or a pattern such as '%d.%m.%Y %H:%M:%S'";
+}
+
+static void refuse(const struct picker *p, struct batch *b, uint32_t i, struct weir_bytes text)
+{
+    int shown = (int)(text.size < SHOWN ? text.size : SHOWN);
+    int64_t microseconds;
+
+    if (!b->format)
+        batch_fault(b, i, p->skip, "cannot tell the form of the time '%.*s': give --time-format %s",
+                    shown, (const char *)text.data, choices_for(text));
+    else if (time_read(b->format, text, (struct weir_bytes){NULL, 0}, &microseconds))
+        batch_fault(b, i, p->skip, "the time '%.*s' lies before 1970", shown,
+                    (const char *)text.data);
+    else
+        batch_fault(b, i, p->skip, "the time '%.*s' is not %s; --time-format tells other forms",
+                    shown, (const char *)text.data, time_format_words(b->format));
+}
+
+/* A record of nothing at all has no time: it is one of now. */
+static bool is_empty(const struct batch *b, uint32_t i)
+{
+    const char *at = b->data + record_begin(b, i), *end = b->data + record_end(b, i);
+
+    while (at < end && is_blank(*at))
+        at++;
+    return at == end;
+}
+
+void pick_time(const struct picker *p, struct batch *b, uint32_t i, const struct weir_bytes *field)
+{
+    struct weir_bytes text, next;
+
+    if (!text_of(p, b, i, field, &text, &next))
+        batch_fault(b, i, false, "memory is short");
+    else if (text.size == 0 && is_empty(b, i))
+        b->time[i] = NO_TIME;
+    else if (!b->format || !read_time(b->format, text, next, &b->time[i]))
+        refuse(p, b, i, text);
+}
+
+/* ---- before it is picked ---- */
+
+static bool find_text(const struct picker *p, struct batch *b, uint32_t i, struct weir_bytes *text,
+                      struct weir_bytes *next)
+{
+    struct weir_bytes field[COLUMNS_MAX + 1];
+    const char *record = b->data + record_begin(b, i);
+    size_t size = record_end(b, i) - record_begin(b, i);
+    struct json_fault fault;
+
+    if (b->bads && b->bad[i])
+        return false;
+    if (p->way != PICK_JSON)
+        return fields_of(p, &b->arena, record, size, field) >= p->widest &&
+               text_of(p, b, i, field, text, next);
+    if (json_fields(&p->json, &b->arena, record, size, field, &fault) != JSON_FINE)
+        return false;
+    for (uint32_t c = 0; c < p->columns; c++)
+        if (!field[c].data)
+            return false;
+    return text_of(p, b, i, field, text, next);
+}
+
+uint64_t pick_time_early(const struct picker *p, struct batch *b, uint32_t i,
+                         const struct time_format *f)
+{
+    struct weir_bytes text, next;
+    uint64_t time;
+
+    return f && find_text(p, b, i, &text, &next) && read_time(f, text, next, &time) ? time
+                                                                                    : NO_TIME;
+}
+
+bool pick_time_format(const struct picker *p, struct batch *b, struct time_format *f)
+{
+    struct weir_bytes text, next;
+
+    for (uint32_t i = 0; i < b->n; i++) {
+        if (find_text(p, b, i, &text, &next) && text.size > 0 && time_guess(text, f))
+            return true;
+        if (!p->skip && !is_empty(b, i))
+            return false;
+    }
+    return false;
+}
