@@ -207,13 +207,11 @@ int main(int argc, char **argv)
     struct bench b = asked(argc, argv);
     struct way ways[] = {
         {.threads = 1, .batch = 4096},
-        {.threads = 1, .shards = 16, .batch = 4096},
-        {.threads = b.threads, .shards = 16, .batch = 4096},
-        {.threads = b.threads, .shards = 16, .batch = 16384},
+        {.threads = 1, .shards = 8, .batch = 4096},
         {.threads = b.threads, .shards = 8, .batch = 4096},
-        {.threads = b.threads, .shards = b.threads, .batch = 4096},
+        {.threads = b.threads, .shards = 8, .batch = 16384},
+        {.threads = b.threads, .shards = 16, .batch = 4096},
         {.threads = b.threads, .shards = b.threads, .ordered = true, .batch = 4096},
-        {.threads = b.threads, .shards = 16, .ordered = true, .batch = 4096},
     };
     size_t n = sizeof ways / sizeof *ways;
 

@@ -21,6 +21,7 @@
 #include <weir/shared.h>
 
 #define THREADS 8
+#define SHARDS 32   /* some more than threads: two rarely want the same one at once */
 #define BLOCK 65536 /* bytes of a batch; the longest line */
 #define LINES 4096  /* of a batch */
 
@@ -180,7 +181,7 @@ int main(int argc, char **argv)
     sigset_t signals;
     int caught, listener;
 
-    if (weir_shared_open(&filter, sentence, 0, NULL, &error) != WEIR_OK) {
+    if (weir_shared_open(&filter, sentence, SHARDS, NULL, &error) != WEIR_OK) {
         fprintf(stderr, "server: %s\n", error.text);
         return 2;
     }

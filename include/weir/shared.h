@@ -33,7 +33,7 @@ typedef struct weir_shared weir_shared;
 
 /* ---- open and close ---- */
 
-/* Open a filter of 1 to WEIR_SHARED_MOST shards; 0 means 16. Each gets its part of memory=,
+/* Open a filter of 1 to WEIR_SHARED_MOST shards; 0 means 8. Each gets its part of memory=,
  * capacity= and window= (weir_divide()), so all of them err like the one asked for. Some
  * more shards than threads are good; from 2 MiB each on they can lie on huge pages. Options as of
  * weir_open_with(): every byte of it all, in one block more than there are shards.

@@ -481,7 +481,7 @@ static void zero_shards_are_as_many_as_suit(void **state)
     weir_shared *s = open_shared("weir memory=1M", 0);
 
     (void)state;
-    assert_int_equal(weir_shared_shards(s), 16);
+    assert_int_equal(weir_shared_shards(s), 8);
     weir_shared_close(s);
 }
 
