@@ -79,6 +79,17 @@ static const char *const words[] = {
     "TOPK.INCRBY",
     "TOPK.QUERY",
     "TOPK.COUNT",
+    "CF.RESERVE",
+    "CF.ADD",
+    "CF.ADDNX",
+    "CF.INSERT",
+    "CF.INSERTNX",
+    "CF.EXISTS",
+    "CF.COUNT",
+    "CF.DEL",
+    "CF.INFO",
+    "CF.SCANDUMP",
+    "CF.LOADCHUNK",
     "TOPK.LIST",
     "TOPK.INFO",
     "DEL",
@@ -125,7 +136,7 @@ static bool add(void *context, const void *data, size_t size)
 
 static void add_part(struct input *in)
 {
-    static const uint32_t kinds[] = {PART_ONCE, PART_BLOOM, PART_TOP, PART_COUNTS, 0x57f0, 2};
+    static const uint32_t kinds[] = {PART_ONCE, PART_BLOOM, PART_TOP, PART_COUNTS, PART_CUCKOO, 2};
     uint8_t which = byte(in);
     size_t before = image_size;
     struct weir_bytes body;

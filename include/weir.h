@@ -157,6 +157,11 @@ WEIR_API enum weir_verdict weir_ask_bytes(const weir *w, const void *data, size_
 WEIR_API void weir_ask_bytes_many(const weir *w, const struct weir_bytes *bytes, size_t n,
                                   uint8_t *verdicts);
 
+/* How many showings of a key are stored, in filters that store each of them (cuckoo): not
+ * fewer than there are, more if the fingerprint of another is the same. Others say 0 or 1,
+ * as weir_ask(). */
+WEIR_API uint32_t weir_count(const weir *w, struct weir_key key);
+
 /* Fetch the memory of a key ahead: for callers that see one key at a time but know
  * the next few. A dozen keys before its turn is about right. Changes nothing. */
 WEIR_API void weir_touch(const weir *w, struct weir_key key);

@@ -7,7 +7,8 @@
 #include "server.h"
 #include "settings.h"
 
-const struct chain_wish bf_default = {.error = BF_ERROR,
+const struct chain_wish bf_default = {.family = &family_bloom,
+                                      .error = BF_ERROR,
                                       .tightening = CHAIN_TIGHTENING,
                                       .capacity = BF_CAPACITY,
                                       .expansion = BF_EXPANSION};

@@ -15,6 +15,12 @@ int bf_insert(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 int bf_info(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 int bf_debug(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 int bf_card(struct rm_ctx *ctx, struct rm_string **argv, int argc);
+/* Of both families. */
+int chain_scandump(struct rm_ctx *ctx, struct rm_string **argv, int argc,
+                   const struct family *family);
+int chain_loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc,
+                    const struct family *family);
+
 int bf_scandump(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 int bf_loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 

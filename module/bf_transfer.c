@@ -1,4 +1,4 @@
-/* bf_transfer.c - BF.SCANDUMP and BF.LOADCHUNK.
+/* bf_transfer.c - BF.SCANDUMP and BF.LOADCHUNK, and those of CF.*.
  *
  * Clients load each chunk with the iterator that came with it, and stop at 0, which comes
  * with nothing. The first chunk says how many bytes will follow, so that the last is known. */
@@ -52,7 +52,8 @@ static void dump_chunk(struct rm_ctx *ctx, const struct value *v, uint64_t itera
     server_give(data);
 }
 
-int bf_scandump(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+int chain_scandump(struct rm_ctx *ctx, struct rm_string **argv, int argc,
+                   const struct family *family)
 {
     long long iterator;
 
@@ -60,7 +61,7 @@ int bf_scandump(struct rm_ctx *ctx, struct rm_string **argv, int argc)
         return rm.WrongArity(ctx);
     if (rm.StringToLongLong(argv[2], &iterator) != RM_OK || iterator < 0)
         return rm.ReplyWithError(ctx, "Second argument must be numeric");
-    struct opened o = key_open(ctx, argv[1], RM_READ, &family_bloom);
+    struct opened o = key_open(ctx, argv[1], RM_READ, family);
     if (o.wrong)
         return key_refuse(ctx, &o);
     if (!o.value)
@@ -122,7 +123,8 @@ static void load_chunk(struct rm_ctx *ctx, struct rm_string **argv, struct opene
     reply_ok(ctx);
 }
 
-int bf_loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+int chain_loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc,
+                    const struct family *family)
 {
     long long iterator;
 
@@ -130,7 +132,7 @@ int bf_loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc)
         return rm.WrongArity(ctx);
     if (rm.StringToLongLong(argv[2], &iterator) != RM_OK)
         return rm.ReplyWithError(ctx, "Second argument must be numeric");
-    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_bloom);
+    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, family);
     uint64_t version = (uint64_t)iterator >> 32, number = (uint64_t)iterator & UINT32_MAX;
     if (o.wrong && !o.loading)
         return key_refuse(ctx, &o);
@@ -141,4 +143,14 @@ int bf_loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     else
         load_chunk(ctx, argv, &o, version, number);
     return key_close(&o);
+}
+
+int bf_scandump(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    return chain_scandump(ctx, argv, argc, &family_bloom);
+}
+
+int bf_loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    return chain_loadchunk(ctx, argv, argc, &family_bloom);
 }

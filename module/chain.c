@@ -11,7 +11,9 @@
 #include "server.h"
 
 #define LINK_DEFAULT "bloom capacity=%llu fpr=%.10g k=%d"
-#define LEAST_ERROR 1e-30 /* below that a link would cost memory for nothing */
+#define CUCKOO_DEFAULT "cuckoo capacity=%llu fpr=%.10g"
+#define LEAST_CUCKOO_ERROR 1e-8 /* 32 bits are the most of a fingerprint */
+#define LEAST_ERROR 1e-30       /* below that a link would cost memory for nothing */
 
 uint64_t chain_bytes(const struct chain *c)
 {
@@ -49,27 +51,32 @@ static uint64_t left_of(const struct chain *c, uint64_t most)
     return most == 0 ? 0 : most > used ? most - used : 1;
 }
 
-static enum weir_status open_link(weir **w, const struct link *link, const char *seed,
-                                  uint64_t most, struct weir_error *error)
+static void describe_cuckoo(char sentence[WEIR_SENTENCE], const struct link *link, const char *seed)
+{
+    snprintf(sentence, WEIR_SENTENCE, CUCKOO_DEFAULT "%s", (unsigned long long)link->capacity,
+             link->error > LEAST_CUCKOO_ERROR ? link->error : LEAST_CUCKOO_ERROR, seed);
+}
+
+static void describe_bloom(char sentence[WEIR_SENTENCE], const struct link *link, const char *seed)
 {
     double rate = link->error > LEAST_ERROR ? link->error : LEAST_ERROR;
     double hashes = ceil(log2(1 / rate) * 5 / 8);
-    char sentence[WEIR_SENTENCE];
 
-    snprintf(sentence, sizeof sentence, LINK_DEFAULT "%s", (unsigned long long)link->capacity, rate,
+    snprintf(sentence, WEIR_SENTENCE, LINK_DEFAULT "%s", (unsigned long long)link->capacity, rate,
              hashes < 1    ? 1
              : hashes > 32 ? 32
                            : (int)hashes,
              seed);
-    return filter_open(w, sentence, most, error);
 }
 
 static bool add_link(struct chain *c, struct link link, const char *seed, uint64_t most,
                      struct weir_error *error)
 {
     struct link *links = server_take((c->n + 1) * sizeof *links);
+    char sentence[WEIR_SENTENCE];
 
-    if (!links || open_link(&link.w, &link, seed, left_of(c, most), error) != WEIR_OK) {
+    (c->is.family == &family_cuckoo ? describe_cuckoo : describe_bloom)(sentence, &link, seed);
+    if (!links || filter_open(&link.w, sentence, left_of(c, most), error) != WEIR_OK) {
         server_give(links);
         return false;
     }
@@ -102,7 +109,7 @@ struct chain *chain_open(const struct chain_wish *wish, uint64_t most, struct we
     image_refuse(error, "memory is short");
     if (!c)
         return NULL;
-    *c = (struct chain){.is.family = &family_bloom,
+    *c = (struct chain){.is.family = wish->family,
                         .expansion = wish->expansion,
                         .error = wish->error,
                         .tightening = wish->tightening};

@@ -1,4 +1,4 @@
-/* chain.h - what a key of BF.* holds: a Bloom filter that grows by further ones.
+/* chain.h - what a key of BF.* or CF.* holds: a filter that grows by further ones.
  *
  * The first has the capacity that was asked for. When it is full a second is added, of
  * `expansion` times the capacity and half the error, and so on; all have one seed, so
@@ -6,8 +6,8 @@
  * errors of all together stay below it (Almeida et al. 2007). A chain that does not scale
  * has one filter, of the whole error, and refuses what comes when it is full.
  *
- * Each has five eighths of the hash functions that would need the least memory: 6 % more of it,
- * and three eighths fewer cache lines per item, which are what an item costs. */
+ * A Bloom filter has five eighths of the hash functions that would need the least memory: 6 % more
+ * of it, and three eighths fewer cache lines per item, which are what an item costs. */
 #ifndef MODULE_CHAIN_H
 #define MODULE_CHAIN_H
 
@@ -20,16 +20,18 @@ struct link {
 };
 
 struct chain {
-    struct value is;
+    struct value is;    /* of family_bloom or family_cuckoo */
     uint64_t expansion; /* 0: it does not scale */
     double error;       /* as asked for, of all */
     double tightening;  /* by which the error of each is below that of the one before */
     uint64_t seed;
+    uint64_t deleted; /* items that CF.DEL took out */
     uint32_t n;
     struct link *links;
 };
 
 struct chain_wish {
+    const struct family *family;
     double error, tightening;
     uint64_t capacity, expansion;
     bool seeded; /* else the seed is random */

@@ -1,5 +1,5 @@
-/* chain_value.c - a chain as a value: how it is written, read and copied. Its image is a head
- * with the numbers of all links, and after it the filter of each. */
+/* chain_value.c - a chain as a value, of either family: how it is written, read and copied. Its
+ * image is a head with the numbers of all links, and after it the filter of each. */
 #include <string.h>
 
 #include "bytes_out.h"
@@ -38,13 +38,15 @@ static bool write(const struct value *v, weir_sink sink, void *context)
     put_number(&head, c->expansion);
     put_number(&head, bits_of(c->error));
     put_number(&head, bits_of(c->tightening));
+    put_number(&head, c->deleted);
     put_number(&head, c->n);
     for (uint32_t i = 0; i < c->n; i++) {
         put_number(&head, c->links[i].capacity);
         put_number(&head, c->links[i].items);
         put_number(&head, bits_of(c->links[i].error));
     }
-    good = put_part(&head, PART_BLOOM, sink, context);
+    good =
+        put_part(&head, c->is.family == &family_cuckoo ? PART_CUCKOO : PART_BLOOM, sink, context);
     for (uint32_t i = 0; good && i < c->n; i++)
         good = weir_write(c->links[i].w, sink, context, NULL) == WEIR_OK;
     return good;
@@ -65,27 +67,31 @@ static struct chain *read_head(struct weir_bytes in, uint32_t *n)
     uint64_t links = 0;
     bool good = c && get_number(&in, &c->expansion) && c->expansion <= 32768 &&
                 get_rate(&in, &c->error) && get_rate(&in, &c->tightening) &&
-                get_number(&in, &links) && links >= 1 && links <= LINKS_MOST &&
-                in.size == 24 * links && (c->expansion > 0 || links == 1) &&
+                get_number(&in, &c->deleted) && get_number(&in, &links) && links >= 1 &&
+                links <= LINKS_MOST && in.size == 24 * links && (c->expansion > 0 || links == 1) &&
                 (c->links = server_take(links * sizeof *c->links));
 
     for (uint64_t i = 0; good && i < links; i++)
         good = read_link(&in, &c->links[i]);
     *n = (uint32_t)links;
-    if (good) {
-        c->is.family = &family_bloom;
+    if (good)
         return c;
-    }
     if (c)
         chain_close(c);
     return NULL;
 }
 
-/* Keys are hashed once for all links. */
-static bool hashes_alike(const struct chain *c, const char *sentence)
+/* Keys are hashed once for all links, and each must do what the commands ask of it. */
+static bool fits(const struct chain *c, const char *sentence)
 {
+    uint64_t needed =
+        c->is.family == &family_cuckoo ? WEIR_CAN_LEARN | WEIR_CAN_FORGET : WEIR_CAN_LEARN;
     char first[WEIR_SENTENCE], a[32], b[32];
+    uint64_t traits = 0;
 
+    weir_traits(WEIR_KIND_FILTER, sentence, &traits, NULL);
+    if ((traits & needed) != needed)
+        return false;
     weir_config(c->links[0].w, first, sizeof first);
     weir_sentence_knob(first, "hash", a, sizeof a);
     weir_sentence_knob(sentence, "hash", b, sizeof b);
@@ -102,9 +108,9 @@ static bool read_filters(struct image_in *in, struct chain *c, uint32_t n, struc
             filter_load(&c->links[c->n].w, image_get, in, in->most, error) != WEIR_OK)
             return false;
         weir_config(c->links[c->n].w, sentence, sizeof sentence);
-        if (!hashes_alike(c, sentence)) {
+        if (!fits(c, sentence)) {
             weir_close(c->links[c->n].w);
-            image_refuse(error, "the filters of the chain are of different seeds");
+            image_refuse(error, "the filters of the chain do not belong together");
             return false;
         }
     }
@@ -112,19 +118,22 @@ static bool read_filters(struct image_in *in, struct chain *c, uint32_t n, struc
     return true;
 }
 
-static struct value *read(struct image_in *in, struct weir_error *error)
+static struct value *read_chain(struct image_in *in, uint32_t kind, const struct family *family,
+                                struct weir_error *error)
 {
     struct weir_part part;
-    void *head = image_kind(in) == PART_BLOOM ? image_part(in, &part, error) : NULL;
+    void *head = image_kind(in) == kind ? image_part(in, &part, error) : NULL;
     struct chain *c;
     uint32_t n;
 
     if (!head) {
-        image_refuse(error, "it does not begin as a Bloom filter of BF.* does");
+        image_refuse(error, "it does not begin as a filter of BF.* or CF.* does");
         return NULL;
     }
     c = read_head((struct weir_bytes){part.body, part.body_size}, &n);
     server_give(head);
+    if (c)
+        c->is.family = family;
     if (!c)
         image_refuse(error, "what it says of its filters cannot be");
     else if (read_filters(in, c, n, error))
@@ -132,6 +141,16 @@ static struct value *read(struct image_in *in, struct weir_error *error)
     else
         chain_close(c);
     return NULL;
+}
+
+static struct value *read_bloom(struct image_in *in, struct weir_error *error)
+{
+    return read_chain(in, PART_BLOOM, &family_bloom, error);
+}
+
+static struct value *read_cuckoo(struct image_in *in, struct weir_error *error)
+{
+    return read_chain(in, PART_CUCKOO, &family_cuckoo, error);
 }
 
 /* ---- the rest ---- */
@@ -185,7 +204,18 @@ static void move(struct value *v, struct rm_defrag *ctx)
 const struct family family_bloom = {
     .type = "weirbloom",
     .write = write,
-    .read = read,
+    .read = read_bloom,
+    .copy = copy,
+    .free = free_chain,
+    .memory = memory,
+    .blocks = blocks,
+    .move = move,
+};
+
+const struct family family_cuckoo = {
+    .type = "weircucko",
+    .write = write,
+    .read = read_cuckoo,
     .copy = copy,
     .free = free_chain,
     .memory = memory,

@@ -31,6 +31,7 @@ struct command {
  * was not before it. */
 bool commands_create(struct rm_ctx *ctx, const struct command *list, const char *category);
 
-extern const struct command commands_weir[], commands_bf[], commands_cms[], commands_topk[];
+extern const struct command commands_weir[], commands_bf[], commands_cf[], commands_cms[],
+    commands_topk[];
 
 #endif

@@ -71,6 +71,8 @@ static const struct family *family_of(uint32_t kind)
     switch (kind) {
     case PART_BLOOM:
         return &family_bloom;
+    case PART_CUCKOO:
+        return &family_cuckoo;
     case PART_COUNTS:
         return &family_counts;
     case PART_TOP:

@@ -10,6 +10,7 @@
 /* of ACL */
 #define CATEGORY_DEFAULT "weir"
 #define BF_CATEGORY_DEFAULT "bloom"
+#define CF_CATEGORY_DEFAULT "cuckoo"
 
 int RedisModule_OnLoad(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 
@@ -52,6 +53,7 @@ __attribute__((visibility("default"))) int RedisModule_OnLoad(struct rm_ctx *ctx
     if (types_create(ctx) != RM_OK || !commands_create(ctx, commands_weir, CATEGORY_DEFAULT))
         return RM_ERR;
     create_if_free(ctx, commands_bf, BF_CATEGORY_DEFAULT);
+    create_if_free(ctx, commands_cf, CF_CATEGORY_DEFAULT);
     create_if_free(ctx, commands_cms, "cms");
     create_if_free(ctx, commands_topk, "topk");
     return settings_register(ctx);

@@ -11,6 +11,7 @@
 
 LOADER(filter)
 LOADER(bloom)
+LOADER(cuckoo)
 LOADER(counts)
 LOADER(top)
 LOADER(loading)
@@ -20,9 +21,9 @@ static struct {
     void *(*load)(struct rm_io *io, int encoding);
     struct rm_type *type;
 } types[] = {
-    {&family_filter, load_filter, NULL},   {&family_bloom, load_bloom, NULL},
-    {&family_counts, load_counts, NULL},   {&family_top, load_top, NULL},
-    {&family_loading, load_loading, NULL},
+    {&family_filter, load_filter, NULL}, {&family_bloom, load_bloom, NULL},
+    {&family_cuckoo, load_cuckoo, NULL}, {&family_counts, load_counts, NULL},
+    {&family_top, load_top, NULL},       {&family_loading, load_loading, NULL},
 };
 
 #define TYPES (sizeof types / sizeof *types)

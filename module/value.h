@@ -39,7 +39,8 @@ struct family {
 };
 
 /* In the order of value_types. */
-extern const struct family family_filter, family_bloom, family_counts, family_top, family_loading;
+extern const struct family family_filter, family_bloom, family_cuckoo, family_counts, family_top,
+    family_loading;
 
 /* A name for each part of an image that is ours alone; readers of files step over them. */
 enum {
@@ -47,7 +48,7 @@ enum {
     PART_BLOOM = 0x5702,  /* head of a chain, see chain.h */
     PART_TOP = 0x5703,    /* heap of the keys that are kept, see heap.h */
     PART_COUNTS = 0x5704, /* a count-min sketch of CMS.* follows */
-    PART_CUCKOO = 0x5705
+    PART_CUCKOO = 0x5705  /* head of a chain of CF.* */
 };
 
 /* Make the types known to the server: RM_OK or RM_ERR. */

@@ -238,6 +238,12 @@ void weir_ask_bytes_many(const weir *w, const struct weir_bytes *bytes, size_t n
     }
 }
 
+uint32_t weir_count(const weir *w, struct weir_key key)
+{
+    check_keys(&w->config, &key, 1);
+    return w->ops->count ? w->ops->count(w, key) : w->ops->ask(w, key);
+}
+
 void weir_touch(const weir *w, struct weir_key key)
 {
     w->ops->touch(w, key);

@@ -120,6 +120,7 @@ struct filter_ops {
     bool (*check_cells)(const weir *w);  /* and these cells with them? Reads them all. */
     const struct fixed_ops *fixed;       /* it cannot learn: builder.c makes it */
     uint64_t (*overflow)(const weir *w); /* showings for which there was no room */
+    uint32_t (*count)(const weir *w, struct weir_key key); /* showings stored of a key */
 
     /* What it will do on such a stream, by its model; false where that has none.
      * The configuration is complete, p is all NAN before. */

@@ -22,6 +22,20 @@ async function bloom(client) {
   assert.equal(chunks.length, 2);
 }
 
+async function cuckoo(client) {
+  assert.equal(await client.cf.reserve('cf', 4, { EXPANSION: 2 }), 'OK');
+  assert.equal(await client.cf.add('cf', 'item'), true);
+  assert.equal(await client.cf.addNX('cf', 'item'), false);
+  assert.equal(await client.cf.count('cf', 'item'), 1);
+  assert.deepEqual(await client.cf.insert('cf', ['a', 'b']), [true, true]);
+  assert.deepEqual(await client.cf.insertNX('cf', ['a', 'c']), [false, true]);
+  assert.equal(await client.cf.exists('cf', 'b'), true);
+  assert.equal(await client.cf.del('cf', 'b'), true);
+  const info = await client.cf.info('cf');
+  assert.equal(info.numberOfInsertedItems, 4);
+  assert.equal(info.numberOfDeletedItems, 1);
+}
+
 async function counts(client) {
   assert.equal(await client.cms.initByDim('cms', 1000, 5), 'OK');
   assert.equal(await client.cms.initByProb('cms2', 0.001, 0.01), 'OK');
@@ -52,7 +66,7 @@ async function ours(client) {
 (async () => {
   const client = createClient({ url: `redis://127.0.0.1:${process.argv[2]}` });
   await client.connect();
-  for (const family of [bloom, counts, top, ours]) await family(client);
+  for (const family of [bloom, cuckoo, counts, top, ours]) await family(client);
   await client.disconnect();
 })().catch((error) => {
   console.error(error);

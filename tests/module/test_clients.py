@@ -58,6 +58,20 @@ def test_a_bloom_filter_is_dumped_and_loaded(client, server):
     assert all(bf.exists("myBloom", x) for x in range(1000))
 
 
+def test_cuckoo_filters(client):
+    cf = client.cf()
+    assert cf.create("cuckoo", 1000) and cf.create("cuckoo_e", 1000, expansion=1)
+    assert cf.create("cuckoo_bs", 1000, bucket_size=4) and cf.create("cuckoo_mi", 1000, max_iterations=10)
+    assert cf.add("cuckoo", "filter") and not cf.addnx("cuckoo", "filter") and cf.addnx("cuckoo", "newItem")
+    assert cf.insert("captest", ["foo"]) == [1] and cf.insert("captest", ["foo"], capacity=1000) == [1]
+    assert cf.insertnx("captest", ["bar"]) == [1] and cf.insertnx("captest", ["food"], nocreate="1") == [1]
+    assert cf.insertnx("captest", ["foo", "bar", "baz"]) == [0, 0, 1]
+    info = cf.info("captest")
+    assert info.insertedNum == 5 and info.deletedNum == 0 and info.filterNum == 1
+    assert cf.exists("cuckoo", "filter") and not cf.exists("cuckoo", "notexist")
+    assert cf.count("cuckoo", "filter") == 1 and cf.delete("cuckoo", "filter") and cf.count("cuckoo", "filter") == 0
+
+
 def test_counts(client):
     cms = client.cms()
     assert cms.initbydim("dim", 1000, 5) and cms.initbyprob("prob", 0.01, 0.01)

@@ -33,5 +33,5 @@ def test_every_command_is_on_the_page(r):
     for row in r("COMMAND"):
         name = row[0].decode().upper()
         family, _, verb = name.partition(".")
-        if family in ("WEIR", "BF", "CMS", "TOPK"):
+        if family in ("WEIR", "BF", "CF", "CMS", "TOPK"):
             assert name in page or re.search(rf"`{family}\.[A-Z \n]*\b{verb}\b[A-Z \n]*`", page), name

@@ -11,13 +11,15 @@ MAKE = {
     "weir": [["WEIR.CREATE", "k", "weir memory=128 seed=1"], ["WEIR.OBSERVE", "k", "ONCE", "p", 1, "a", "b"]],
     "span": [["WEIR.CREATE", "k", "two-buffer memory=128 seed=1"], ["WEIR.OBSERVE", "k", *range(50)]],
     "bf": [["BF.RESERVE", "k", .1, 10, "SEED", 1], ["BF.MADD", "k", *range(25)]],
+    "cf": [["CF.RESERVE", "k", 10, "SEED", 1], ["CF.INSERT", "k", "ITEMS", *range(25)], ["CF.DEL", "k", 3]],
     "cms": [["CMS.INITBYDIM", "k", 5, 3], ["CMS.INCRBY", "k", "a", 5, "b", 7]],
     "topk": [["TOPK.RESERVE", "k", 3, 5, 2, .9, "SEED", 1], ["TOPK.ADD", "k", "a", "b", "a", "c", "d"]],
     "loading": [["WEIR.LOAD", "k", 4, b"WEIR"]],
 }
 
 ASK = [["WEIR.OBSERVE", "k", "x", "y"], ["WEIR.INFO", "k"], ["WEIR.FORGET", "k", "a"], ["BF.ADD", "k", "x"],
-       ["BF.MEXISTS", "k", *range(30)], ["BF.DEBUG", "k"], ["BF.MADD", "k", *range(30)], ["CMS.INCRBY", "k", "x", 1],
+       ["BF.MEXISTS", "k", *range(30)], ["BF.DEBUG", "k"], ["BF.MADD", "k", *range(30)], ["CMS.INCRBY", "k", "x", 1], ["CF.ADD", "k", "x"], ["CF.INSERT", "k", "ITEMS", *range(30)], ["CF.DEL", "k", 1],
+       ["CF.COUNT", "k", 2], ["CF.INFO", "k"],
        ["CMS.QUERY", "k", "a"], ["TOPK.ADD", "k", "x"], ["TOPK.LIST", "k"], ["WEIR.SAVE", "k", 0], ["DUMP", "k"],
        ["DEBUG", "DIGEST-VALUE", "k"], ["COPY", "k", "l", "REPLACE"], ["MEMORY", "USAGE", "k"],
        ["WEIR.MERGE", "k", 1, "k"], ["CMS.MERGE", "k", 1, "k"], ["WEIR.OBSERVE", "k", "ONCE", "p", 1, "a", "b"],
@@ -66,7 +68,7 @@ def test_restore_with_every_byte_changed(r, family):
     assert r("PING") == "PONG"
 
 
-@pytest.mark.parametrize("family", list(MAKE)[:5])
+@pytest.mark.parametrize("family", list(MAKE)[:6])
 def test_load_with_every_byte_changed_and_checksums_forged(r, family):
     made(r, family)
     file = r("WEIR.SAVE", "k", 0)[1]
@@ -86,7 +88,7 @@ def test_load_with_every_byte_changed_and_checksums_forged(r, family):
 
 def test_numbers_that_are_lies(r):
     """Heads that claim much, with right checksums: refused before memory is asked for."""
-    for family in list(MAKE)[:5]:
+    for family in list(MAKE)[:6]:
         made(r, family)
         file = bytearray(r("WEIR.SAVE", "k", 0)[1])
         for at in 8, 16, 20, 24, 56:

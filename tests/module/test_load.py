@@ -23,8 +23,10 @@ def mixed(rng, n):
             ["BF.MADD", f"b{key}", *items], ["BF.ADD", f"b{key}", items[0]],
             ["BF.INSERT", f"b{key}", "CAPACITY", 50, "ITEMS", *items], ["BF.RESERVE", f"b{key}", .01, 20, "NONSCALING"],
             ["CMS.INITBYDIM", f"c{key}", 50, 3], ["CMS.INCRBY", f"c{key}", *weighed], ["CMS.MERGE", "c0", 2, "c1", "c2"],
+            ["CF.RESERVE", f"u{key}", 50, "EXPANSION", key], ["CF.INSERT", f"u{key}", "ITEMS", *items],
+            ["CF.ADDNX", f"u{key}", items[0]], ["CF.DEL", f"u{key}", items[0]], ["CF.ADD", f"u{key}", "same"],
             ["TOPK.RESERVE", f"t{key}", 5], ["TOPK.ADD", f"t{key}", *items], ["TOPK.INCRBY", f"t{key}", *weighed],
-            ["DEL", f"{rng.choice('bct')}{key}"] if i % 50 == 0 else ["BF.EXISTS", f"b{key}", items[0]],
+            ["DEL", f"{rng.choice('bctu')}{key}"] if i % 50 == 0 else ["BF.EXISTS", f"b{key}", items[0]],
         ])
 
 

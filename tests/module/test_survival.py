@@ -30,6 +30,9 @@ def fill(r, seed=1, n=300):
         commands.append(["CMS.INCRBY", f"counts{rng.randrange(2)}", *weighed])
         commands.append(["TOPK.INCRBY", f"top{rng.randrange(2)}", *weighed])
         commands.append(["TOPK.ADD", "top0", *words])
+        commands.append(["CF.INSERT", f"cuckoo{rng.randrange(2)}", "CAPACITY", 64, "ITEMS", *words])
+        commands.append(["CF.INSERTNX", "cuckoo1", "ITEMS", *words])
+        commands.append(["CF.DEL", f"cuckoo{rng.randrange(2)}", words[0]])
         if i % 20 == 0:
             commands.append(["CMS.MERGE", "counts2", 2, "counts0", "counts1", "WEIGHTS", 2, 1])
         commands.append(["BF.MADD", f"bloom{rng.randrange(3)}", *words])

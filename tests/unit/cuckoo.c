@@ -42,6 +42,28 @@ static void any_number_of_buckets_holds_its_capacity(void **state)
     }
 }
 
+/* Of 32 bits no two fingerprints are the same among so few. */
+static void showings_of_a_key_are_counted(void **state)
+{
+    weir *w = open_filtered("cuckoo capacity=%d bits=32 seed=5", 1000);
+    weir *other = open_filtered("bloom memory=1K seed=%d", 5);
+
+    (void)state;
+    for (uint64_t i = 0; i < 100; i++)
+        for (uint64_t n = 0; n < i % 5; n++)
+            weir_observe(w, numbered(w, i));
+    for (uint64_t i = 0; i < 100; i++)
+        assert_int_equal(weir_count(w, numbered(w, i)), i % 5);
+    weir_forget(w, numbered(w, 4), NULL, NULL);
+    assert_int_equal(weir_count(w, numbered(w, 4)), 3);
+    weir_observe(other, numbered(other, 1));
+    weir_observe(other, numbered(other, 1));
+    assert_int_equal(weir_count(other, numbered(other, 1)), 1);
+    assert_int_equal(weir_count(other, numbered(other, 2)), 0);
+    weir_close(w);
+    weir_close(other);
+}
+
 static void it_takes_under_13_bits_a_key_at_two_in_a_thousand(void **state)
 {
     (void)state;
@@ -167,6 +189,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_number_of_buckets_holds_its_capacity),
+        cmocka_unit_test(showings_of_a_key_are_counted),
         cmocka_unit_test(it_takes_under_13_bits_a_key_at_two_in_a_thousand),
         cmocka_unit_test(eight_showings_of_one_key_are_stored),
         cmocka_unit_test(a_full_one_keeps_what_it_has),

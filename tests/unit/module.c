@@ -32,6 +32,8 @@ static void fill(void)
         TELL("WEIR.OBSERVE", "by default", item);
         TELL("BF.MADD", "b", item, more, number);
         TELL("BF.ADD", "n", number);
+        TELL("CF.INSERT", "u", "CAPACITY", "8", "ITEMS", item, more);
+        TELL("CF.DEL", "u", more);
         TELL("CMS.INCRBY", "c", item, "3", more, number);
         TELL("TOPK.ADD", "k", item, more);
         TELL("TOPK.INCRBY", "k", more, number);
@@ -100,6 +102,8 @@ static void memory_that_runs_short_is_an_error_reply(void **state)
         {"BF.ADD", "new", "x"},
         {"BF.MADD", "n", "x1", "x2", "x3", "x4", "x5"},
         {"BF.SCANDUMP", "b", "0"},
+        {"CF.RESERVE", "new", "100"},
+        {"CF.INSERT", "u", "ITEMS", "x1", "x2", "x3", "x4", "x5"},
         {"CMS.INITBYPROB", "new", "0.1", "0.1"},
         {"CMS.MERGE", "d", "1", "c"},
         {"TOPK.RESERVE", "new", "3"},

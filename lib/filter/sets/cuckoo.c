@@ -212,6 +212,23 @@ static bool forget(weir *w, struct weir_key key)
     return false;
 }
 
+static uint32_t count_in(const weir *w, uint64_t bucket, uint32_t print)
+{
+    uint32_t bits = (uint32_t)w->config.bits, n = 0;
+
+    for (uint32_t i = 0; i < SLOTS; i++)
+        n += prints_get(w->cells, bits, bucket * SLOTS + i) == print;
+    return n;
+}
+
+static uint32_t count(const weir *w, struct weir_key key)
+{
+    uint32_t print = print_of(w, key);
+    uint64_t bucket = bits_scale(key.lo, buckets(w)), other = other_bucket(w, bucket, print);
+
+    return count_in(w, bucket, print) + (other != bucket ? count_in(w, other, print) : 0);
+}
+
 /* ---- what it knows of itself ---- */
 
 static double fill(const weir *w)
@@ -290,6 +307,7 @@ const struct filter_ops filter_cuckoo = {
     .error = error_now,
     .fill = fill,
     .overflow = overflow,
+    .count = count,
     .predict = predict,
     .forget = forget,
     .unmergeable = unmergeable,

@@ -1,0 +1,122 @@
+"""CF.*: sets that lose items again, as clients of RedisBloom know them."""
+from conftest import refused
+from resp import Error
+
+
+def names(n, what="item"):
+    return [f"{what}{i}" for i in range(n)]
+
+
+def info(r, key):
+    flat = r("CF.INFO", key)
+    return dict(zip(flat[::2], flat[1::2]))
+
+
+def test_add_and_delete(r, r3):
+    assert r("CF.RESERVE", "c", 1000) == "OK"
+    assert r("CF.ADD", "c", "a") == 1 and r("CF.ADD", "c", "a") == 1
+    assert r("CF.ADDNX", "c", "a") == 0 and r("CF.ADDNX", "c", "b") == 1
+    assert r("CF.COUNT", "c", "a") == 2 and r("CF.COUNT", "c", "b") == 1 and r("CF.COUNT", "c", "none") == 0
+    assert r("CF.EXISTS", "c", "a") == 1
+    assert r("CF.MEXISTS", "c", "a", "b", "none") == [1, 1, 0]
+    assert r("CF.DEL", "c", "a") == 1 and r("CF.COUNT", "c", "a") == 1
+    assert r("CF.DEL", "c", "a") == 1 and r("CF.DEL", "c", "a") == 0
+    assert r("CF.MEXISTS", "c", "a", "b") == [0, 1]
+    told = info(r, "c")
+    assert told["Number of items inserted"] == 3 and told["Number of items deleted"] == 2
+    assert told["Number of filters"] == 1 and told["Bucket size"] == 4 and told["Max iterations"] == 500
+    assert told["Number of buckets"] >= 250 and told["Expansion rate"] == 1
+    assert r3("CF.INFO", "c") == told
+    assert r3("CF.ADD", "c", "x") is True and r3("CF.ADDNX", "c", "x") is False
+    assert r3("CF.MEXISTS", "c", "x", "none") == [True, False] and r3("CF.DEL", "c", "x") is True
+    assert r("TYPE", "c") == "weircucko"
+
+
+def test_insert(r):
+    assert r("CF.INSERT", "c", "ITEMS", "foo") == [1]
+    assert r("CF.INSERT", "c", "CAPACITY", 1000, "ITEMS", "foo") == [1]
+    assert r("CF.INSERTNX", "c", "NOCREATE", "ITEMS", "foo", "bar", "baz", "bar") == [0, 1, 1, 0]
+    assert info(r, "c")["Number of items inserted"] == 4
+    assert refused(r, "CF.INSERT", "none", "NOCREATE", "ITEMS", "a") == "ERR not found"
+    assert refused(r, "CF.INSERT", "c", "CAPACITY", "x", "ITEMS", "a") == "Bad capacity"
+    assert refused(r, "CF.INSERT", "c", "COLOUR", "ITEMS", "a") == "Unknown argument received"
+    refused(r, "CF.INSERT", "c", "CAPACITY", 5, "ITEMS", saying="wrong number of arguments")
+
+
+def test_reserve(r):
+    assert r("CF.RESERVE", "c", 1000, "BUCKETSIZE", 4, "MAXITERATIONS", 10, "EXPANSION", 2) == "OK"
+    assert info(r, "c")["Expansion rate"] == 2
+    assert refused(r, "CF.RESERVE", "c", 1000) == "ERR item exists"
+    for words, text in [(["x"], "Bad capacity"), ([0], "Bad capacity"), ([-1], "Bad capacity"),
+                        ([10, "BUCKETSIZE", "x"], "Couldn't parse BUCKETSIZE"),
+                        ([10, "MAXITERATIONS", 0], "Couldn't parse MAXITERATIONS"),
+                        ([10, "EXPANSION", 32769], "Couldn't parse EXPANSION"),
+                        ([10, "COLOUR", 1], "Unknown argument received"),
+                        ([1 << 40], "ERR Insufficient memory to create filter")]:
+        assert refused(r, "CF.RESERVE", "d", *words) == text
+    refused(r, "CF.RESERVE", "d", 10, "EXPANSION", saying="wrong number of arguments")
+    assert r("EXISTS", "d") == 0
+
+
+def test_errors(r):
+    assert r("CF.EXISTS", "none", "a") == 0 and r("CF.MEXISTS", "none", "a", "b") == [0, 0]
+    assert r("CF.COUNT", "none", "a") == 0
+    assert refused(r, "CF.DEL", "none", "a") == "Not found"
+    assert refused(r, "CF.INFO", "none") == "ERR not found"
+    r("BF.ADD", "b", "a")
+    for command in ["ADD", "b", "a"], ["DEL", "b", "a"], ["COUNT", "b", "a"], ["INFO", "b"], ["RESERVE", "b", 5], \
+            ["SCANDUMP", "b", 0], ["INSERT", "b", "ITEMS", "a"]:
+        refused(r, "CF." + command[0], *command[1:], saying="WRONGTYPE")
+
+
+def test_it_grows(r):
+    r("CF.RESERVE", "c", 100, "EXPANSION", 2)
+    assert r("CF.INSERT", "c", "ITEMS", *names(3000)) == [1] * 3000
+    assert r("CF.MEXISTS", "c", *names(3000)) == [1] * 3000
+    told = info(r, "c")
+    assert told["Number of filters"] == 5 and told["Number of items inserted"] == 3000
+    wrong = sum(r("CF.MEXISTS", "c", *names(20000, "other")))
+    assert wrong < 40, "of 20000, at an error of 0.1 %"
+    for item in names(3000)[::3]:
+        assert r("CF.DEL", "c", item) == 1
+    kept = [x for i, x in enumerate(names(3000)) if i % 3]
+    assert sum(r("CF.MEXISTS", "c", *kept)) >= len(kept) - 4, "others are lost once in a thousand"
+    assert info(r, "c")["Number of items deleted"] == 1000
+    assert r("CF.INSERT", "c", "ITEMS", *names(1000, "again")) == [1] * 1000
+    assert info(r, "c")["Number of filters"] == 5, "places that are free again are taken first"
+
+
+def test_a_full_filter_that_does_not_grow(r):
+    r("CF.RESERVE", "c", 50, "EXPANSION", 0)
+    reply = r("CF.INSERT", "c", "ITEMS", *names(60))
+    assert reply[:45] == [1] * 45 and reply[-1] == -1 and reply.count(1) <= 50
+    assert refused(r, "CF.ADD", "c", "more") == "Filter is full"
+    assert r("CF.DEL", "c", "item3") == 1 and r("CF.ADD", "c", "more") == 1
+
+
+def test_one_item_many_times(r):
+    r("CF.RESERVE", "c", 1000)
+    assert r("CF.INSERT", "c", "ITEMS", *["a"] * 30) == [1] * 30
+    assert r("CF.COUNT", "c", "a") == 30 and info(r, "c")["Number of filters"] == 4
+    for _ in range(30):
+        assert r("CF.DEL", "c", "a") == 1
+    assert r("CF.EXISTS", "c", "a") == 0
+    r("CF.RESERVE", "n", 1000, "EXPANSION", 0)
+    reply = r("CF.INSERT", "n", "ITEMS", *["a"] * 30)
+    assert reply in ([1] * 8 + [-1] * 22, [1] * 4 + [-1] * 26)
+
+
+def test_scandump_and_loadchunk(r):
+    r("CF.INSERT", "c", "CAPACITY", 100, "ITEMS", *names(500))
+    r("CF.DEL", "c", "item1")
+    digest, chunks, iterator = r("DEBUG", "DIGEST-VALUE", "c"), [], 0
+    while True:
+        iterator, data = r("CF.SCANDUMP", "c", iterator)
+        if iterator == 0:
+            break
+        chunks.append((iterator, data))
+    r("DEL", "c")
+    for chunk in chunks:
+        assert r("CF.LOADCHUNK", "c", *chunk) == "OK"
+    assert r("DEBUG", "DIGEST-VALUE", "c") == digest
+    assert isinstance(r.raw("CF.LOADCHUNK", "c", *chunks[0]), Error)
