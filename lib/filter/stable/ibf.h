@@ -13,7 +13,8 @@
 #define CELL_DEFAULT 3
 #define DECAY_DEFAULT 10
 
-#define IBF_TRAITS (WEIR_CAN_LEARN | WEIR_CAN_MERGE | WEIR_CAN_WEIGH | WEIR_CAN_LAST | WEIR_FOR_IMPORTANCE)
+#define IBF_TRAITS                                                                                 \
+    (WEIR_CAN_LEARN | WEIR_CAN_MERGE | WEIR_CAN_WEIGH | WEIR_CAN_LAST | WEIR_FOR_IMPORTANCE)
 #define IBF_KNOBS                                                                                  \
     (HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K) | HAS(KNOB_CELL) | HAS(KNOB_DECAY) |                 \
      HAS(KNOB_IMPORTANCE))
