@@ -431,6 +431,17 @@ static const struct table_column columns[] = {
     COLUMN("reason", CHARS, why),         {NULL},
 };
 
+/* Of a set it is the error at the end that counts, and what a key takes. */
+static void show_for_sets(struct table_column *column)
+{
+    for (; column->name; column++)
+        if (column->offset == offsetof(struct plan_row, p.error) ||
+            column->offset == offsetof(struct plan_row, bits))
+            column->rest = false;
+        else if (column->offset == offsetof(struct plan_row, p.fpr))
+            column->rest = true;
+}
+
 static void fill_row(struct plan_row *row, const struct plan *p, size_t i)
 {
     const struct options *o = p->options;
@@ -449,11 +460,15 @@ static void fill_row(struct plan_row *row, const struct plan *p, size_t i)
 static bool print_table(const struct plan *p)
 {
     struct plan_row *row = calloc(p->n, sizeof *row);
-    struct table table = {columns, row, sizeof *row, p->n};
+    struct table_column shown[sizeof columns / sizeof *columns];
+    struct table table = {shown, row, sizeof *row, p->n};
     bool ok;
 
     if (!row)
         return reject("memory is short");
+    memcpy(shown, columns, sizeof columns);
+    if (p->set)
+        show_for_sets(shown);
     for (size_t i = 0; i < p->n; i++)
         fill_row(&row[i], p, i);
     ok = table_print(&table, p->options->table);
