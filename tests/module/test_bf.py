@@ -118,7 +118,7 @@ def test_reserve_and_info(r, r3):
 
 
 def test_it_scales(r):
-    r("BF.RESERVE", "b", .01, 100, "EXPANSION", 4)
+    r("BF.RESERVE", "b", .01, 100, "EXPANSION", 4, "SEED", 5)
     items = names(3000)
     added = sum(r("BF.MADD", "b", *items))
     assert added > 2940

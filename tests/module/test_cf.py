@@ -70,7 +70,7 @@ def test_errors(r):
 
 
 def test_it_grows(r):
-    r("CF.RESERVE", "c", 100, "EXPANSION", 2)
+    r("CF.RESERVE", "c", 100, "EXPANSION", 2, "SEED", 5)
     assert r("CF.INSERT", "c", "ITEMS", *names(3000)) == [1] * 3000
     assert r("CF.MEXISTS", "c", *names(3000)) == [1] * 3000
     told = info(r, "c")
