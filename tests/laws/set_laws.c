@@ -45,7 +45,7 @@ static struct weir_key key_of(uint64_t i)
 
 static struct weir_key *keys_from(uint64_t from, size_t n)
 {
-    struct weir_key *keys = malloc((n + 1) * sizeof *keys);
+    struct weir_key *keys = calloc(n + 1, sizeof *keys);
 
     for (size_t i = 0; i < n; i++)
         keys[i] = key_of(from + i);
