@@ -451,7 +451,7 @@ static int finish(struct running *r)
     if (!write_close(&r->writer) || r->writer.error)
         return refuse_output(r);
     tell_unfinished(r);
-    if (r->past_since > 0)
+    if (r->past_since > 0 && !save_failed) /* one sentence says why it failed */
         tell_past(r);
     tell_skipped(t, &r->run->verbosity, r->source.reader.count > 1);
     t->passed = r->writer.passed;
