@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
+#include "cli/json_text.h"
 #include "cli/messages.h"
 #include "cli/units.h"
 
@@ -252,7 +253,7 @@ static bool print_json(const struct table *t)
         for (size_t i = 0; t->column[i].name; i++)
             json_object_set_new(object, t->column[i].name, value(t, row, i));
     }
-    text = all ? json_dumps(all, JSON_REAL_PRECISION(6) | JSON_INDENT(1)) : NULL;
+    text = json_text(all, JSON_REAL_PRECISION(6) | JSON_INDENT(1));
     if (text)
         puts(text);
     free(text);

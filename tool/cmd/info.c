@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
+#include "cli/json_text.h"
 #include "cli/messages.h"
 #include "cli/print.h"
 #include "state/files.h"
@@ -45,7 +46,7 @@ static void print_text(const struct stored *s, const struct weir_stats *f)
 
 static int print_json_text(json_t *all)
 {
-    char *text = all ? json_dumps(all, JSON_REAL_PRECISION(6)) : NULL;
+    char *text = json_text(all, JSON_REAL_PRECISION(6));
 
     if (text)
         puts(text);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
+#include "cli/json_text.h"
 #include "cli/messages.h"
 #include "cli/print.h"
 
@@ -128,7 +129,7 @@ static int print_json(const char *name)
         found += json_array_size(some);
         complete &= json_object_set_new(all, kinds[i].plural, some) == 0;
     }
-    text = complete ? json_dumps(all, 0) : NULL;
+    text = complete ? json_text(all, 0) : NULL;
     json_decref(all);
     if (!text)
         return fail("memory is short");

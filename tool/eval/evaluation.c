@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/json_text.h"
 #include "cli/messages.h"
 #include "cli/signals.h"
 #include "cli/units.h"
@@ -327,7 +328,7 @@ static void report_json(const struct evaluation *ev)
         (json_int_t)ev->entrants.orders, "seconds", ev->tally.seconds, "truth", "kind",
         truth->bitmap ? "bitmap" : "set", "bytes", (json_int_t)truth->bytes, "kept_bytes",
         (json_int_t)(kept_bytes(&ev->arrivals.kept)), "seed", ev->entrants.seed);
-    char *text = all ? json_dumps(all, JSON_REAL_PRECISION(6)) : NULL;
+    char *text = json_text(all, JSON_REAL_PRECISION(6));
 
     if (text)
         fprintf(stderr, "%s\n", text);

@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/json_text.h"
+
 void verdict_report(const struct verdict *v, const struct tally *t, enum stats_style style)
 {
     json_t *all = style == STATS_JSON ? v->describe(v->context, t) : NULL;
-    char *text = all ? json_dumps(all, JSON_REAL_PRECISION(6)) : NULL;
+    char *text = json_text(all, JSON_REAL_PRECISION(6));
 
     if (style == STATS_TEXT)
         v->report(v->context, t);
