@@ -22,8 +22,13 @@
 
 #include "base/bits.h"
 
-/* For what must be compiled with a width that is a constant. */
+/* For what must be compiled with a width that is a constant; but builds that look for
+ * mistakes would be compiled for minutes. */
+#ifdef WEIR_DEBUG
+#define INLINED static inline
+#else
 #define INLINED static inline __attribute__((always_inline))
+#endif
 
 #define LINE_BYTES 64
 #define LINE_WIDTHS 12
