@@ -18,6 +18,8 @@ static const struct figure {
     {"unanswered", "unanswered_total", "counter", "Records that the store could not tell of"},
     {"passed", "passed_total", "counter", "Records written to the output"},
     {"skipped", "skipped_total", "counter", "Malformed records that were left out"},
+    {"late", "late_total", "counter", "Records older than one before them"},
+    {"latest", "latest_seconds", "gauge", "The most by which one was"},
     {"bytes", "read_bytes_total", "counter", "Bytes read"},
     {"seconds", "run_seconds", "gauge", "Time since the run began"},
     {"asked", "asked_total", "counter", "Records for which the store was needed"},
