@@ -189,7 +189,7 @@ void handle_observe_picked(weir *w, const struct picked *p)
     }
 #ifdef WEIR_DEBUG
     for (size_t i = 0; i < p->n; i++)
-        check_keys(w, &p->keys[p->at[i]], 1);
+        check_keys(&w->config, &p->keys[p->at[i]], 1);
 #endif
     w->ops->observe_picked(w, p);
 }
