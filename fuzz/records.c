@@ -184,7 +184,6 @@ static void read_in_pieces(const struct text *in, const struct records *o, unsig
     }
     close(ends[1]);
     take(&r, &p, b, READ_END, out);
-    out->skipped += r.skipped;
     read_close(&r);
     pick_close(&p);
 }
