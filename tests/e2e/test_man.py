@@ -54,16 +54,30 @@ def test_every_command_has_a_page():
         ["weir.1.scd"] + [f"weir-{c}.1.scd" for c in commands()])
 
 
+def shortfall(pairs, folder):
+    """The first command that prints something else, with what it printed; None if all are as shown."""
+    path = os.path.dirname(WEIR) + ":" + os.environ["PATH"]
+    for command, output in pairs:
+        done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60, cwd=folder,
+                              env={**os.environ, "PATH": path})
+        if not is_shown(done.stdout, output) or done.stderr:
+            return command, done.stdout, done.stderr
+    return None
+
+
 @needs_groff
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_the_examples_of_a_page_do_what_they_show(page, here):
-    path = os.path.dirname(WEIR) + ":" + os.environ["PATH"]
+    """Filters err, with random seeds: by chance one in a hundred answers. Not three times in a row."""
     pairs = list(examples(page))
     assert pairs
-    for command, output in pairs:
-        done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60,
-                              env={**os.environ, "PATH": path})
-        assert is_shown(done.stdout, output) and done.stderr == "", (command, done.stdout, done.stderr)
+    wrong = []
+    for attempt in "abc":
+        (here / attempt).mkdir()
+        wrong.append(shortfall(pairs, here / attempt))
+        if wrong[-1] is None:
+            return
+    pytest.fail(str(wrong))
 
 
 @pytest.mark.parametrize("command", commands())

@@ -5,6 +5,7 @@ import time
 import pytest
 from conftest import refused
 from resp import ReplyError
+from servers import free_port
 
 FAMILIES = {"weir.": 8, "bf.": 11, "cf.": 12, "cms.": 6, "topk.": 7}
 
@@ -172,7 +173,7 @@ def test_watch_sees_a_change(server, r):
 
 
 def test_a_cluster_of_one_node(start):
-    server = start(options=("--cluster-enabled", "yes"))
+    server = start(options=("--cluster-enabled", "yes", "--cluster-port", str(free_port())))
     r = server.client()
     r("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
     while b"cluster_state:ok" not in r("CLUSTER", "INFO"):
