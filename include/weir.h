@@ -191,16 +191,15 @@ WEIR_API enum weir_status weir_merge(weir *into, const weir *from, struct weir_e
 /* ---- what it knows of itself ---- */
 
 struct weir_stats {
-    uint64_t memory; /* bytes of cells, at most what memory= asked for */
-    uint64_t bytes;  /* all that the handle occupies */
-    uint64_t shown;  /* keys observed, of which */
-    uint64_t seen;   /* were said to be seen, and */
-    uint64_t fresh;  /* to be new */
-    double fill;     /* share of cells in use */
-    double error;    /* chance that a new key would be taken for seen now */
-    uint64_t lost; /* keys that fell out of window= or span= before their time: too little memory */
-    uint64_t
-        overflow; /* showings for which a filter that fills up had no room: see weir_observe() */
+    uint64_t memory;   /* bytes of cells, at most what memory= asked for */
+    uint64_t bytes;    /* all that the handle occupies */
+    uint64_t shown;    /* keys observed, of which */
+    uint64_t seen;     /* were said to be seen, and */
+    uint64_t fresh;    /* to be new */
+    double fill;       /* share of cells in use */
+    double error;      /* chance that a new key would be taken for seen now */
+    uint64_t lost;     /* keys that fell out of window= or span= too early: for want of memory */
+    uint64_t overflow; /* showings for which a full filter had no room: see weir_observe() */
 };
 
 /* Fill in the figures, as many as the caller's struct of this size has room for; a

@@ -4,8 +4,9 @@
  *     struct weir_stream stream;
  *     struct weir_prediction p;
  *     struct weir_error error;
- *     if (weir_stream_read(&stream, sizeof stream, "uniform:n=1M,distinct=60%", &error) != WEIR_OK
- * || weir_predict(&p, sizeof p, "rlbsbf memory=256K k=2", &stream, &error) != WEIR_OK)
+ *     const char *keys = "uniform:n=1M,distinct=60%";
+ *     if (weir_stream_read(&stream, sizeof stream, keys, &error) != WEIR_OK ||
+ *         weir_predict(&p, sizeof p, "rlbsbf memory=256K k=2", &stream, &error) != WEIR_OK)
  *         die(error.text);
  *     printf("%g of the new taken for seen, %g of the repeats missed\n", p.fpr, p.fnr);
  *

@@ -70,11 +70,11 @@ static int count_keys(const struct options *o, const struct counting *how)
     static struct counting counting; /* large */
     struct run r = run_asked(o, 0);
 
-    r.verbosity.quiet |= how->visit != NULL; /* the second time, after all was told */
     counting = *how;
     if (how->sketch)
         run_tell_clock(&r, "half-life=");
-    r.verbosity.quiet |= !how->sketch; /* what is said was said the first time */
+    else
+        r.verbosity.quiet = true; /* the second time: what is to be said was said */
     counting.ngrams = o->count.ngrams;
     return run_into(&r, (struct sink){.context = &counting, .take = counting_take});
 }
