@@ -42,9 +42,12 @@ static bool plan(const struct grammar *g, const char *sentence, void *record)
 
 static void open_it(const char *sentence)
 {
-    uint64_t key = 1;
+    uint64_t key = 1, traits;
     weir *w;
 
+    require(weir_traits(WEIR_KIND_FILTER, sentence, &traits, NULL) == WEIR_OK);
+    if (!(traits & WEIR_CAN_LEARN)) /* is built, not opened */
+        return;
     require(weir_open(&w, sentence, NULL) == WEIR_OK);
     weir_observe(w, weir_hash(w, &key, sizeof key));
     require(weir_stats_of(w).shown == 1);

@@ -88,14 +88,16 @@ enum weir_status weir_divide(const char *sentence, uint32_t n, char *buffer, siz
 {
     const struct grammar *g = &filter_grammar;
     union record r;
-    char count[24], least[24];
+    char share[WEIR_SENTENCE], count[24], least[24];
     struct text tc = text_in(count, sizeof count), tl = text_in(least, sizeof least);
     enum weir_status status = sentence_complete(g, sentence, &r, error);
 
     if (status != WEIR_OK)
         return status;
-    if (sentence_divide(g, &r, n))
-        return hand_over(g, &r, buffer, size, error);
+    if (sentence_divide(g, &r, n)) { /* what was near a limit may be beyond it by rounding */
+        sentence_write(g, &r, share, sizeof share);
+        return weir_complete(WEIR_KIND_FILTER, share, buffer, size, error);
+    }
     text_add_u64(&tc, n);
     text_add_u64(&tl, n * UINT64_C(64));
     return error_say(error, WEIR_BAD_CONFIG, count,

@@ -145,6 +145,9 @@ static void what_is_a_matter_of_size_is_divided(void **state)
                      WEIR_BAD_CONFIG);
     assert_string_equal(error.text, "4 shards of at least 64 bytes do not fit into the memory; "
                                     "give it 256 bytes or more, or fewer threads or shards");
+    /* A share is of whole bytes, and so can be a little worse than the whole. */
+    assert_int_equal(weir_divide("two-buffer fpr=99%", 3, share, sizeof share, &error),
+                     WEIR_BAD_CONFIG);
 }
 
 /* ---- traits: what a filter says that it can do, it does ---- */
