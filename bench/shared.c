@@ -5,6 +5,8 @@
  *
  * All filters are of one sentence, full before they are measured, and shown the same batches,
  * half of whose keys are new. Rounds go over all rows in turn, and the best round counts.
+ * "apart": each thread has a plain filter of its own, with its share of the memory: what the
+ * machine gives to those who share nothing.
  * TSV: x_plain = keys per second to those of the plain filter, by the clock on the wall;
  * x_processor = the same by the time that a thread had a processor, which is what free cores
  * would give if no thread had to wait for another. */
@@ -19,7 +21,7 @@
 
 #include "base/rng.h"
 
-#define KEYS (1 << 19) /* of a round */
+#define KEYS (1 << 20) /* of a round */
 #define BYTES_PER_KEY 1.5
 #define THREADS_MOST 64
 
@@ -33,9 +35,9 @@ struct bench {
 
 struct way {
     uint32_t threads, shards; /* shards 0: a plain filter */
-    bool ordered;
+    bool ordered, apart;
     size_t batch;
-    weir *plain;
+    weir *plain[THREADS_MOST]; /* one for all, or for each thread */
     weir_shared *shared;
     double wall, processor; /* ns per key of the best round */
 };
@@ -71,6 +73,7 @@ struct worker {
     const struct way *way;
     pthread_mutex_t *reading; /* of the next batch */
     size_t *taken;
+    weir *plain;
     double processor;
 };
 
@@ -99,8 +102,8 @@ static void *work(void *context)
     for (size_t at; (at = take_batch(w, &ticket)) < KEYS;) {
         const struct weir_key *keys = w->bench->keys + at;
 
-        if (way->plain)
-            weir_observe_many(way->plain, keys, way->batch, verdicts);
+        if (w->plain)
+            weir_observe_many(w->plain, keys, way->batch, verdicts);
         else if (way->ordered)
             weir_shared_observe_ordered(way->shared, ticket, keys, NULL, way->batch, verdicts);
         else
@@ -119,7 +122,7 @@ static void run(const struct bench *b, struct way *way)
     double began = wall_ns(), processor = 0;
 
     for (uint32_t i = 0; i < way->threads; i++) {
-        worker[i] = (struct worker){b, way, &reading, &taken, 0};
+        worker[i] = (struct worker){b, way, &reading, &taken, way->plain[way->apart ? i : 0], 0};
         if (pthread_create(&thread[i], NULL, work, &worker[i]) != 0)
             die("cannot start a thread");
     }
@@ -137,14 +140,15 @@ static void open_way(const struct bench *b, struct way *way)
 {
     char sentence[96];
     struct weir_error error;
-    enum weir_status status;
+    uint32_t filters = way->apart ? way->threads : 1;
 
-    snprintf(sentence, sizeof sentence, "weir memory=%.0f seed=%d", b->memory_mib * (1 << 20),
-             SEED);
-    status = way->shards ? weir_shared_open(&way->shared, sentence, way->shards, NULL, &error)
-                         : weir_open(&way->plain, sentence, &error);
-    if (status != WEIR_OK)
+    snprintf(sentence, sizeof sentence, "weir memory=%.0f seed=%d",
+             b->memory_mib * (1 << 20) / filters, SEED);
+    if (way->shards && weir_shared_open(&way->shared, sentence, way->shards, NULL, &error))
         die("%s", error.text);
+    for (uint32_t i = 0; !way->shards && i < filters; i++)
+        if (weir_open(&way->plain[i], sentence, &error) != WEIR_OK)
+            die("%s", error.text);
     way->wall = way->processor = INFINITY;
 }
 
@@ -154,7 +158,8 @@ static void print(const struct way *way, const struct way *plain, double memory_
 
     snprintf(shards, sizeof shards, "%u", way->shards);
     printf("%.0f\t%s\t%u\t%s\t%zu\t%.2f\t%.2f\t%.2f\t%.2f\n", memory_mib,
-           way->plain     ? "plain"
+           way->apart     ? "apart"
+           : !way->shards ? "plain"
            : way->ordered ? "ordered"
                           : "shared",
            way->threads, way->shards ? shards : "-", way->batch, way->wall, way->processor,
@@ -207,6 +212,7 @@ int main(int argc, char **argv)
     struct bench b = asked(argc, argv);
     struct way ways[] = {
         {.threads = 1, .batch = 4096},
+        {.threads = b.threads, .apart = true, .batch = 4096},
         {.threads = 1, .shards = 8, .batch = 4096},
         {.threads = b.threads, .shards = 8, .batch = 4096},
         {.threads = b.threads, .shards = 8, .batch = 16384},
@@ -223,7 +229,8 @@ int main(int argc, char **argv)
            "processor\n");
     for (size_t i = 0; i < n; i++) {
         print(&ways[i], &ways[0], b.memory_mib);
-        weir_close(ways[i].plain);
+        for (uint32_t j = 0; j < THREADS_MOST; j++)
+            weir_close(ways[i].plain[j]);
         weir_shared_close(ways[i].shared);
     }
     free(b.keys);

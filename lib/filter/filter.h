@@ -85,6 +85,7 @@ struct arrival {
  * those that another filter is shown after them, to be fetched ahead. */
 struct picked {
     const struct weir_key *keys;
+    const uint64_t *spots; /* of all keys of the batch, as locate() has them; or NULL */
     uint8_t *verdicts;
     const uint16_t *at; /* NULL: all, in their order */
     size_t n;
@@ -109,6 +110,10 @@ struct filter_ops {
 
     /* observe_many() of some of a batch; or NULL: whoever wants that copies them together */
     void (*observe_picked)(weir *w, const struct picked *p);
+
+    /* Where keys are and what is looked for there, for observe_picked(): the same in all filters
+     * of one shape. False if it has no such spots; or NULL. */
+    bool (*locate)(const weir *w, const struct weir_key *keys, size_t n, uint64_t *spots);
 
     /* where it has a meaning, or NULL */
     bool (*forget)(weir *w, struct weir_key key);

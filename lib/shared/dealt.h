@@ -4,13 +4,15 @@
 
 #include "shared/shared.h"
 
-#define DEALT_MOST 16384 /* keys at a time: 32 KiB of stack */
+#define DEALT_MOST 16384 /* places of keys; half as many keys at a time */
 
 /* Lists of where the keys of each shard are, in their order. Each has the same room. */
 struct dealt {
     uint32_t room;
     uint32_t count[WEIR_SHARED_MOST];
     uint16_t at[DEALT_MOST];
+    bool located;
+    uint64_t spots[DEALT_MOST / 2]; /* of the keys in their order */
 };
 
 /* Deal as many keys as there is room for; returns how many. At least one, if there are any. */

@@ -8,6 +8,7 @@
  * has come and sleeps when there is none. Shards go from ticket to ticket in order, so the
  * verdicts are those of one thread; the lock is taken all the same, as calls without a ticket
  * may come in between. */
+#include "filter/filter.h"
 #include "shared/dealt.h"
 
 /* The shards that a batch has still to be shown to. */
@@ -142,6 +143,13 @@ void shared_show_dealt(weir_shared *s, const struct showing *batch, uint32_t sha
     visit_all(s, &v);
 }
 
+static bool locates(const weir_shared *s, const struct weir_key *keys, size_t n, uint64_t *spots)
+{
+    const weir *any = s->shard[0].filter;
+
+    return any->ops->locate && any->ops->locate(any, keys, n, spots);
+}
+
 static void show_by_shard(weir_shared *s, const struct showing *batch)
 {
     struct dealt dealt;
@@ -149,7 +157,9 @@ static void show_by_shard(weir_shared *s, const struct showing *batch)
     size_t n;
 
     do {
-        n = deal(&dealt, batch->keys + v.begin, batch->n - v.begin, s->n);
+        n = batch->n - v.begin < DEALT_MOST / 2 ? batch->n - v.begin : DEALT_MOST / 2;
+        dealt.located = !batch->answer && locates(s, batch->keys + v.begin, n, dealt.spots);
+        n = deal(&dealt, batch->keys + v.begin, n, s->n);
         v.last = v.begin + n == batch->n;
         plan_visits(s, &v);
         visit_all(s, &v);

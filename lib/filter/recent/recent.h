@@ -16,6 +16,7 @@ struct weir_paths {
     bool (*ask)(const weir *w, struct weir_key key);
     void (*ask_many)(const weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
     void (*touch)(const weir *w, struct weir_key key);
+    bool (*locate)(const weir *w, const struct weir_key *keys, size_t n, uint64_t *spots);
 };
 
 extern const struct weir_paths weir_paths_plain, weir_paths_avx2;

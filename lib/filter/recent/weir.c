@@ -435,6 +435,11 @@ static void observe_many(weir *w, const struct weir_key *keys, size_t n, uint8_t
     paths()->observe_many(w, &(struct picked){.keys = keys, .verdicts = verdicts, .n = n});
 }
 
+static bool locate(const weir *w, const struct weir_key *keys, size_t n, uint64_t *spots)
+{
+    return paths()->locate(w, keys, n, spots);
+}
+
 static void observe_picked(weir *w, const struct picked *p)
 {
     paths()->observe_many(w, p);
@@ -469,6 +474,7 @@ const struct filter_ops filter_weir = {
     .observe = observe,
     .observe_many = observe_many,
     .observe_picked = observe_picked,
+    .locate = locate,
     .ask = ask,
     .ask_many = ask_many,
     .touch = touch_key,

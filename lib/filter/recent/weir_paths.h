@@ -46,6 +46,12 @@ INLINED struct spot spot_of(uint8_t *cells, uint64_t lines, struct weir_key key)
     return s;
 }
 
+/* The same, of a key of which it was worked out before: the number of the line, and the print. */
+INLINED struct spot spot_located(uint8_t *cells, uint64_t located)
+{
+    return (struct spot){cells + (located >> 32) * LINE_BYTES, (uint32_t)located, 0};
+}
+
 INLINED uint32_t room_of(const enum manner m)
 {
     return m == TIMED || m == TIMED_ONCE || m == ASKED_TIMED ? LINE_ROOM_WINDOW : LINE_ROOM;
@@ -321,6 +327,34 @@ INLINED void walk(weir *w, const struct picked *p, const enum manner m)
         weir_count_hits(w, hits);
 }
 
+/* The same by recency, of keys that were located before. */
+static void walk_located(weir *w, const struct picked *p)
+{
+    uint8_t *const cells = w->cells;
+    const uint64_t *const spots = p->spots;
+    uint8_t *const verdicts = p->verdicts;
+    const uint16_t *const at = p->at;
+    const size_t n = p->n, next_n = p->next_n;
+    struct common b;
+    uint64_t seen = 0;
+
+    share(w, &b, RECENT);
+    for (size_t i = 0; i < n && i < KEYS_AHEAD; i++)
+        cells_fetch(spot_located(cells, spots[at[i]]).line);
+    for (size_t i = 0, ahead = KEYS_AHEAD; i < n; i++, ahead++) {
+        bool found = visit(w, spot_located(cells, spots[at[i]]), RECENT, &b);
+
+        verdicts[at[i]] = found;
+        seen += found;
+        if (ahead < n)
+            cells_fetch(spot_located(cells, spots[at[ahead]]).line);
+        else if (ahead - n < next_n)
+            cells_fetch(spot_located(p->next->cells, spots[p->next_at[ahead - n]]).line);
+    }
+    w->shown += n;
+    w->seen += seen;
+}
+
 INLINED bool walk_one(weir *w, struct weir_key key, const enum manner m)
 {
     struct common b;
@@ -375,7 +409,10 @@ static void observe_batch(weir *w, const struct picked *whole)
     for (size_t left = p.n; left > 0; left -= p.n) {
         p.n = weir_until_turn(w, left);
         p.next_n = p.n == left ? whole->next_n : 0;
-        walkers[m].many(w, &p);
+        if (p.spots)
+            walk_located(w, &p);
+        else
+            walkers[m].many(w, &p);
         weir_turn(w, p.n);
         if (p.at) {
             p.at += p.n;
@@ -405,9 +442,20 @@ static bool ask(const weir *w, struct weir_key key)
     return walkers[manner_of(w, true)].one((weir *)(uintptr_t)w, key);
 }
 
+static bool locate(const weir *w, const struct weir_key *keys, size_t n, uint64_t *spots)
+{
+    const uint64_t lines = w->shape.cells / LINE_BYTES;
+
+    if (manner_of(w, false) != RECENT || lines > UINT32_MAX)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        spots[i] = place(keys[i], 0, lines) << 32 | line_print(keys[i].hi);
+    return true;
+}
+
 static void touch_key(const weir *w, struct weir_key key)
 {
     spot_of(w->cells, w->shape.cells / LINE_BYTES, key);
 }
 
-const struct weir_paths WEIR_PATHS = {observe, observe_batch, ask, ask_batch, touch_key};
+const struct weir_paths WEIR_PATHS = {observe, observe_batch, ask, ask_batch, touch_key, locate};
