@@ -10,7 +10,7 @@
 #include <weir.h>
 
 #include "support/stand_in.h"
-#include "value.h"
+#include "value/value.h"
 
 static const char *const words[] = {
     "a",

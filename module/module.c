@@ -1,10 +1,10 @@
 /* module.c - where the server comes in: weir.so is loaded here. */
 #include <string.h>
 
-#include "command_table.h"
-#include "server.h"
-#include "settings.h"
-#include "value.h"
+#include "server/command_table.h"
+#include "server/server.h"
+#include "server/settings.h"
+#include "value/value.h"
 
 #define VERSION_NUMBER 1
 /* of ACL */

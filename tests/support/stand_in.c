@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "abi.h"
+#include "server/abi.h"
 
 #define KEYS 32
 #define TYPES 16

@@ -1,0 +1,194 @@
+/* bf.c - BF.ADD, BF.MADD, BF.EXISTS, BF.MEXISTS, and the list of all BF.*. */
+#include "bf/bf.h"
+
+#include "chain/chain_transfer.h"
+#include "server/args.h"
+#include "server/command_table.h"
+#include "server/reply.h"
+#include "server/server.h"
+#include "server/settings.h"
+
+const struct chain_wish bf_default = {.family = &family_bloom,
+                                      .error = BF_ERROR,
+                                      .tightening = CHAIN_TIGHTENING,
+                                      .capacity = BF_CAPACITY,
+                                      .expansion = BF_EXPANSION};
+
+static size_t hash(const struct chain *c, struct rm_string **items, size_t n, struct weir_key *keys)
+{
+    struct weir_bytes bytes[ITEMS_AT_ONCE];
+
+    n = n < ITEMS_AT_ONCE ? n : ITEMS_AT_ONCE;
+    for (size_t i = 0; i < n; i++)
+        bytes[i] = arg_bytes(items[i]);
+    weir_hash_many(c->links[0].w, bytes, n, keys);
+    return n;
+}
+
+/* Add all, growing where it must; *why is set if that ended before. */
+static size_t add_keys(struct rm_ctx *ctx, struct chain *c, const struct weir_key *keys, size_t n,
+                       uint8_t *verdicts, const char **why)
+{
+    size_t done = chain_add(c, keys, n, verdicts);
+
+    while (done < n && !*why) {
+        if (c->expansion == 0)
+            *why = "ERR non scaling filter is full";
+        else if (!chain_grow(c, server_obeys(ctx) ? 0 : settings_largest()))
+            *why = "ERR Insufficient memory to create filter";
+        else
+            done += chain_add(c, keys + done, n - done, verdicts + done);
+    }
+    return done;
+}
+
+size_t bf_add_items(struct rm_ctx *ctx, struct chain *c, struct rm_string **items, size_t n)
+{
+    struct weir_key keys[ITEMS_AT_ONCE];
+    uint8_t verdicts[ITEMS_AT_ONCE];
+    bool open = n > ITEMS_AT_ONCE; /* a length that follows costs the server another block */
+    const char *why = NULL;
+    size_t told = 0, i = 0;
+
+    if (open)
+        rm.ReplyWithArray(ctx, RM_ARRAY_OPEN);
+    do {
+        size_t m = hash(c, items + i, n - i, keys);
+        size_t done = add_keys(ctx, c, keys, m, verdicts, &why);
+
+        if (!open)
+            rm.ReplyWithArray(ctx, (long)(done + (why != NULL)));
+        for (size_t j = 0; j < done; j++)
+            reply_bool(ctx, !verdicts[j]);
+        i += m;
+        told += done;
+    } while (i < n && !why);
+    if (why)
+        rm.ReplyWithError(ctx, why);
+    if (open)
+        rm.ReplySetArrayLength(ctx, (long)(told + (why != NULL)));
+    return told;
+}
+
+/* One item, and one answer. */
+static size_t add_item(struct rm_ctx *ctx, struct chain *c, struct rm_string *item)
+{
+    struct weir_bytes bytes = arg_bytes(item);
+    struct weir_key key = weir_hash(c->links[0].w, bytes.data, bytes.size);
+    const char *why = NULL;
+    uint8_t seen = 0;
+
+    add_keys(ctx, c, &key, 1, &seen, &why);
+    if (why)
+        rm.ReplyWithError(ctx, why);
+    else
+        reply_bool(ctx, !seen);
+    return !why;
+}
+
+static int add(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool many)
+{
+    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_bloom);
+    struct chain *c = o.value;
+
+    if (o.wrong)
+        return key_refuse(ctx, &o);
+    if (!c && !(c = bf_create(ctx, argv[1], &o, &bf_default)))
+        return key_close(&o);
+    size_t n = (size_t)argc - 2;
+    size_t done = many ? bf_add_items(ctx, c, argv + 2, n) : add_item(ctx, c, argv[2]);
+    if (done == n)
+        rm.ReplicateVerbatim(ctx);
+    else if (done > 0) /* where there is more memory the others must not be added either */
+        rm.Replicate(ctx, "BF.MADD", "sv", argv[1], argv + 2, done);
+    key_told(ctx, argv[1], &c->is, "bf.add");
+    return key_close(&o);
+}
+
+static int bf_add(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    return argc == 3 ? add(ctx, argv, argc, false) : rm.WrongArity(ctx);
+}
+
+static int bf_madd(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    return argc >= 3 ? add(ctx, argv, argc, true) : rm.WrongArity(ctx);
+}
+
+/* Of a key that is not there, or of another kind, nothing is known: Redis answers 0. */
+static void ask(struct rm_ctx *ctx, const struct chain *c, struct rm_string **items, size_t n)
+{
+    struct weir_key keys[ITEMS_AT_ONCE];
+    uint8_t verdicts[ITEMS_AT_ONCE] = {0};
+
+    for (size_t i = 0, m; i < n; i += m) {
+        m = n - i < ITEMS_AT_ONCE ? n - i : ITEMS_AT_ONCE;
+        if (c)
+            chain_ask(c, keys, hash(c, items + i, m, keys), verdicts);
+        for (size_t j = 0; j < m; j++)
+            reply_bool(ctx, verdicts[j]);
+    }
+}
+
+static int exists(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool many)
+{
+    struct opened o = key_open(ctx, argv[1], RM_READ, &family_bloom);
+
+    if (o.wrong && (settings_valkey() || o.loading))
+        return key_refuse(ctx, &o);
+    if (many)
+        rm.ReplyWithArray(ctx, argc - 2);
+    ask(ctx, o.value, argv + 2, (size_t)argc - 2);
+    return key_close(&o);
+}
+
+static int bf_exists(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    return argc == 3 ? exists(ctx, argv, argc, false) : rm.WrongArity(ctx);
+}
+
+static int bf_mexists(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    return argc >= 3 ? exists(ctx, argv, argc, true) : rm.WrongArity(ctx);
+}
+
+static int bf_scandump(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    return chain_scandump(ctx, argv, argc, &family_bloom);
+}
+
+static int bf_loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    return chain_loadchunk(ctx, argv, argc, &family_bloom);
+}
+
+/* clang-format off */
+const struct command commands_bf[] = {
+    {"bf.reserve", bf_reserve, "write deny-oom fast", -4, KEY_CHANGE,
+     "Creates a Bloom filter of an error rate and a capacity", "O(capacity)",
+     "%error_rate #capacity EXPANSION=#expansion? !NONSCALING? SEED=#seed?"},
+    {"bf.add", bf_add, "write deny-oom fast", 3, KEY_CHANGE,
+     "Adds an item to a Bloom filter", "O(filters of the chain)", "item"},
+    {"bf.madd", bf_madd, "write deny-oom fast", -3, KEY_CHANGE,
+     "Adds items to a Bloom filter", "O(items * filters of the chain)", "item+"},
+    {"bf.insert", bf_insert, "write deny-oom fast", -2, KEY_CHANGE,
+     "Adds items to a Bloom filter, which is created as told", "O(items * filters of the chain)",
+     "CAPACITY=#capacity? ERROR=%error_rate? EXPANSION=#expansion? SEED=seed? TIGHTENING=%ratio? VALIDATESCALETO=#capacity? !NOCREATE? !NONSCALING? !ITEMS item+"},
+    {"bf.exists", bf_exists, "readonly fast", 3, KEY_READ,
+     "Tells whether an item was added", "O(filters of the chain)", "item"},
+    {"bf.mexists", bf_mexists, "readonly fast", -3, KEY_READ,
+     "Tells of each item whether it was added", "O(items * filters of the chain)", "item+"},
+    {"bf.card", bf_card, "readonly fast", 2, KEY_READ,
+     "Tells how many items were added", "O(filters of the chain)", ""},
+    {"bf.info", bf_info, "readonly fast", -2, KEY_READ,
+     "Tells what a Bloom filter is", "O(filters of the chain)", "field?"},
+    {"bf.debug", bf_debug, "readonly fast", 2, KEY_READ,
+     "Tells of each filter of the chain", "O(filters of the chain)", ""},
+    {"bf.scandump", bf_scandump, "readonly", 3, KEY_READ,
+     "Gives a Bloom filter in chunks", "O(capacity)", "#iterator"},
+    {"bf.loadchunk", bf_loadchunk, "write deny-oom", 4, KEY_CHANGE,
+     "Makes a Bloom filter from chunks of BF.SCANDUMP", "O(chunk), O(capacity) for the last",
+     "#iterator data"},
+    {0},
+};
+/* clang-format on */

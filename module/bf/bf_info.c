@@ -1,0 +1,173 @@
+/* bf_info.c - BF.CARD, BF.INFO, BF.DEBUG. */
+#include <stdio.h>
+
+#include "bf/bf.h"
+#include "server/args.h"
+#include "server/reply.h"
+#include "server/settings.h"
+
+/* ERR not found, or a key of another kind. True if it was answered. */
+static bool is_missing(struct rm_ctx *ctx, struct opened *o)
+{
+    if (o->value)
+        return false;
+    if (o->wrong) {
+        key_refuse(ctx, o);
+    } else {
+        rm.ReplyWithError(ctx, "ERR not found");
+        key_close(o);
+    }
+    return true;
+}
+
+int bf_card(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    if (argc != 2)
+        return rm.WrongArity(ctx);
+    struct opened o = key_open(ctx, argv[1], RM_READ, &family_bloom);
+    if (o.wrong)
+        return key_refuse(ctx, &o);
+    rm.ReplyWithLongLong(ctx, o.value ? (long long)chain_items(o.value) : 0);
+    return key_close(&o);
+}
+
+/* ---- BF.INFO ---- */
+
+enum field {
+    CAPACITY,
+    SIZE,
+    FILTERS,
+    ITEMS,
+    EXPANSION,
+    REDIS_FIELDS,
+    ERROR_RATE = REDIS_FIELDS,
+    TIGHTENING,
+    MOST_ITEMS,
+    VALKEY_FIELDS
+};
+
+static const struct {
+    const char *word, *name;
+} fields[VALKEY_FIELDS] = {
+    {"CAPACITY", "Capacity"},           {"SIZE", "Size"},
+    {"FILTERS", "Number of filters"},   {"ITEMS", "Number of items inserted"},
+    {"EXPANSION", "Expansion rate"},    {"ERROR", "Error rate"},
+    {"TIGHTENING", "Tightening ratio"}, {"MAXSCALEDCAPACITY", "Max scaled capacity"},
+};
+
+static void tell_rate(struct rm_ctx *ctx, double rate)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%g", rate);
+    reply_text(ctx, text);
+}
+
+/* Items that it can grow to: as long as a further link is within the largest filter. */
+static long long most_items(const struct chain *c)
+{
+    double capacity = (double)c->links[c->n - 1].capacity;
+    double error = c->links[c->n - 1].error, bytes = (double)chain_bytes(c);
+    double all = (double)chain_capacity(c), most = (double)settings_largest();
+
+    for (int i = 0; i < 1000 && most > 0 && c->expansion > 0; i++) {
+        capacity *= (double)c->expansion;
+        error *= c->tightening;
+        bytes += capacity * 0.18 * __builtin_log2(1 / error);
+        if (bytes > most || all + capacity > 9e18)
+            break;
+        all += capacity;
+    }
+    return (long long)all;
+}
+
+static void tell(struct rm_ctx *ctx, const struct chain *c, int field)
+{
+    switch (field) {
+    case CAPACITY:
+        rm.ReplyWithLongLong(ctx, (long long)chain_capacity(c));
+        break;
+    case SIZE:
+        rm.ReplyWithLongLong(ctx, (long long)chain_bytes(c));
+        break;
+    case FILTERS:
+        rm.ReplyWithLongLong(ctx, c->n);
+        break;
+    case ITEMS:
+        rm.ReplyWithLongLong(ctx, (long long)chain_items(c));
+        break;
+    case EXPANSION:
+        c->expansion > 0 ? rm.ReplyWithLongLong(ctx, (long long)c->expansion)
+                         : rm.ReplyWithNull(ctx);
+        break;
+    case ERROR_RATE:
+        tell_rate(ctx, c->error);
+        break;
+    case TIGHTENING:
+        tell_rate(ctx, c->tightening);
+        break;
+    default:
+        rm.ReplyWithLongLong(ctx, most_items(c));
+    }
+}
+
+int bf_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    int known = settings_valkey() ? VALKEY_FIELDS : REDIS_FIELDS, field = known;
+
+    if (argc < 2 || argc > 3)
+        return rm.WrongArity(ctx);
+    for (int i = 0; argc == 3 && i < known; i++)
+        field = arg_is(argv[2], fields[i].word) ? i : field;
+    if (argc == 3 && field == known)
+        return rm.ReplyWithError(ctx, settings_valkey() ? "ERR invalid information value"
+                                                        : "Invalid information value");
+    struct opened o = key_open(ctx, argv[1], RM_READ, &family_bloom);
+    if (is_missing(ctx, &o))
+        return RM_OK;
+    if (argc == 3) {
+        if (!settings_valkey())
+            rm.ReplyWithArray(ctx, 1);
+        tell(ctx, o.value, field);
+        return key_close(&o);
+    }
+    rm.ReplyWithMap(ctx, known);
+    for (int i = 0; i < known; i++) {
+        rm.ReplyWithSimpleString(ctx, fields[i].name);
+        tell(ctx, o.value, i);
+    }
+    return key_close(&o);
+}
+
+/* ---- BF.DEBUG ---- */
+
+int bf_debug(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    char text[256], sentence[WEIR_SENTENCE];
+    uint64_t bytes, hashes;
+
+    if (argc != 2)
+        return rm.WrongArity(ctx);
+    struct opened o = key_open(ctx, argv[1], RM_READ, &family_bloom);
+    const struct chain *c = o.value;
+    if (is_missing(ctx, &o))
+        return RM_OK;
+    rm.ReplyWithArray(ctx, 1 + (long)c->n);
+    snprintf(text, sizeof text, "size:%llu", (unsigned long long)chain_items(c));
+    reply_text(ctx, text);
+    for (uint32_t i = 0; i < c->n; i++) {
+        const struct link *link = &c->links[i];
+
+        bytes = hashes = 0;
+        weir_config(link->w, sentence, sizeof sentence);
+        weir_sentence_number(sentence, "memory", &bytes);
+        weir_sentence_number(sentence, "k", &hashes);
+        snprintf(text, sizeof text,
+                 "bytes:%llu bits:%llu hashes:%llu hashwidth:64 capacity:%llu size:%llu ratio:%g",
+                 (unsigned long long)bytes, 8 * (unsigned long long)bytes,
+                 (unsigned long long)hashes, (unsigned long long)link->capacity,
+                 (unsigned long long)link->items, link->error);
+        reply_text(ctx, text);
+    }
+    return key_close(&o);
+}

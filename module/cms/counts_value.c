@@ -1,0 +1,151 @@
+/* counts_value.c - see counts_value.h. Its image is a head of width and depth, then the sketch. */
+#include "cms/counts_value.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "server/server.h"
+#include "value/bytes_out.h"
+#include "value/handles.h"
+#include "value/image.h"
+
+#define SKETCH_DEFAULT "count-min memory=%llu depth=%llu counter=32 seed=0"
+#define WIDTH_MOST (UINT64_C(1) << 40)
+
+static struct counts *counts_of(weir_sketch *s, uint64_t width, uint64_t depth)
+{
+    struct counts *c = server_take(sizeof *c);
+
+    if (!c) {
+        weir_sketch_close(s);
+        return NULL;
+    }
+    *c = (struct counts){.is.family = &family_counts, .s = s, .width = width, .depth = depth};
+    return c;
+}
+
+static void sentence_of(char sentence[WEIR_SENTENCE], uint64_t width, uint64_t depth)
+{
+    snprintf(sentence, WEIR_SENTENCE, SKETCH_DEFAULT, (unsigned long long)(width * depth * 4),
+             (unsigned long long)depth);
+}
+
+struct counts *counts_open(uint64_t width, uint64_t depth, uint64_t most, struct weir_error *error)
+{
+    char sentence[WEIR_SENTENCE];
+    struct counts *c;
+    weir_sketch *s;
+
+    image_refuse(error, "memory is short");
+    if (width > WIDTH_MOST || depth > COUNTS_DEPTH_MOST)
+        return NULL;
+    sentence_of(sentence, width, depth);
+    if (sketch_open(&s, sentence, most, error) != WEIR_OK)
+        return NULL;
+    c = counts_of(s, width, depth);
+    if (!c)
+        image_refuse(error, "memory is short");
+    return c;
+}
+
+static bool write(const struct value *v, weir_sink sink, void *context)
+{
+    const struct counts *c = (const struct counts *)v;
+    struct bytes_out head = {0};
+
+    put_number(&head, c->width);
+    put_number(&head, c->depth);
+    return put_part(&head, PART_COUNTS, sink, context) &&
+           weir_sketch_write(c->s, sink, context, NULL) == WEIR_OK;
+}
+
+/* ---- reading ---- */
+
+static bool read_head(struct image_in *in, uint64_t *width, uint64_t *depth,
+                      struct weir_error *error)
+{
+    struct weir_part part;
+    void *head = image_kind(in) == PART_COUNTS ? image_part(in, &part, error) : NULL;
+    struct weir_bytes body;
+    bool good;
+
+    if (!head)
+        return false;
+    body = (struct weir_bytes){part.body, part.body_size};
+    good = get_number(&body, width) && get_number(&body, depth) && body.size == 0 && *width >= 1 &&
+           *width <= WIDTH_MOST && *depth >= 1 && *depth <= COUNTS_DEPTH_MOST;
+    server_give(head);
+    return good;
+}
+
+/* Sketches of one width and depth are merged without a further look. */
+static bool is_ours(const weir_sketch *s, uint64_t width, uint64_t depth)
+{
+    char sentence[WEIR_SENTENCE], whole[WEIR_SENTENCE], its[WEIR_SENTENCE];
+
+    sentence_of(sentence, width, depth);
+    weir_sketch_config(s, its, sizeof its);
+    return weir_complete(WEIR_KIND_SKETCH, sentence, whole, sizeof whole, NULL) == WEIR_OK &&
+           strcmp(whole, its) == 0;
+}
+
+static struct value *read(struct image_in *in, struct weir_error *error)
+{
+    uint64_t width = 0, depth = 0;
+    struct weir_part part;
+    struct counts *c = NULL;
+    weir_sketch *s = NULL;
+    void *data = NULL;
+
+    image_refuse(error, "it does not begin as a sketch of CMS.* does");
+    if (read_head(in, &width, &depth, error) && image_kind(in) == WEIR_PART_COUNTS)
+        data = image_part(in, &part, error);
+    if (data && sketch_load(&s, data, part.size, in->most, error) == WEIR_OK) {
+        image_refuse(error, "the sketch is not of the width and depth it should be");
+        if (is_ours(s, width, depth))
+            c = counts_of(s, width, depth);
+        else
+            weir_sketch_close(s);
+    }
+    server_give(data);
+    return c ? &c->is : NULL;
+}
+
+/* ---- the rest ---- */
+
+static struct value *copy(const struct value *v)
+{
+    const struct counts *from = (const struct counts *)v;
+    weir_sketch *s = weir_sketch_clone(from->s, NULL);
+    struct counts *c = s ? counts_of(s, from->width, from->depth) : NULL;
+
+    return c ? &c->is : NULL;
+}
+
+static void free_counts(struct value *v)
+{
+    weir_sketch_close(((struct counts *)v)->s);
+    server_give(v);
+}
+
+static size_t memory(const struct value *v)
+{
+    const struct counts *c = (const struct counts *)v;
+
+    return sizeof *c + weir_sketch_stats_of(c->s).bytes;
+}
+
+static size_t blocks(const struct value *v)
+{
+    return 2 + memory(v) / (1 << 16);
+}
+
+const struct family family_counts = {
+    .type = "weircount",
+    .write = write,
+    .read = read,
+    .copy = copy,
+    .free = free_counts,
+    .memory = memory,
+    .blocks = blocks,
+};

@@ -1,0 +1,135 @@
+/* filter_value.c - see filter_value.h. Its image is the filter's own part, so that it is a
+ * file of weir(1) as it stands, and after it the producers if there are any. */
+#include "filter/filter_value.h"
+
+#include "server/server.h"
+#include "value/handles.h"
+
+struct filter_value *filter_value_of(weir *w)
+{
+    struct filter_value *f = server_take(sizeof *f);
+    char sentence[WEIR_SENTENCE], span[32];
+    uint64_t traits = 0;
+
+    if (!f) {
+        weir_close(w);
+        return NULL;
+    }
+    weir_config(w, sentence, sizeof sentence);
+    f->is.family = &family_filter;
+    f->w = w;
+    weir_traits(WEIR_KIND_FILTER, sentence, &traits, NULL);
+    f->fixed = !(traits & WEIR_CAN_LEARN);
+    f->timed = weir_sentence_knob(sentence, "span", span, sizeof span) > 0;
+    return f;
+}
+
+static bool write(const struct value *v, weir_sink sink, void *context)
+{
+    const struct filter_value *f = (const struct filter_value *)v;
+
+    return weir_write(f->w, sink, context, NULL) == WEIR_OK &&
+           (!f->once || once_write(f->once, sink, context));
+}
+
+/* Parts that are not ours, as the notes of weir(1), are stepped over. */
+static bool read_part(struct image_in *in, uint32_t kind, struct once **once,
+                      struct weir_error *error)
+{
+    struct weir_part part;
+    void *data = image_part(in, &part, error);
+    bool good = data;
+
+    if (data && kind == PART_ONCE) {
+        once_free(*once);
+        *once = once_read((struct weir_bytes){part.body, part.body_size}, error);
+        good = *once;
+    }
+    server_give(data);
+    return good;
+}
+
+static struct value *finish(weir *w, struct once *once, struct weir_error *error)
+{
+    struct filter_value *f = filter_value_of(w);
+
+    if (!f) {
+        once_free(once);
+        image_refuse(error, "memory is short");
+        return NULL;
+    }
+    f->once = once;
+    return &f->is;
+}
+
+static struct value *read(struct image_in *in, struct weir_error *error)
+{
+    weir *w = NULL;
+    struct once *once = NULL;
+    bool good = true;
+    uint32_t kind;
+
+    while (good && (kind = image_kind(in)) != 0) {
+        if (kind == UINT32_MAX)
+            good = false, image_refuse(error, "this is not a file of weir, or it is cut off");
+        else if (kind == WEIR_PART_FILTER && w)
+            good = false, image_refuse(error, "it holds more than one filter");
+        else if (kind == WEIR_PART_FILTER)
+            good = filter_load(&w, image_get, in, in->most, error) == WEIR_OK;
+        else
+            good = read_part(in, kind, &once, error);
+    }
+    if (good && w)
+        return finish(w, once, error);
+    if (good)
+        image_refuse(error, "it holds no filter");
+    weir_close(w);
+    once_free(once);
+    return NULL;
+}
+
+static void free_filter(struct value *v)
+{
+    struct filter_value *f = (struct filter_value *)v;
+
+    weir_close(f->w);
+    once_free(f->once);
+    server_give(f);
+}
+
+static struct value *copy(const struct value *v)
+{
+    const struct filter_value *from = (const struct filter_value *)v;
+    weir *w = weir_clone(from->w, NULL);
+    struct filter_value *f = w ? filter_value_of(w) : NULL;
+
+    if (f && from->once && !(f->once = once_copy(from->once))) {
+        free_filter(&f->is);
+        return NULL;
+    }
+    return f ? &f->is : NULL;
+}
+
+static size_t memory(const struct value *v)
+{
+    const struct filter_value *f = (const struct filter_value *)v;
+
+    return sizeof *f + weir_saved_size(f->w) + once_memory(f->once);
+}
+
+static size_t blocks(const struct value *v)
+{
+    const struct filter_value *f = (const struct filter_value *)v;
+
+    return 2 + weir_saved_size(f->w) / (1 << 16) + 17 * once_producers(f->once);
+}
+
+const struct family family_filter = {
+    .type = "weir-filt",
+    .write = write,
+    .read = read,
+    .copy = copy,
+    .free = free_filter,
+    .memory = memory,
+    .blocks = blocks,
+};

@@ -1,0 +1,76 @@
+/* items.c - see items.h. */
+#include "filter/items.h"
+
+#include <weir/hash.h>
+
+#include "server/args.h"
+
+static const struct rm_string *item(const struct items *items, size_t i)
+{
+    return items->argv[items->weighted ? 2 * i + 1 : i];
+}
+
+static bool importance(const struct items *items, size_t i, uint64_t *value)
+{
+    return arg_u64(items->argv[2 * i], value) && *value <= UINT32_MAX;
+}
+
+const char *items_take(struct items *items, struct rm_string **argv, int argc)
+{
+    uint64_t value;
+
+    items->argv = argv;
+    items->n = (size_t)(items->weighted ? argc / 2 : argc);
+    if (argc == 0)
+        return "there is no item";
+    if (items->weighted && argc % 2 != 0)
+        return "WEIGHTED takes an importance before each item";
+    for (size_t i = 0; i < items->n; i++) {
+        if (items->weighted && !importance(items, i, &value))
+            return "an importance is a whole number from 0 to 4294967295";
+        if (items->hashed && arg_bytes(item(items, i)).size != 16)
+            return "HASHED takes hashes of 16 bytes";
+    }
+    return NULL;
+}
+
+static uint64_t word(const uint8_t *at)
+{
+    uint64_t value = 0;
+
+    for (int i = 7; i >= 0; i--)
+        value = value << 8 | at[i];
+    return value;
+}
+
+void items_keys(const struct items *items, size_t from, size_t n, const weir *w,
+                struct weir_key *keys)
+{
+    struct weir_bytes bytes[ITEMS_AT_ONCE];
+    uint64_t value;
+
+    for (size_t i = 0; i < n; i++)
+        bytes[i] = arg_bytes(item(items, from + i));
+    if (items->hashed)
+        for (size_t i = 0; i < n; i++)
+            keys[i] = (struct weir_key){word(bytes[i].data),
+                                        word((const uint8_t *)bytes[i].data + 8), 1, 0};
+    else
+        weir_hash_many(w, bytes, n, keys);
+    for (size_t i = 0; items->weighted && i < n; i++)
+        if (importance(items, from + i, &value))
+            keys[i].importance = (uint32_t)value;
+}
+
+uint64_t items_print(const struct items *items)
+{
+    size_t n = items->n * (items->weighted ? 2 : 1);
+    uint64_t print = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        struct weir_bytes bytes = arg_bytes(items->argv[i]);
+
+        print = weir_hash_bytes(WEIR_HASH_XXH3, print + 1, bytes.data, bytes.size).lo;
+    }
+    return print;
+}

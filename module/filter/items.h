@@ -1,0 +1,28 @@
+/* items.h - the items of WEIR.*: bytes, hashes, with an importance or without. */
+#ifndef MODULE_ITEMS_H
+#define MODULE_ITEMS_H
+
+#include <stdbool.h>
+#include <weir.h>
+
+#include "server/abi.h"
+
+struct items {
+    struct rm_string **argv;
+    size_t n;
+    bool hashed;   /* 16 bytes each: lo and hi of struct weir_key, little-endian */
+    bool weighted; /* an importance stands before each */
+};
+
+/* Take what is left of the arguments: NULL, or what is wrong with them. All are looked at, so that
+ * a command is carried out as a whole or not at all. */
+const char *items_take(struct items *items, struct rm_string **argv, int argc);
+
+/* The keys of n items, from a number on. */
+void items_keys(const struct items *items, size_t from, size_t n, const weir *w,
+                struct weir_key *keys);
+
+/* A hash of all of them. */
+uint64_t items_print(const struct items *items);
+
+#endif

@@ -1,0 +1,174 @@
+/* observe.c - WEIR.OBSERVE: show items to a filter, once or as often as they come. */
+#include <string.h>
+
+#include "filter/filter_value.h"
+#include "filter/items.h"
+#include "filter/weir_commands.h"
+#include "server/args.h"
+#include "server/reply.h"
+#include "server/settings.h"
+#include "value/key_access.h"
+
+struct request {
+    struct items items;
+    bool at, once;
+    uint64_t now;
+    struct once_command command;
+};
+
+/* The options, up to the first word that is none; ITEMS says that no more follow. */
+static const char *parse(struct request *r, struct rm_string **argv, int argc)
+{
+    int i = 2;
+
+    for (; i < argc; i++) {
+        if (arg_is(argv[i], "AT")) {
+            if (i + 1 == argc || !arg_u64(argv[++i], &r->now))
+                return "AT takes a time in milliseconds, say since 1970";
+            r->at = true;
+        } else if (arg_is(argv[i], "ONCE")) {
+            if (i + 2 >= argc || !arg_u64(argv[i + 2], &r->command.number))
+                return "ONCE takes the name of a producer and the number of its command";
+            r->command.producer = arg_bytes(argv[i + 1]);
+            r->once = true;
+            i += 2;
+        } else if (arg_is(argv[i], "WEIGHTED")) {
+            r->items.weighted = true;
+        } else if (arg_is(argv[i], "HASHED")) {
+            r->items.hashed = true;
+        } else {
+            i += arg_is(argv[i], "ITEMS");
+            break;
+        }
+    }
+    return items_take(&r->items, argv + i, argc - i);
+}
+
+static const char *check_once(struct request *r)
+{
+    if (r->command.producer.size > ONCE_NAME)
+        return "a producer's name has at most 256 bytes";
+    if (r->items.n > ONCE_ITEMS)
+        return "ONCE takes at most 8192 items";
+    r->command.n = (uint32_t)r->items.n;
+    r->command.print = items_print(&r->items);
+    return NULL;
+}
+
+static int answer_again(struct rm_ctx *ctx, const uint8_t *bits, size_t n)
+{
+    rm.ReplyWithArray(ctx, (long)n);
+    for (size_t i = 0; i < n; i++)
+        rm.ReplyWithLongLong(ctx, bits[i / 8] >> i % 8 & 1);
+    return RM_OK;
+}
+
+/* Is there an answer already, true or an error? */
+static bool was_answered(struct rm_ctx *ctx, const struct filter_value *f, const struct request *r)
+{
+    const uint8_t *bits = NULL;
+    uint64_t limit = 0;
+
+    switch (once_look(f ? f->once : NULL, &r->command, &bits, &limit)) {
+    case ONCE_KNOWN:
+        answer_again(ctx, bits, r->items.n);
+        return true;
+    case ONCE_OTHER:
+        reply_error(ctx, "this number of the producer was used with other items");
+        return true;
+    case ONCE_GONE:
+        reply_error(ctx,
+                    "the answer to this number is gone, and it is not applied again; go on above "
+                    "%llu",
+                    (unsigned long long)limit);
+        return true;
+    case ONCE_FRESH:
+        break;
+    }
+    return false;
+}
+
+static struct filter_value *create(struct rm_ctx *ctx, struct rm_string *name, struct opened *o)
+{
+    struct weir_error error = {.text = "memory is short"};
+    struct filter_value *f =
+        filter_create(ctx, settings_sentence(), strlen(settings_sentence()), &error);
+    char sentence[WEIR_SENTENCE];
+
+    if (!f) {
+        reply_error(ctx, "%s", error.text);
+        return NULL;
+    }
+    value_put(o->key, &f->is);
+    weir_config(f->w, sentence, sizeof sentence);
+    rm.Replicate(ctx, "WEIR.CREATE", "sc", name, sentence);
+    return f;
+}
+
+static void show(struct rm_ctx *ctx, struct filter_value *f, const struct request *r, uint8_t *bits)
+{
+    struct weir_key keys[ITEMS_AT_ONCE];
+    uint8_t verdicts[ITEMS_AT_ONCE];
+    size_t n;
+
+    rm.ReplyWithArray(ctx, (long)r->items.n);
+    for (size_t i = 0; i < r->items.n; i += n) {
+        n = r->items.n - i < ITEMS_AT_ONCE ? r->items.n - i : ITEMS_AT_ONCE;
+        items_keys(&r->items, i, n, f->w, keys);
+        weir_observe_many(f->w, keys, n, verdicts);
+        for (size_t j = 0; j < n; j++) {
+            rm.ReplyWithLongLong(ctx, verdicts[j]);
+            if (bits)
+                bits[(i + j) / 8] |= (uint8_t)(verdicts[j] << (i + j) % 8);
+        }
+    }
+}
+
+/* As it came, but with the time that was chosen. */
+static void replicate(struct rm_ctx *ctx, struct rm_string **argv, int argc,
+                      const struct filter_value *f, const struct request *r)
+{
+    if (f->timed && !r->at)
+        rm.Replicate(ctx, "WEIR.OBSERVE", "sclv", argv[1], "AT", (long long)r->now, argv + 2,
+                     (size_t)argc - 2);
+    else
+        rm.ReplicateVerbatim(ctx);
+}
+
+int command_observe(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    struct request r = {.now = 0};
+    const char *why = argc < 3 ? NULL : parse(&r, argv, argc);
+    uint8_t *bits = NULL;
+
+    if (argc < 3)
+        return rm.WrongArity(ctx);
+    if (!why && r.once)
+        why = check_once(&r);
+    if (why)
+        return reply_error(ctx, "%s", why);
+    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_filter);
+    struct filter_value *f = o.value;
+    if (o.wrong)
+        return key_refuse(ctx, &o);
+    if (f && f->fixed) {
+        reply_error(ctx, "this filter is fixed, and takes no more items; WEIR.ASK asks it");
+        return key_close(&o);
+    }
+    if (r.once && was_answered(ctx, f, &r))
+        return key_close(&o);
+    if (!f && !(f = create(ctx, argv[1], &o)))
+        return key_close(&o);
+    if (r.once && !(bits = once_begin(&f->once, &r.command))) {
+        reply_error(ctx, "memory is short");
+        return key_close(&o);
+    }
+    if (f->timed) {
+        r.now = r.at ? r.now : (uint64_t)rm.Milliseconds();
+        weir_advance(f->w, r.now);
+    }
+    show(ctx, f, &r, bits);
+    replicate(ctx, argv, argc, f, &r);
+    key_told(ctx, argv[1], &f->is, "weir.observe");
+    return key_close(&o);
+}

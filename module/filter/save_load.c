@@ -1,0 +1,122 @@
+/* save_load.c - WEIR.SAVE and WEIR.LOAD. */
+#include "filter/weir_commands.h"
+#include "server/args.h"
+#include "server/reply.h"
+#include "server/server.h"
+#include "value/cursor.h"
+#include "value/transfer.h"
+
+#define CHUNK_MOST (UINT64_C(256) << 20)
+
+/* ---- WEIR.SAVE ---- */
+
+static int save(struct rm_ctx *ctx, const struct value *v, const struct cursor *c, size_t size)
+{
+    char next[CURSOR_SIZE] = "0";
+    uint8_t *data;
+    size_t n;
+
+    if (c->offset > 0 && c->version != v->changes)
+        return reply_error(ctx, "the key has changed since the first chunk; begin again at 0");
+    n = image_chunk(v, c->offset, size + 1, &data); /* one more, to know the last */
+    if (!data)
+        return reply_error(ctx, "memory is short; ask for a smaller CHUNK");
+    if (n > size)
+        cursor_write(next, c->offset + size, v->changes, 0, 0);
+    rm.ReplyWithArray(ctx, 2);
+    reply_text(ctx, next);
+    rm.ReplyWithStringBuffer(ctx, (const char *)data, n > size ? size : n);
+    server_give(data);
+    return RM_OK;
+}
+
+int command_save(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    uint64_t size = CHUNK_DEFAULT;
+    struct cursor c;
+
+    if (argc != 3 && argc != 5)
+        return rm.WrongArity(ctx);
+    if (!cursor_read(argv[2], &c))
+        return reply_error(ctx, "a cursor is 0, or what the chunk before came with");
+    if (argc == 5 &&
+        (!arg_is(argv[3], "CHUNK") || !arg_u64(argv[4], &size) || size == 0 || size > CHUNK_MOST))
+        return reply_error(ctx, "CHUNK takes bytes, from 1 to 268435456");
+    struct opened o = key_open(ctx, argv[1], RM_READ, &family_filter);
+    const struct value *v = value_of_any(o.key);
+    if (v)
+        save(ctx, v, &c, size);
+    else if (o.wrong)
+        return key_refuse(ctx, &o);
+    else
+        reply_error(ctx, "there is no such key");
+    return key_close(&o);
+}
+
+/* ---- WEIR.LOAD ---- */
+
+/* The chunks that this one follows; a first one begins anew. NULL after an error reply. */
+static struct loading *chunks_before(struct rm_ctx *ctx, struct opened *o, const struct cursor *c,
+                                     size_t size)
+{
+    struct loading *l = o->loading ? rm.ModuleTypeGetValue(o->key) : NULL;
+    bool first = !l || (c->offset > 0 && c->offset == size);
+
+    if (!first && c->offset > 0 && c->offset != l->have + size) {
+        reply_error(ctx, "this chunk does not follow: %llu bytes have come; begin again",
+                    (unsigned long long)l->have);
+        return NULL;
+    }
+    if (!first && c->offset > 0 && c->version != l->version) {
+        reply_error(ctx, "this chunk is of another state of the key; begin again");
+        return NULL;
+    }
+    if (first && c->offset != size && c->offset > 0) {
+        reply_error(ctx, "no chunk came before this one; begin with the first");
+        return NULL;
+    }
+    if (!first)
+        return l;
+    l = loading_begin(c->version, c->total);
+    if (l)
+        value_put(o->key, &l->is);
+    else
+        reply_error(ctx, "memory is short");
+    return l;
+}
+
+static int load(struct rm_ctx *ctx, struct opened *o, struct rm_string **argv,
+                const struct cursor *c)
+{
+    struct weir_bytes chunk = arg_bytes(argv[3]);
+    struct loading *l = chunks_before(ctx, o, c, chunk.size);
+
+    if (!l)
+        return RM_OK;
+    if (!transfer_fits(ctx, l->have + chunk.size) || !loading_add(l, chunk.data, chunk.size)) {
+        rm.DeleteKey(o->key);
+        rm.Replicate(ctx, "DEL", "s", argv[1]);
+        return reply_error(ctx, "memory is short, or it is larger than allowed here");
+    }
+    if (c->offset == 0)
+        return transfer_finish(ctx, argv[1], o, l);
+    l->chunks = c->total > 0 ? c->chunks : l->chunks;
+    key_changed(ctx, argv[1], &l->is, "weir.load");
+    return reply_ok(ctx);
+}
+
+int command_load(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    struct cursor c;
+
+    if (argc != 4)
+        return rm.WrongArity(ctx);
+    if (!cursor_read(argv[2], &c))
+        return reply_error(ctx, "a cursor is 0 for the last chunk, or the bytes up to its end");
+    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_filter);
+    if (o.value || (o.wrong && !o.loading))
+        reply_error(ctx, "the key exists; DEL it first");
+    else
+        load(ctx, &o, argv, &c);
+    return key_close(&o);
+}

@@ -1,0 +1,175 @@
+/* weir_commands.c - WEIR.CREATE, WEIR.ASK, WEIR.FORGET, and the list of all WEIR.*. */
+#include "filter/weir_commands.h"
+
+#include <string.h>
+
+#include "filter/items.h"
+#include "server/args.h"
+#include "server/command_table.h"
+#include "server/reply.h"
+#include "server/server.h"
+#include "server/settings.h"
+#include "value/handles.h"
+#include "value/key_access.h"
+
+struct filter_value *filter_create(struct rm_ctx *ctx, const char *text, size_t size,
+                                   struct weir_error *error)
+{
+    uint64_t most = server_obeys(ctx) ? 0 : settings_largest();
+    char sentence[WEIR_SENTENCE];
+    struct filter_value *f;
+    weir *w;
+
+    if (size >= sizeof sentence || memchr(text, '\0', size)) {
+        image_refuse(error, "a sentence has at most 511 characters, none of them NUL");
+        return NULL;
+    }
+    memcpy(sentence, text, size);
+    sentence[size] = '\0';
+    if (filter_open(&w, sentence, most, error) != WEIR_OK)
+        return NULL;
+    f = filter_value_of(w);
+    if (!f)
+        image_refuse(error, "memory is short");
+    return f;
+}
+
+static int command_create(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    struct weir_error error;
+    char sentence[WEIR_SENTENCE];
+    bool nx = argc == 4;
+
+    if (argc < 3 || argc > 4)
+        return rm.WrongArity(ctx);
+    if (nx && !arg_is(argv[3], "NX"))
+        return reply_error(ctx, "after the sentence may stand NX alone");
+    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_filter);
+    if (o.wrong && !nx)
+        return key_refuse(ctx, &o);
+    if (o.value || o.wrong) {
+        nx ? rm.ReplyWithNull(ctx)
+           : reply_error(ctx, "the key exists; DEL it first, or say NX to leave it as it is");
+        return key_close(&o);
+    }
+    struct weir_bytes text = arg_bytes(argv[2]);
+    struct filter_value *f = filter_create(ctx, text.data, text.size, &error);
+    if (!f) {
+        reply_error(ctx, "%s", error.text);
+        return key_close(&o);
+    }
+    value_put(o.key, &f->is);
+    weir_config(f->w, sentence, sizeof sentence);
+    reply_ok(ctx);
+    rm.Replicate(ctx, "WEIR.CREATE", "sc", argv[1], sentence);
+    key_told(ctx, argv[1], &f->is, "weir.create");
+    return key_close(&o);
+}
+
+/* [HASHED] [ITEMS] item ... */
+static const char *parse_items(struct items *items, struct rm_string **argv, int argc)
+{
+    int i = 2;
+
+    if (i < argc && arg_is(argv[i], "HASHED")) {
+        items->hashed = true;
+        i++;
+    }
+    i += i < argc && arg_is(argv[i], "ITEMS");
+    return items_take(items, argv + i, argc - i);
+}
+
+static int command_ask(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    struct items items = {0};
+    struct weir_key keys[ITEMS_AT_ONCE];
+    uint8_t verdicts[ITEMS_AT_ONCE] = {0};
+    const char *why = argc < 3 ? NULL : parse_items(&items, argv, argc);
+    size_t n;
+
+    if (argc < 3)
+        return rm.WrongArity(ctx);
+    if (why)
+        return reply_error(ctx, "%s", why);
+    struct opened o = key_open(ctx, argv[1], RM_READ, &family_filter);
+    if (o.wrong)
+        return key_refuse(ctx, &o);
+    const struct filter_value *f = o.value;
+    rm.ReplyWithArray(ctx, (long)items.n);
+    for (size_t i = 0; i < items.n; i += n) {
+        n = items.n - i < ITEMS_AT_ONCE ? items.n - i : ITEMS_AT_ONCE;
+        if (f) { /* without a key nothing was seen */
+            items_keys(&items, i, n, f->w, keys);
+            weir_ask_many(f->w, keys, n, verdicts);
+        }
+        for (size_t j = 0; j < n; j++)
+            rm.ReplyWithLongLong(ctx, verdicts[j]);
+    }
+    return key_close(&o);
+}
+
+static int forget(struct rm_ctx *ctx, struct filter_value *f, const struct items *items,
+                  struct rm_string *name)
+{
+    struct weir_error error;
+
+    for (size_t i = 0; i < items->n; i++) {
+        struct weir_key key;
+        bool there = false;
+
+        items_keys(items, i, 1, f->w, &key);
+        if (weir_forget(f->w, key, &there, &error) != WEIR_OK) /* then for none of them */
+            return reply_error(ctx, "%s", error.text);
+        if (i == 0)
+            rm.ReplyWithArray(ctx, (long)items->n);
+        rm.ReplyWithLongLong(ctx, there);
+    }
+    key_changed(ctx, name, &f->is, "weir.forget");
+    return RM_OK;
+}
+
+static int command_forget(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    struct items items = {0};
+    const char *why = argc < 3 ? NULL : parse_items(&items, argv, argc);
+
+    if (argc < 3)
+        return rm.WrongArity(ctx);
+    if (why)
+        return reply_error(ctx, "%s", why);
+    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_filter);
+    if (o.wrong)
+        return key_refuse(ctx, &o);
+    if (o.value)
+        forget(ctx, o.value, &items, argv[1]);
+    else
+        reply_error(ctx, "there is no such key");
+    return key_close(&o);
+}
+
+/* clang-format off */
+const struct command commands_weir[] = {
+    {"weir.create", command_create, "write deny-oom fast", -3, KEY_CHANGE,
+     "Creates a filter from a sentence", "O(memory of the filter)", "sentence !NX?"},
+    {"weir.observe", command_observe, "write deny-oom fast", -3, KEY_CHANGE,
+     "Tells of each item whether it was seen before, and remembers it", "O(items)",
+     "AT=#milliseconds? ONCE=producer? #number? !WEIGHTED? !HASHED? !ITEMS? item+"},
+    {"weir.ask", command_ask, "readonly fast", -3, KEY_READ,
+     "Tells of each item whether it was seen before", "O(items)", "!HASHED? !ITEMS? item+"},
+    {"weir.forget", command_forget, "write fast", -3, KEY_CHANGE,
+     "Takes back one showing of each item, in filters that can", "O(items)",
+     "!HASHED? !ITEMS? item+"},
+    {"weir.merge", command_merge, "write deny-oom getkeys-api", -4, KEYS_COUNTED,
+     "Adds to a filter all that others of its sentence and seed have seen",
+     "O(filters * memory)", "#numkeys source+"},
+    {"weir.info", command_info, "readonly", -2, KEY_READ,
+     "Tells what a filter is, how full, and how often it errs", "O(memory of the filter, at most 4 MiB)", "field?"},
+    {"weir.save", command_save, "readonly", -3, KEY_READ,
+     "Gives the value of a key as a file of weir, in chunks", "O(memory of the value)",
+     "cursor CHUNK=#bytes?"},
+    {"weir.load", command_load, "write deny-oom", 4, KEY_CHANGE,
+     "Makes a key from the chunks of a file of weir", "O(chunk), O(memory of the value) for the last",
+     "cursor chunk"},
+    {0},
+};
+/* clang-format on */

@@ -1,0 +1,117 @@
+/* command_table.c - see command_table.h. */
+#include "server/command_table.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <weir.h>
+
+#define ARGS_MOST 16
+#define TEXT_MOST 512
+
+static const struct rm_info_version info_version = {
+    1, sizeof(struct rm_history), sizeof(struct rm_key_spec), sizeof(struct rm_arg)};
+
+static const struct rm_key_spec first_read = {
+    .flags = RM_KEY_RO | RM_KEY_ACCESS,
+    .begin = RM_BEGIN_INDEX,
+    .from.index.position = 1,
+    .find = RM_FIND_RANGE,
+    .keys.range = {0, 1, 0},
+};
+
+static const struct rm_key_spec first_changed = {
+    .flags = RM_KEY_RW | RM_KEY_ACCESS | RM_KEY_UPDATE,
+    .begin = RM_BEGIN_INDEX,
+    .from.index.position = 1,
+    .find = RM_FIND_RANGE,
+    .keys.range = {0, 1, 0},
+};
+
+static const struct rm_key_spec counted_read = {
+    .flags = RM_KEY_RO | RM_KEY_ACCESS,
+    .begin = RM_BEGIN_INDEX,
+    .from.index.position = 2,
+    .find = RM_FIND_NUMBER,
+    .keys.counted = {0, 1, 1},
+};
+
+/* One word of a command's arguments; it is cut into pieces where it lies. */
+static void describe(char *word, struct rm_arg *arg)
+{
+    size_t size = strlen(word);
+
+    *arg = (struct rm_arg){.name = word, .type = RM_ARG_STRING, .key_spec = -1};
+    for (; size > 0 && strchr("?+", word[size - 1]); word[--size] = '\0')
+        arg->flags |= word[size - 1] == '?' ? RM_ARG_OPTIONAL : RM_ARG_MULTIPLE;
+    if (word[0] == '!') {
+        arg->type = RM_ARG_TOKEN;
+        arg->name = arg->token = word + 1;
+        return;
+    }
+    char *equals = strchr(word, '=');
+    if (equals) {
+        *equals = '\0';
+        arg->token = word;
+        arg->name = equals + 1;
+    }
+    if (*arg->name == '#' || *arg->name == '%')
+        arg->type = *arg->name++ == '#' ? RM_ARG_INTEGER : RM_ARG_DOUBLE;
+}
+
+static void describe_all(const struct command *c, char *text, struct rm_arg *args)
+{
+    int n = 1;
+
+    args[0] = (struct rm_arg){.name = "key", .type = RM_ARG_KEY, .key_spec = 0};
+    snprintf(text, TEXT_MOST, "%s", c->arguments);
+    for (char *word = strtok(text, " "); word && n < ARGS_MOST; word = strtok(NULL, " "))
+        describe(word, &args[n++]);
+    if (c->keys == KEYS_COUNTED) { /* after their number */
+        args[2].type = RM_ARG_KEY;
+        args[2].key_spec = 1;
+    }
+    args[n] = (struct rm_arg){0};
+}
+
+static int inform(struct rm_command *command, const struct command *c)
+{
+    struct rm_key_spec specs[3] = {c->keys == KEY_READ ? first_read : first_changed,
+                                   c->keys == KEYS_COUNTED ? counted_read : (struct rm_key_spec){0},
+                                   {0}};
+    struct rm_arg args[ARGS_MOST + 1];
+    char text[TEXT_MOST];
+    struct rm_command_info info = {
+        .version = &info_version,
+        .summary = c->summary,
+        .complexity = c->complexity,
+        .since = WEIR_VERSION,
+        .arity = c->arity,
+        .key_specs = specs,
+        .args = args,
+    };
+
+    describe_all(c, text, args);
+    return rm.SetCommandInfo(command, &info);
+}
+
+bool commands_create(struct rm_ctx *ctx, const struct command *list, const char *category)
+{
+    bool own = rm.AddACLCategory && rm.AddACLCategory(ctx, category) == RM_OK;
+
+    for (const struct command *c = list; c->name; c++) {
+        struct rm_command *command;
+        char categories[64];
+
+        if (rm.CreateCommand(ctx, c->name, c->call, c->flags, 1, 1, 1) != RM_OK)
+            return false;
+        command = rm.GetCommand(ctx, c->name);
+        if (!command || inform(command, c) != RM_OK)
+            rm.Log(ctx, "warning", "COMMAND DOCS has nothing of %s", c->name);
+        snprintf(categories, sizeof categories, "%s %s %s", c->keys == KEY_READ ? "read" : "write",
+                 strstr(c->flags, "fast") ? "fast" : "slow", own ? category : "");
+        if (command && rm.SetCommandACLCategories)
+            rm.SetCommandACLCategories(command, categories);
+    }
+    return true;
+}

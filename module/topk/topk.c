@@ -1,0 +1,270 @@
+/* topk.c - the commands TOPK.*, as clients of RedisBloom know them. */
+#include <stdio.h>
+
+#include "server/args.h"
+#include "server/command_table.h"
+#include "server/reply.h"
+#include "server/server.h"
+#include "server/settings.h"
+#include "topk/top_value.h"
+#include "value/key_access.h"
+
+#define INCREMENT_MOST 100000
+#define BAD_INCREMENT                                                                              \
+    "TopK: increment must be an integer greater or equal to 0 and smaller or equal to 100,000"
+
+/* ---- TOPK.RESERVE key k [width depth decay] ---- */
+
+static bool is_count(const struct rm_string *arg, uint64_t *number, uint64_t most)
+{
+    return arg_u64(arg, number) && *number >= 1 && *number <= most;
+}
+
+static const char *parse(struct top_wish *w, struct rm_string **argv, int argc)
+{
+    if (!is_count(argv[2], &w->k, UINT32_MAX))
+        return "TopK: invalid k";
+    if (argc == 3)
+        return NULL;
+    if (!is_count(argv[3], &w->width, UINT32_MAX))
+        return "TopK: invalid width";
+    if (!is_count(argv[4], &w->depth, TOP_DEPTH_MOST))
+        return "TopK: invalid depth";
+    if (rm.StringToDouble(argv[5], &w->decay) != RM_OK || !(w->decay > 0 && w->decay <= 1))
+        return "TopK: invalid decay";
+    if (argc == 8) {
+        w->seeded = true;
+        if (!arg_is(argv[6], "SEED") || !arg_u64(argv[7], &w->seed))
+            return "TopK: invalid seed";
+    }
+    return NULL;
+}
+
+static int topk_reserve(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    struct top_wish wish = {.width = 8, .depth = 7, .decay = 0.9};
+    struct weir_error error;
+    char decay[32], seed[32];
+    const char *why;
+    struct top *t;
+
+    if (argc != 3 && argc != 6 && argc != 8)
+        return rm.WrongArity(ctx);
+    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_top);
+    if (o.wrong)
+        return key_refuse(ctx, &o);
+    why = o.value ? "TopK: key already exists" : parse(&wish, argv, argc);
+    if (why) {
+        rm.ReplyWithError(ctx, why);
+        return key_close(&o);
+    }
+    t = top_open(&wish, server_obeys(ctx) ? 0 : settings_largest(), &error);
+    if (!t) {
+        rm.ReplyWithError(ctx, error.status == WEIR_BAD_CONFIG
+                                   ? "TopK: invalid decay"
+                                   : "TopK: Insufficient memory to create the key");
+        return key_close(&o);
+    }
+    value_put(o.key, &t->is);
+    snprintf(decay, sizeof decay, "%.17g", t->decay);
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)top_seed(t));
+    rm.Replicate(ctx, "TOPK.RESERVE", "slllccc", argv[1], (long long)t->k, (long long)t->width,
+                 (long long)t->depth, decay, "SEED", seed);
+    key_told(ctx, argv[1], &t->is, "topk.reserve");
+    reply_ok(ctx);
+    return key_close(&o);
+}
+
+/* ---- items ---- */
+
+static struct top *open_top(struct rm_ctx *ctx, struct rm_string *name, int mode, struct opened *o)
+{
+    *o = key_open(ctx, name, mode, &family_top);
+    if (o->wrong) {
+        key_refuse(ctx, o);
+    } else if (!o->value) {
+        rm.ReplyWithError(ctx, "TopK: key does not exist");
+        key_close(o);
+    }
+    return o->value;
+}
+
+/* Count one item and answer who is expelled. Once *short_of_memory, nothing more is counted. */
+static void add(struct rm_ctx *ctx, struct top *t, struct rm_string *item, uint64_t amount,
+                bool *short_of_memory)
+{
+    struct kept expelled = {0};
+
+    if (!*short_of_memory)
+        *short_of_memory = !top_add(t, arg_bytes(item), amount, &expelled);
+    if (*short_of_memory)
+        reply_error(ctx, "memory is short");
+    else if (expelled.item)
+        rm.ReplyWithStringBuffer(ctx, expelled.item, expelled.size);
+    else
+        rm.ReplyWithNull(ctx);
+    server_give(expelled.item);
+}
+
+/* `done` of the arguments were carried out. */
+static int finish(struct rm_ctx *ctx, struct opened *o, struct rm_string **argv, int argc, int done,
+                  const char *command)
+{
+    struct top *t = o->value;
+
+    if (done == argc - 2)
+        rm.ReplicateVerbatim(ctx);
+    else if (done > 0)
+        rm.Replicate(ctx, command, "sv", argv[1], argv + 2, (size_t)done);
+    key_told(ctx, argv[1], &t->is, "topk.add");
+    return key_close(o);
+}
+
+static int topk_add(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    bool short_of_memory = false;
+    struct opened o;
+    int done = 0;
+
+    if (argc < 3)
+        return rm.WrongArity(ctx);
+    struct top *t = open_top(ctx, argv[1], RM_READ | RM_WRITE, &o);
+    if (!t)
+        return RM_OK;
+    rm.ReplyWithArray(ctx, argc - 2);
+    for (int i = 2; i < argc; i++) {
+        add(ctx, t, argv[i], 1, &short_of_memory);
+        done += !short_of_memory;
+    }
+    return finish(ctx, &o, argv, argc, done, "TOPK.ADD");
+}
+
+static bool is_increment(const struct rm_string *arg, uint64_t *amount)
+{
+    return arg_u64(arg, amount) && *amount <= INCREMENT_MOST;
+}
+
+static int topk_incrby(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    bool short_of_memory = false;
+    uint64_t amount;
+    struct opened o;
+    int good = 2, done = 0;
+
+    if (argc < 4 || argc % 2 != 0)
+        return rm.WrongArity(ctx);
+    struct top *t = open_top(ctx, argv[1], RM_READ | RM_WRITE, &o);
+    if (!t)
+        return RM_OK;
+    while (good < argc && is_increment(argv[good + 1], &amount))
+        good += 2;
+    rm.ReplyWithArray(ctx, (good - 2) / 2 + (good < argc));
+    for (int i = 2; i < good; i += 2) {
+        is_increment(argv[i + 1], &amount);
+        add(ctx, t, argv[i], amount, &short_of_memory);
+        done += short_of_memory ? 0 : 2;
+    }
+    if (good < argc) /* and nothing of what follows */
+        rm.ReplyWithError(ctx, BAD_INCREMENT);
+    return finish(ctx, &o, argv, argc, done, "TOPK.INCRBY");
+}
+
+static int ask(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool count)
+{
+    struct opened o;
+
+    if (argc < 3)
+        return rm.WrongArity(ctx);
+    const struct top *t = open_top(ctx, argv[1], RM_READ, &o);
+    if (!t)
+        return RM_OK;
+    rm.ReplyWithArray(ctx, argc - 2);
+    for (int i = 2; i < argc; i++)
+        if (count)
+            rm.ReplyWithLongLong(ctx, (long long)top_count(t, arg_bytes(argv[i])));
+        else
+            reply_bool(ctx, top_has(t, arg_bytes(argv[i])));
+    return key_close(&o);
+}
+
+static int topk_query(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    return ask(ctx, argv, argc, false);
+}
+
+static int topk_count(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    return ask(ctx, argv, argc, true);
+}
+
+/* ---- all ---- */
+
+static int topk_list(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    struct kept *list;
+    struct opened o;
+    size_t n;
+
+    if (argc < 2 || argc > 3)
+        return rm.WrongArity(ctx);
+    const struct top *t = open_top(ctx, argv[1], RM_READ, &o);
+    if (!t)
+        return RM_OK;
+    if (argc == 3 && !arg_is(argv[2], "WITHCOUNT")) {
+        rm.ReplyWithError(ctx, "WITHCOUNT keyword expected");
+        return key_close(&o);
+    }
+    list = top_sorted(t, &n);
+    if (!list) {
+        reply_error(ctx, "memory is short");
+        return key_close(&o);
+    }
+    rm.ReplyWithArray(ctx, (long)(argc == 3 ? 2 * n : n));
+    for (size_t i = 0; i < n; i++) {
+        rm.ReplyWithStringBuffer(ctx, list[i].item, list[i].size);
+        if (argc == 3)
+            rm.ReplyWithLongLong(ctx, list[i].count);
+    }
+    server_give(list);
+    return key_close(&o);
+}
+
+static int topk_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    struct opened o;
+
+    if (argc != 2)
+        return rm.WrongArity(ctx);
+    const struct top *t = open_top(ctx, argv[1], RM_READ, &o);
+    if (!t)
+        return RM_OK;
+    rm.ReplyWithMap(ctx, 4);
+    reply_field(ctx, "k", (long long)t->k);
+    reply_field(ctx, "width", (long long)t->width);
+    reply_field(ctx, "depth", (long long)t->depth);
+    rm.ReplyWithSimpleString(ctx, "decay");
+    rm.ReplyWithDouble(ctx, t->decay);
+    return key_close(&o);
+}
+
+/* clang-format off */
+const struct command commands_topk[] = {
+    {"topk.reserve", topk_reserve, "write deny-oom fast", -3, KEY_CHANGE,
+     "Creates a list of the k most frequent items", "O(width * depth)",
+     "#k #width? #depth? %decay? SEED=#seed?"},
+    {"topk.add", topk_add, "write deny-oom fast", -3, KEY_CHANGE,
+     "Counts items, and tells which are expelled from the list", "O(items * (depth + k))", "item+"},
+    {"topk.incrby", topk_incrby, "write deny-oom fast", -4, KEY_CHANGE,
+     "Adds to the counts of items, and tells which are expelled", "O(items * (depth + k))",
+     "item #increment"},
+    {"topk.query", topk_query, "readonly fast", -3, KEY_READ,
+     "Tells of each item whether it is in the list", "O(items * k)", "item+"},
+    {"topk.count", topk_count, "readonly fast", -3, KEY_READ,
+     "Tells about how often items came", "O(items * depth)", "item+"},
+    {"topk.list", topk_list, "readonly fast", -2, KEY_READ,
+     "Lists the most frequent items", "O(k log k)", "!WITHCOUNT?"},
+    {"topk.info", topk_info, "readonly fast", 2, KEY_READ,
+     "Tells k, width, depth and decay", "O(1)", ""},
+    {0},
+};
+/* clang-format on */

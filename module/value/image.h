@@ -1,0 +1,57 @@
+/* image.h - the bytes of a value: where they come from, where they go. */
+#ifndef MODULE_IMAGE_H
+#define MODULE_IMAGE_H
+
+#include "value/value.h"
+
+/* An image that arrives in pieces. */
+struct image_in {
+    /* Give the next piece in data and size; false at the end, and if it cannot (failed). */
+    bool (*next)(struct image_in *in);
+    void *context;
+    const uint8_t *data;
+    size_t size;
+    bool failed;
+    uint64_t most; /* bytes that a filter in it may take, 0: any */
+    uint8_t head[64];
+    size_t head_left; /* bytes of head that were looked at and not yet taken */
+};
+
+/* Fill size bytes: a weir_source whose context is the image. */
+bool image_get(void *in, void *data, size_t size);
+
+/* The kind of the part that comes next, which is not taken yet; 0 at the end, UINT32_MAX if
+ * it is no part. */
+uint32_t image_kind(struct image_in *in);
+
+/* Take a whole part: server memory, to be given back by the caller; NULL with a sentence.
+ * *part looks into it. */
+void *image_part(struct image_in *in, struct weir_part *part, struct weir_error *error);
+
+/* A sentence for an image that is not one of this family. */
+void image_refuse(struct weir_error *error, const char *text);
+
+/* A value from all of an image: NULL with a sentence. */
+struct value *image_read(const struct family *family, struct image_in *in,
+                         struct weir_error *error);
+
+/* ---- RDB and AOF ---- */
+
+void image_save(const struct value *v, struct rm_io *io);
+struct value *image_load(const struct family *family, struct rm_io *io);
+void image_rewrite(const struct value *v, struct rm_io *io, struct rm_string *key);
+void image_digest(const struct value *v, struct rm_digest *digest);
+
+/* ---- chunks ---- */
+
+/* The bytes from offset on, at most size; fewer at the end. Server memory in *data, NULL if
+ * there is none. */
+size_t image_chunk(const struct value *v, uint64_t offset, size_t size, uint8_t **data);
+
+/* All bytes there are. */
+uint64_t image_size(const struct value *v);
+
+#define CHUNK_DEFAULT (16 << 20)
+#define PIECE (1 << 20) /* an RDB compresses a string with a second buffer of its size */
+
+#endif

@@ -1,0 +1,155 @@
+/* image_server.c - an image in the server's own files: RDB, AOF, DEBUG DIGEST. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/server.h"
+#include "server/settings.h"
+#include "value/image.h"
+
+/* ---- RDB: strings of 1 MiB, then an empty one ---- */
+
+struct rdb_out {
+    struct rm_io *io;
+    uint8_t *buffer;
+    size_t filled;
+};
+
+static bool rdb_sink(void *context, const void *data, size_t size)
+{
+    struct rdb_out *out = context;
+    const char *from = data;
+
+    while (size > 0) {
+        size_t n = PIECE - out->filled < size ? PIECE - out->filled : size;
+
+        memcpy(out->buffer + out->filled, from, n);
+        out->filled += n;
+        from += n;
+        size -= n;
+        if (out->filled == PIECE) {
+            rm.SaveStringBuffer(out->io, (const char *)out->buffer, PIECE);
+            out->filled = 0;
+        }
+    }
+    return true;
+}
+
+/* Memory was short for a head. A server that saves in a child goes on without this file; better
+ * none than one that cannot be loaded. */
+static void give_up(struct rm_io *io, const struct value *v)
+{
+    rm.LogIOError(io, "warning", "memory is short to save a value of type %s", v->family->type);
+    if (rm.GetContextFlags(rm.GetContextFromIO(io)) & RM_CTX_CHILD)
+        abort();
+}
+
+void image_save(const struct value *v, struct rm_io *io)
+{
+    struct rdb_out out = {.io = io, .buffer = rm.Alloc(PIECE)};
+
+    if (!v->family->write(v, rdb_sink, &out))
+        give_up(io, v);
+    if (out.filled > 0)
+        rm.SaveStringBuffer(io, (const char *)out.buffer, out.filled);
+    rm.SaveStringBuffer(io, "", 0);
+    rm.Free(out.buffer);
+}
+
+struct rdb_in {
+    struct rm_io *io;
+    char *piece;
+    bool ended;
+};
+
+static bool rdb_next(struct image_in *in)
+{
+    struct rdb_in *from = in->context;
+    size_t size = 0;
+
+    server_give(from->piece);
+    from->piece = NULL;
+    if (from->ended || in->failed)
+        return false;
+    from->piece = rm.LoadStringBuffer(from->io, &size);
+    in->failed = !from->piece || rm.IsIOError(from->io);
+    from->ended = size == 0;
+    in->data = (const uint8_t *)from->piece;
+    in->size = in->failed ? 0 : size;
+    return in->size > 0;
+}
+
+struct value *image_load(const struct family *family, struct rm_io *io)
+{
+    struct rdb_in from = {.io = io};
+    struct image_in in = {.next = rdb_next, .context = &from};
+    struct weir_error error = {.text = "its data is cut off"};
+    struct rm_ctx *ctx = rm.GetContextFromIO(io);
+    struct value *v;
+
+    in.most = rm.GetContextFlags(ctx) & (RM_CTX_LOADING | RM_CTX_ASYNC_LOADING | RM_CTX_REPLICA)
+                  ? 0
+                  : settings_largest();
+    v = image_read(family, &in, &error);
+    if (!v)
+        rm.LogIOError(io, "warning", "a value of type %s was refused: %s", family->type,
+                      error.text);
+    server_give(from.piece);
+    return v;
+}
+
+/* ---- AOF: WEIR.LOAD ---- */
+
+struct aof_out {
+    struct rm_io *io;
+    struct rm_string *key;
+    uint8_t *buffer;
+    size_t filled;
+    uint64_t told;
+};
+
+static void emit(struct aof_out *out, bool last)
+{
+    out->told += out->filled;
+    rm.EmitAOF(out->io, "WEIR.LOAD", "slb", out->key, last ? 0LL : (long long)out->told,
+               (const char *)out->buffer, out->filled);
+    out->filled = 0;
+}
+
+static bool aof_sink(void *context, const void *data, size_t size)
+{
+    struct aof_out *out = context;
+    const char *from = data;
+
+    while (size > 0) {
+        if (out->filled == PIECE)
+            emit(out, false);
+        size_t n = PIECE - out->filled < size ? PIECE - out->filled : size;
+
+        memcpy(out->buffer + out->filled, from, n);
+        out->filled += n;
+        from += n;
+        size -= n;
+    }
+    return true;
+}
+
+void image_rewrite(const struct value *v, struct rm_io *io, struct rm_string *key)
+{
+    struct aof_out out = {.io = io, .key = key, .buffer = rm.Alloc(PIECE)};
+
+    v->family->write(v, aof_sink, &out);
+    emit(&out, true);
+    rm.Free(out.buffer);
+}
+
+static bool digest_sink(void *context, const void *data, size_t size)
+{
+    rm.DigestAddStringBuffer(context, data, size);
+    return true;
+}
+
+void image_digest(const struct value *v, struct rm_digest *digest)
+{
+    v->family->write(v, digest_sink, digest);
+    rm.DigestEndSequence(digest);
+}
