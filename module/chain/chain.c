@@ -100,10 +100,43 @@ bool chain_grow(struct chain *c, uint64_t most)
            add_link(c, link, seed, most, NULL);
 }
 
+bool chain_drop_empty(struct chain *c)
+{
+    uint32_t left = 1;
+
+    for (uint32_t i = 1; i < c->n; i++)
+        if (c->links[i].items > 0)
+            c->links[left++] = c->links[i];
+        else
+            weir_close(c->links[i].w);
+    bool dropped = left < c->n;
+    c->n = left;
+    return dropped;
+}
+
+uint64_t chain_buckets(uint64_t capacity, uint64_t bucket_size)
+{
+    uint64_t buckets = 1;
+
+    while (buckets < capacity / bucket_size)
+        buckets *= 2;
+    return buckets;
+}
+
+/* Places for all buckets that it will tell of. */
+static uint64_t first_capacity(const struct chain_wish *wish)
+{
+    uint64_t places = wish->bucket_size > 0
+                          ? wish->bucket_size * chain_buckets(wish->capacity, wish->bucket_size)
+                          : 0;
+
+    return places > wish->capacity ? places : wish->capacity;
+}
+
 struct chain *chain_open(const struct chain_wish *wish, uint64_t most, struct weir_error *error)
 {
     struct chain *c = server_take(sizeof *c);
-    struct link first = {.capacity = wish->capacity, .error = wish->error};
+    struct link first = {.capacity = first_capacity(wish), .error = wish->error};
     char sentence[WEIR_SENTENCE], seed[32] = "";
 
     image_refuse(error, "memory is short");
@@ -112,7 +145,10 @@ struct chain *chain_open(const struct chain_wish *wish, uint64_t most, struct we
     *c = (struct chain){.is.family = wish->family,
                         .expansion = wish->expansion,
                         .error = wish->error,
-                        .tightening = wish->tightening};
+                        .tightening = wish->tightening,
+                        .asked = wish->capacity,
+                        .bucket_size = wish->bucket_size,
+                        .moves = wish->moves};
     if (wish->expansion > 0)
         first.error *= wish->tightening;
     if (wish->seeded)

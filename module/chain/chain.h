@@ -26,6 +26,11 @@ struct chain {
     double tightening;  /* by which the error of each is below that of the one before */
     uint64_t seed;
     uint64_t deleted; /* items that CF.DEL took out */
+
+    /* What CF.RESERVE was told; of a Bloom filter the last two are 0. */
+    uint64_t asked; /* capacity */
+    uint64_t bucket_size, moves;
+
     uint32_t n;
     struct link *links;
 };
@@ -34,7 +39,8 @@ struct chain_wish {
     const struct family *family;
     double error, tightening;
     uint64_t capacity, expansion;
-    bool seeded; /* else the seed is random */
+    uint64_t bucket_size, moves; /* of CF.*: told again, but not obeyed */
+    bool seeded;                 /* else the seed is random */
     uint64_t seed;
 };
 
@@ -53,6 +59,13 @@ size_t chain_add(struct chain *c, const struct weir_key *keys, size_t n, uint8_t
 
 /* False if memory is short, or the most is reached. */
 bool chain_grow(struct chain *c, uint64_t most);
+
+/* Take out the filters that have no items, but not the first; false if there are none. */
+bool chain_drop_empty(struct chain *c);
+
+/* The buckets that clients expect of a cuckoo filter. The first one has a place for each item of
+ * so many, or of the capacity if that is more. */
+uint64_t chain_buckets(uint64_t capacity, uint64_t bucket_size);
 
 uint64_t chain_items(const struct chain *c);
 uint64_t chain_capacity(const struct chain *c);

@@ -24,6 +24,14 @@ static void reply_chunk(struct rm_ctx *ctx, uint64_t iterator, const void *data,
     rm.ReplyWithStringBuffer(ctx, data, size);
 }
 
+/* An empty filter of CF.* has no chunks, as clients expect it. */
+static void reply_nothing(struct rm_ctx *ctx)
+{
+    rm.ReplyWithArray(ctx, 2);
+    rm.ReplyWithLongLong(ctx, 0);
+    rm.ReplyWithNull(ctx);
+}
+
 static void dump_head(struct rm_ctx *ctx, const struct value *v)
 {
     uint8_t head[HEAD_SIZE];
@@ -66,6 +74,8 @@ int chain_scandump(struct rm_ctx *ctx, struct rm_string **argv, int argc,
         return key_refuse(ctx, &o);
     if (!o.value)
         rm.ReplyWithError(ctx, "ERR not found");
+    else if (iterator == 0 && family == &family_cuckoo && chain_items(o.value) == 0)
+        reply_nothing(ctx);
     else if (iterator == 0)
         dump_head(ctx, o.value);
     else if ((iterator & UINT32_MAX) == 0)

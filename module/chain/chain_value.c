@@ -39,6 +39,9 @@ static bool write(const struct value *v, weir_sink sink, void *context)
     put_number(&head, bits_of(c->error));
     put_number(&head, bits_of(c->tightening));
     put_number(&head, c->deleted);
+    put_number(&head, c->asked);
+    put_number(&head, c->bucket_size);
+    put_number(&head, c->moves);
     put_number(&head, c->n);
     for (uint32_t i = 0; i < c->n; i++) {
         put_number(&head, c->links[i].capacity);
@@ -67,8 +70,10 @@ static struct chain *read_head(struct weir_bytes in, uint32_t *n)
     uint64_t links = 0;
     bool good = c && get_number(&in, &c->expansion) && c->expansion <= 32768 &&
                 get_rate(&in, &c->error) && get_rate(&in, &c->tightening) &&
-                get_number(&in, &c->deleted) && get_number(&in, &links) && links >= 1 &&
-                links <= LINKS_MOST && in.size == 24 * links && (c->expansion > 0 || links == 1) &&
+                get_number(&in, &c->deleted) && get_number(&in, &c->asked) &&
+                get_number(&in, &c->bucket_size) && get_number(&in, &c->moves) &&
+                get_number(&in, &links) && links >= 1 && links <= LINKS_MOST &&
+                in.size == 24 * links && (c->expansion > 0 || links == 1) &&
                 (c->links = server_take(links * sizeof *c->links));
 
     for (uint64_t i = 0; good && i < links; i++)
@@ -118,6 +123,14 @@ static bool read_filters(struct image_in *in, struct chain *c, uint32_t n, struc
     return true;
 }
 
+static bool was_asked_for(const struct chain *c)
+{
+    if (c->is.family == &family_cuckoo)
+        return c->bucket_size >= 1 && c->bucket_size <= 255 && c->moves >= 1 && c->moves <= 65535 &&
+               c->asked >= 2 * c->bucket_size && c->asked <= UINT64_C(1) << 40;
+    return c->bucket_size == 0 && c->moves == 0;
+}
+
 static struct value *read_chain(struct image_in *in, uint32_t kind, const struct family *family,
                                 struct weir_error *error)
 {
@@ -134,6 +147,10 @@ static struct value *read_chain(struct image_in *in, uint32_t kind, const struct
     server_give(head);
     if (c)
         c->is.family = family;
+    if (c && !was_asked_for(c)) {
+        chain_close(c);
+        c = NULL;
+    }
     if (!c)
         image_refuse(error, "what it says of its filters cannot be");
     else if (read_filters(in, c, n, error))

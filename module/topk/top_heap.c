@@ -4,38 +4,97 @@
 #include "server/server.h"
 #include "topk/top_value.h"
 
-/* ---- the heap ---- */
+/* ---- the index ---- */
 
-static void sift_down(struct kept *heap, uint64_t n, uint64_t at)
+static uint64_t hash_of(const struct top *t, struct weir_bytes item)
 {
-    struct kept moving = heap[at];
-    bool first = true;
+    return weir_sketch_hash(t->s, item.data, item.size).lo;
+}
 
-    for (uint64_t child; (child = 2 * at + 1) < n; at = child, first = false) {
-        if (child + 1 < n && heap[child].count > heap[child + 1].count)
-            child++;
-        if (first ? heap[child].count > moving.count : heap[child].count >= moving.count)
-            break;
-        heap[at] = heap[child];
-    }
-    heap[at] = moving;
+static uint64_t next_slot(const struct top *t, uint64_t slot)
+{
+    return slot + 1 < t->slots ? slot + 1 : 0;
+}
+
+static uint64_t home_slot(const struct top *t, uint64_t hash)
+{
+    return hash & (t->slots - 1);
 }
 
 static struct kept *find(const struct top *t, struct weir_bytes item, uint64_t hash)
 {
-    for (uint64_t i = 0; i < t->k; i++) {
-        struct kept *e = &t->heap[i];
+    for (uint64_t i = home_slot(t, hash); t->index[i] > 0; i = next_slot(t, i)) {
+        struct kept *e = &t->heap[t->index[i] - 1];
 
-        if (e->hash == hash && e->item && e->size == item.size &&
-            memcmp(e->item, item.data, item.size) == 0)
+        if (e->hash == hash && e->size == item.size && memcmp(e->item, item.data, item.size) == 0)
             return e;
     }
     return NULL;
 }
 
-uint64_t top_hash(const struct top *t, struct weir_bytes item)
+static void index_put(struct top *t, uint64_t place)
 {
-    return weir_sketch_hash(t->s, item.data, item.size).lo;
+    uint64_t i = home_slot(t, t->heap[place].hash);
+
+    while (t->index[i] > 0)
+        i = next_slot(t, i);
+    t->index[i] = (uint32_t)place + 1;
+    t->heap[place].slot = (uint32_t)i;
+}
+
+/* Those after it move up, unless they are before their home then. */
+static void index_take(struct top *t, uint64_t place)
+{
+    uint64_t hole = t->heap[place].slot, mask = t->slots - 1;
+
+    for (uint64_t i = next_slot(t, hole); t->index[i] > 0; i = next_slot(t, i)) {
+        struct kept *e = &t->heap[t->index[i] - 1];
+
+        if (((i - home_slot(t, e->hash)) & mask) < ((i - hole) & mask))
+            continue;
+        t->index[hole] = t->index[i];
+        e->slot = (uint32_t)hole;
+        hole = i;
+    }
+    t->index[hole] = 0;
+}
+
+void top_index(struct top *t)
+{
+    memset(t->index, 0, t->slots * sizeof *t->index);
+    for (uint64_t i = 0; i < t->k; i++) {
+        struct kept *e = &t->heap[i];
+
+        if (!e->item)
+            continue;
+        e->hash = hash_of(t, (struct weir_bytes){e->item, e->size});
+        index_put(t, i);
+    }
+}
+
+/* ---- the heap ---- */
+
+static void place(struct top *t, uint64_t at, struct kept e)
+{
+    t->heap[at] = e;
+    if (e.item)
+        t->index[e.slot] = (uint32_t)at + 1;
+}
+
+static void sift_down(struct top *t, uint64_t at)
+{
+    const struct kept *heap = t->heap;
+    struct kept moving = heap[at];
+    bool first = true;
+
+    for (uint64_t child; (child = 2 * at + 1) < t->k; at = child, first = false) {
+        if (child + 1 < t->k && heap[child].count > heap[child + 1].count)
+            child++;
+        if (first ? heap[child].count > moving.count : heap[child].count >= moving.count)
+            break;
+        place(t, at, heap[child]);
+    }
+    place(t, at, moving);
 }
 
 /* Without these few bytes the server could not read a command either; of a large item they are
@@ -55,13 +114,16 @@ static void keep(struct top *t, struct weir_bytes item, char *copy, uint64_t has
                  struct kept *expelled)
 {
     *expelled = t->heap[0];
-    t->heap[0] = (struct kept){copy, hash, (uint32_t)item.size, count};
-    sift_down(t->heap, t->k, 0);
+    if (expelled->item)
+        index_take(t, 0);
+    t->heap[0] = (struct kept){copy, hash, (uint32_t)item.size, count, 0};
+    index_put(t, 0);
+    sift_down(t, 0);
 }
 
 bool top_add(struct top *t, struct weir_bytes item, uint64_t amount, struct kept *expelled)
 {
-    uint64_t hash = top_hash(t, item), count;
+    uint64_t hash = hash_of(t, item), count;
     char *copy = NULL;
     struct kept *e;
 
@@ -79,7 +141,7 @@ bool top_add(struct top *t, struct weir_bytes item, uint64_t amount, struct kept
     } else if (e) {
         server_give(copy);
         e->count = (uint32_t)count;
-        sift_down(t->heap, t->k, (uint64_t)(e - t->heap));
+        sift_down(t, (uint64_t)(e - t->heap));
     } else {
         keep(t, item, copy ? copy : copy_of(item), hash, (uint32_t)count, expelled);
     }
@@ -90,7 +152,7 @@ bool top_add(struct top *t, struct weir_bytes item, uint64_t amount, struct kept
 
 bool top_has(const struct top *t, struct weir_bytes item)
 {
-    return find(t, item, top_hash(t, item));
+    return find(t, item, hash_of(t, item));
 }
 
 uint64_t top_count(const struct top *t, struct weir_bytes item)

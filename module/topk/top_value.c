@@ -29,14 +29,24 @@ static void free_top(struct value *v)
     for (uint64_t i = 0; t->heap && i < t->k; i++)
         server_give(t->heap[i].item);
     server_give(t->heap);
+    server_give(t->index);
     weir_sketch_close(t->s);
     server_give(t);
+}
+
+static uint64_t slots_for(uint64_t k)
+{
+    uint64_t slots = 16;
+
+    while (slots < 2 * k)
+        slots *= 2;
+    return slots;
 }
 
 /* Without a sketch yet. */
 static struct top *make(const struct top_wish *wish, uint64_t most)
 {
-    uint64_t bytes = wish->k * sizeof(struct kept);
+    uint64_t bytes = wish->k * (sizeof(struct kept) + 4 * sizeof(uint32_t));
     struct top *t =
         wish->k <= K_MOST && (most == 0 || bytes < most) ? server_take(sizeof *t) : NULL;
 
@@ -47,8 +57,10 @@ static struct top *make(const struct top_wish *wish, uint64_t most)
                       .width = wish->width,
                       .depth = wish->depth,
                       .decay = wish->decay,
-                      .heap = server_take(bytes)};
-    if (t->heap)
+                      .slots = slots_for(wish->k)};
+    t->heap = server_take(t->k * sizeof *t->heap);
+    t->index = server_take(t->slots * sizeof *t->index);
+    if (t->heap && t->index)
         return t;
     free_top(&t->is);
     return NULL;
@@ -167,11 +179,10 @@ static struct value *read(struct image_in *in, struct weir_error *error)
     bool good =
         data && sketch_load(&t->s, data, part.size, in->most, error) == WEIR_OK && is_ours(t);
     server_give(data);
-    for (uint64_t i = 0; good && i < t->k; i++)
-        if (t->heap[i].item)
-            t->heap[i].hash = top_hash(t, (struct weir_bytes){t->heap[i].item, t->heap[i].size});
-    if (good)
+    if (good) {
+        top_index(t);
         return &t->is;
+    }
     free_top(&t->is);
     return NULL;
 }
@@ -196,8 +207,10 @@ static struct value *copy(const struct value *v)
         if (good && e->item)
             memcpy(t->heap[i].item, e->item, e->size);
     }
-    if (good)
+    if (good) {
+        memcpy(t->index, from->index, t->slots * sizeof *t->index);
         return &t->is;
+    }
     if (t)
         free_top(&t->is);
     return NULL;
@@ -206,7 +219,8 @@ static struct value *copy(const struct value *v)
 static size_t memory(const struct value *v)
 {
     const struct top *t = (const struct top *)v;
-    size_t bytes = sizeof *t + t->k * sizeof *t->heap + weir_sketch_stats_of(t->s).bytes;
+    size_t bytes = sizeof *t + t->k * sizeof *t->heap + t->slots * sizeof *t->index +
+                   weir_sketch_stats_of(t->s).bytes;
 
     for (uint64_t i = 0; i < t->k; i++)
         bytes += t->heap[i].size;
@@ -215,7 +229,7 @@ static size_t memory(const struct value *v)
 
 static size_t blocks(const struct value *v)
 {
-    return 3 + ((const struct top *)v)->k;
+    return 4 + ((const struct top *)v)->k;
 }
 
 static void move(struct value *v, struct rm_defrag *ctx)
@@ -224,6 +238,8 @@ static void move(struct value *v, struct rm_defrag *ctx)
     void *moved = rm.DefragAlloc(ctx, t->heap);
 
     t->heap = moved ? moved : t->heap;
+    moved = rm.DefragAlloc(ctx, t->index);
+    t->index = moved ? moved : t->index;
     for (uint64_t i = 0; i < t->k; i++)
         if (t->heap[i].item && (moved = rm.DefragAlloc(ctx, t->heap[i].item)))
             t->heap[i].item = moved;

@@ -15,6 +15,7 @@ struct kept {
     char *item; /* NULL: the place is free */
     uint64_t hash;
     uint32_t size, count;
+    uint32_t slot; /* of the index, that has its place */
 };
 
 struct top {
@@ -23,6 +24,11 @@ struct top {
     uint64_t k, width, depth;
     double decay;
     struct kept *heap; /* k; the least first */
+
+    /* Where in the heap is an item? Slots by hash, and the next ones where that is taken: the
+     * place + 1, or 0. At least twice as many as places. */
+    uint32_t *index;
+    uint64_t slots;
 };
 
 struct top_wish {
@@ -37,12 +43,12 @@ struct top_wish {
 /* NULL with a sentence. */
 struct top *top_open(const struct top_wish *wish, uint64_t most, struct weir_error *error);
 
+/* Of a heap that was filled from elsewhere: hashes, and the index. */
+void top_index(struct top *t);
+
 /* Count an item so often. Who is expelled for it, if anyone, is to be given back by the
  * caller; false if memory is short for a large item, then nothing was done. */
 bool top_add(struct top *t, struct weir_bytes item, uint64_t amount, struct kept *expelled);
-
-/* By which an item is found among those that are kept. */
-uint64_t top_hash(const struct top *t, struct weir_bytes item);
 
 bool top_has(const struct top *t, struct weir_bytes item);
 uint64_t top_count(const struct top *t, struct weir_bytes item);

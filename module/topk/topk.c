@@ -9,6 +9,9 @@
 #include "topk/top_value.h"
 #include "value/key_access.h"
 
+/* One for all, unless told otherwise: clients expect that the same items are expelled each time,
+ * also from a sketch so small that they share buckets. */
+#define SEED 1
 #define INCREMENT_MOST 100000
 #define BAD_INCREMENT                                                                              \
     "TopK: increment must be an integer greater or equal to 0 and smaller or equal to 100,000"
@@ -32,17 +35,14 @@ static const char *parse(struct top_wish *w, struct rm_string **argv, int argc)
         return "TopK: invalid depth";
     if (rm.StringToDouble(argv[5], &w->decay) != RM_OK || !(w->decay > 0 && w->decay <= 1))
         return "TopK: invalid decay";
-    if (argc == 8) {
-        w->seeded = true;
-        if (!arg_is(argv[6], "SEED") || !arg_u64(argv[7], &w->seed))
-            return "TopK: invalid seed";
-    }
+    if (argc == 8 && (!arg_is(argv[6], "SEED") || !arg_u64(argv[7], &w->seed)))
+        return "TopK: invalid seed";
     return NULL;
 }
 
 static int topk_reserve(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    struct top_wish wish = {.width = 8, .depth = 7, .decay = 0.9};
+    struct top_wish wish = {.width = 8, .depth = 7, .decay = 0.9, .seeded = true, .seed = SEED};
     struct weir_error error;
     char decay[32], seed[32];
     const char *why;
@@ -253,12 +253,12 @@ const struct command commands_topk[] = {
      "Creates a list of the k most frequent items", "O(width * depth)",
      "#k #width? #depth? %decay? SEED=#seed?"},
     {"topk.add", topk_add, "write deny-oom fast", -3, KEY_CHANGE,
-     "Counts items, and tells which are expelled from the list", "O(items * (depth + k))", "item+"},
+     "Counts items, and tells which are expelled from the list", "O(items * (depth + log k))", "item+"},
     {"topk.incrby", topk_incrby, "write deny-oom fast", -4, KEY_CHANGE,
-     "Adds to the counts of items, and tells which are expelled", "O(items * (depth + k))",
+     "Adds to the counts of items, and tells which are expelled", "O(items * (depth + log k))",
      "item #increment"},
     {"topk.query", topk_query, "readonly fast", -3, KEY_READ,
-     "Tells of each item whether it is in the list", "O(items * k)", "item+"},
+     "Tells of each item whether it is in the list", "O(items)", "item+"},
     {"topk.count", topk_count, "readonly fast", -3, KEY_READ,
      "Tells about how often items came", "O(items * depth)", "item+"},
     {"topk.list", topk_list, "readonly fast", -2, KEY_READ,

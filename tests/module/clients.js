@@ -32,7 +32,10 @@ async function cuckoo(client) {
   assert.equal(await client.cf.exists('cf', 'b'), true);
   assert.equal(await client.cf.del('cf', 'b'), true);
   const info = await client.cf.info('cf');
-  assert.equal(info.numberOfInsertedItems, 4);
+  assert.equal(info.numberOfInsertedItems, 3);
+  assert.equal(info.bucketSize, 2);
+  await client.cf.reserve('empty', 4);
+  assert.deepEqual(await client.cf.scanDump('empty', 0), { iterator: 0, chunk: null });
   assert.equal(info.numberOfDeletedItems, 1);
 }
 

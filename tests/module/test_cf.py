@@ -1,4 +1,5 @@
 """CF.*: sets that lose items again, as clients of RedisBloom know them."""
+import pytest
 from conftest import refused
 from resp import Error
 
@@ -23,11 +24,12 @@ def test_add_and_delete(r, r3):
     assert r("CF.DEL", "c", "a") == 1 and r("CF.DEL", "c", "a") == 0
     assert r("CF.MEXISTS", "c", "a", "b") == [0, 1]
     told = info(r, "c")
-    assert told["Number of items inserted"] == 3 and told["Number of items deleted"] == 2
-    assert told["Number of filters"] == 1 and told["Bucket size"] == 4 and told["Max iterations"] == 500
-    assert told["Number of buckets"] >= 250 and told["Expansion rate"] == 1
+    assert told["Number of items inserted"] == 1 and told["Number of items deleted"] == 2
+    assert told["Number of filters"] == 1 and told["Bucket size"] == 2 and told["Max iterations"] == 20
+    assert told["Number of buckets"] == 512 and told["Expansion rate"] == 1
     assert r3("CF.INFO", "c") == told
     assert r3("CF.ADD", "c", "x") is True and r3("CF.ADDNX", "c", "x") is False
+    assert r3("CF.INSERT", "c", "ITEMS", "y") == [True] and type(r3("CF.INSERTNX", "c", "ITEMS", "y")[0]) is int
     assert r3("CF.MEXISTS", "c", "x", "none") == [True, False] and r3("CF.DEL", "c", "x") is True
     assert r("TYPE", "c") == "weircucko"
 
@@ -40,17 +42,26 @@ def test_insert(r):
     assert refused(r, "CF.INSERT", "none", "NOCREATE", "ITEMS", "a") == "ERR not found"
     assert refused(r, "CF.INSERT", "c", "CAPACITY", "x", "ITEMS", "a") == "Bad capacity"
     assert refused(r, "CF.INSERT", "c", "COLOUR", "ITEMS", "a") == "Unknown argument received"
+    assert refused(r, "CF.INSERTNX", "c", "CAPACITY", 3, "ITEMS", "a") == "Capacity must be at least (BucketSize * 2)"
     refused(r, "CF.INSERT", "c", "CAPACITY", 5, "ITEMS", saying="wrong number of arguments")
 
 
 def test_reserve(r):
     assert r("CF.RESERVE", "c", 1000, "BUCKETSIZE", 4, "MAXITERATIONS", 10, "EXPANSION", 2) == "OK"
-    assert info(r, "c")["Expansion rate"] == 2
+    told = info(r, "c")
+    assert (told["Bucket size"], told["Max iterations"], told["Expansion rate"]) == (4, 10, 2)
     assert refused(r, "CF.RESERVE", "c", 1000) == "ERR item exists"
     for words, text in [(["x"], "Bad capacity"), ([0], "Bad capacity"), ([-1], "Bad capacity"),
                         ([10, "BUCKETSIZE", "x"], "Couldn't parse BUCKETSIZE"),
-                        ([10, "MAXITERATIONS", 0], "Couldn't parse MAXITERATIONS"),
-                        ([10, "EXPANSION", 32769], "Couldn't parse EXPANSION"),
+                        ([10, "MAXITERATIONS", "x"], "Couldn't parse MAXITERATIONS"),
+                        ([10, "EXPANSION", 1.5], "Couldn't parse EXPANSION"),
+                        ([10, "BUCKETSIZE", 0], "BUCKETSIZE: value must be an integer between 1 and 255, inclusive."),
+                        ([10, "MAXITERATIONS", 65536],
+                         "MAXITERATIONS: value must be an integer between 1 and 65535, inclusive."),
+                        ([10, "EXPANSION", 32769],
+                         "EXPANSION: value must be an integer between 0 and 32768, inclusive."),
+                        ([3], "Capacity must be at least (BucketSize * 2)"),
+                        ([10, "BUCKETSIZE", 6], "Capacity must be at least (BucketSize * 2)"),
                         ([10, "COLOUR", 1], "Unknown argument received"),
                         ([1 << 40], "ERR Insufficient memory to create filter")]:
         assert refused(r, "CF.RESERVE", "d", *words) == text
@@ -88,8 +99,8 @@ def test_it_grows(r):
 
 def test_a_full_filter_that_does_not_grow(r):
     r("CF.RESERVE", "c", 50, "EXPANSION", 0)
-    reply = r("CF.INSERT", "c", "ITEMS", *names(60))
-    assert reply[:45] == [1] * 45 and reply[-1] == -1 and reply.count(1) <= 50
+    reply = r("CF.INSERT", "c", "ITEMS", *names(70))
+    assert reply[:50] == [1] * 50 and reply[-1] == -1 and reply.count(1) <= 64, "32 buckets of two"
     assert refused(r, "CF.ADD", "c", "more") == "Filter is full"
     assert r("CF.DEL", "c", "item3") == 1 and r("CF.ADD", "c", "more") == 1
 
@@ -104,6 +115,49 @@ def test_one_item_many_times(r):
     r("CF.RESERVE", "n", 1000, "EXPANSION", 0)
     reply = r("CF.INSERT", "n", "ITEMS", *["a"] * 30)
     assert reply in ([1] * 8 + [-1] * 22, [1] * 4 + [-1] * 26)
+
+
+@pytest.mark.parametrize("capacity, bucket, buckets", [(10, 2, 8), (200, 10, 32), (9, 2, 4), (64, 1, 64), (10000, 2, 8192)])
+def test_buckets_are_told_as_clients_expect_them(r, capacity, bucket, buckets):
+    """And there is a place in them for as many items."""
+    r("CF.RESERVE", "c", capacity, "BUCKETSIZE", bucket, "EXPANSION", 0, "SEED", 1)
+    assert info(r, "c")["Number of buckets"] == buckets
+    places = max(capacity, buckets * bucket)
+    assert r("CF.INSERT", "c", "ITEMS", *names(places)) == [1] * places
+    assert r("CF.INSERT", "c", "ITEMS", *names(2, "more")) == [-1, -1]
+
+
+def test_debug(r):
+    r("CF.RESERVE", "c", 64, "BUCKETSIZE", 4, "MAXITERATIONS", 500, "EXPANSION", 2)
+    r("CF.INSERT", "c", "ITEMS", *names(100))
+    r("CF.DEL", "c", "item7")
+    line = b"bktsize:4 buckets:16 items:99 deletes:1 filters:2 max_iterations:500 expansion:2"
+    assert r("CF.DEBUG", "c") == line
+    r("DEBUG", "RELOAD")
+    assert r("CF.DEBUG", "c") == line
+    assert refused(r, "CF.DEBUG", "none") == "ERR not found"
+
+
+def test_compact(r):
+    r("CF.RESERVE", "c", 64, "SEED", 1)
+    r("CF.INSERT", "c", "ITEMS", *names(200))
+    assert info(r, "c")["Number of filters"] == 4
+    assert r("CF.COMPACT", "c") == "OK" and info(r, "c")["Number of filters"] == 4
+    before = info(r, "c")["Size"]
+    for item in names(200)[64:]:
+        r("CF.DEL", "c", item)
+    assert r("CF.COMPACT", "c") == "OK"
+    told = info(r, "c")
+    assert told["Number of filters"] == 1 and told["Size"] < before / 2
+    assert r("CF.MEXISTS", "c", *names(64)) == [1] * 64
+    assert r("CF.INSERT", "c", "ITEMS", *names(100, "again")) == [1] * 100
+    assert refused(r, "CF.COMPACT", "none") == "Cuckoo filter was not found"
+    refused(r, "CF.COMPACT", saying="wrong number of arguments")
+
+
+def test_scandump_of_an_empty_filter_has_no_chunks(r):
+    r("CF.RESERVE", "c", 4)
+    assert r("CF.SCANDUMP", "c", 0) == [0, None]
 
 
 def test_scandump_and_loadchunk(r):

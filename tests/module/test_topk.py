@@ -28,6 +28,54 @@ def test_who_is_expelled(r, r3):
     assert r3("TOPK.INFO", "t") == {"k": 3, "width": 50, "depth": 4, "decay": .9}
 
 
+def test_small_sketches_give_what_clients_expect(r):
+    """As the tests of public clients have it, without a seed of their own: rows of ten buckets, where items meet."""
+    r("TOPK.RESERVE", "t", 3, 10, 3, 1)
+    assert r("TOPK.INCRBY", "t", "bar", 3, "baz", 6, "42", 2) == [None, None, None]
+    assert r("TOPK.INCRBY", "t", "42", 8, "xyzzy", 4) == [None, b"bar"]
+    assert r("TOPK.COUNT", "t", "bar", "baz", "42", "xyzzy", 4) == [3, 6, 10, 4, 0]
+    r("TOPK.RESERVE", "u", 3, 50, 3, .9)
+    r("TOPK.ADD", "u", *STREAM)
+    assert r("TOPK.LIST", "u", "WITHCOUNT") == [b"A", 4, b"B", 3, b"E", 3]
+    r("TOPK.RESERVE", "v", 3)
+    r("TOPK.ADD", "v", *"foo bar baz 42 foo bar baz foo baz 42 foo foo bar baz foo".split())
+    assert r("TOPK.LIST", "v", "WITHCOUNT") == [b"foo", 6, b"baz", 4, b"bar", 3]
+
+
+def test_many_are_found_among_many(r):
+    """Against a plain model: with k larger than all items there are, the list is exact."""
+    rng = random.Random(4)
+    reserve(r, "t", 2000, 100000, 4, .9)
+    counts = collections.Counter()
+    for _ in range(40):
+        items = [f"i{int(rng.paretovariate(.7)) % 3000}" for _ in range(500)]
+        counts.update(items)
+        r("TOPK.ADD", "t", *items)
+    assert len(counts) < 2000
+    listed = r("TOPK.LIST", "t", "WITHCOUNT")
+    assert dict(zip((x.decode() for x in listed[::2]), listed[1::2])) == counts
+    assert r("TOPK.QUERY", "t", *counts, "none") == [1] * len(counts) + [0]
+
+
+def test_who_is_expelled_is_not_found_any_more(r):
+    """The list and the questions agree after thousands have come and gone."""
+    reserve(r, "t", 100, 5000, 4, .9)
+    rng = random.Random(5)
+    inside = set()
+    for _ in range(30):
+        items = [f"i{rng.randrange(400)}" for _ in range(300)]
+        expelled = r("TOPK.ADD", "t", *items)
+        assert len(expelled) == 300
+        inside = set(r("TOPK.LIST", "t"))
+        asked = [f"i{i}" for i in range(400)]
+        assert [x.encode() for x, there in zip(asked, r("TOPK.QUERY", "t", *asked)) if there] == \
+            [x.encode() for x in asked if x.encode() in inside]
+    assert len(inside) == 100
+    copied = r("COPY", "t", "u"), r("DEBUG", "RELOAD")
+    assert copied == (1, "OK") and r("TOPK.LIST", "u") == r("TOPK.LIST", "t")
+    assert r("TOPK.ADD", "u", *asked) == r("TOPK.ADD", "t", *asked)
+
+
 def test_incrby(r):
     reserve(r, "t", 3, 100, 3, 1)
     assert r("TOPK.INCRBY", "t", "bar", 3, "baz", 6, "42", 4) == [None, None, None]
