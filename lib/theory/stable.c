@@ -119,6 +119,13 @@ uint64_t stable_least_decay(const struct stable *s, double error, uint64_t k, ui
     return hi;
 }
 
+double stable_printed_2c(uint32_t top, uint64_t k, double decay)
+{
+    double r = decay / (double)k;
+
+    return stable_error_at(1 - pow(r / (r + 0.5), top / 2.0), k);
+}
+
 uint64_t stable_decay(double error, uint32_t top, uint64_t k, double cells)
 {
     double empty = 1 - pow(error, 1 / (double)k);

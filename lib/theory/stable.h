@@ -35,6 +35,11 @@ double stable_empty(uint32_t top, double k, double decay, double cells);
 /* The error of SBF. */
 double stable_error(uint32_t top, uint64_t k, double decay, double cells);
 
+/* The error of IBF-2C by the formula that Bhoraskar et al. 2013 print: 1-A-B in place
+ * of 1-A+B makes the share of cells at M/2, and of all below it but 0, nothing. It
+ * is far too low; the law above is what their chain gives. */
+double stable_printed_2c(uint32_t top, uint64_t k, double decay);
+
 /* The error of a filter whose cells are in use to this share. */
 double stable_error_at(double fill, uint64_t k);
 

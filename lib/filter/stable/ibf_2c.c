@@ -26,7 +26,10 @@ static inline void admit(weir *w, const struct arrival *a, bool seen)
 static bool predict(const struct config *c, const struct shape *s, const struct stream_model *m,
                     struct prediction *p)
 {
-    return predict_raising(&(struct raising){CLASSES, level_of, false}, c, s, m, p);
+    bool ok = predict_raising(&(struct raising){CLASSES, level_of, false}, c, s, m, p);
+
+    p->paper = stable_printed_2c((1u << c->cell) - 1, c->k, (double)c->decay);
+    return ok;
 }
 
 #include "filter/loops.h"

@@ -67,7 +67,10 @@ static uint32_t level_of(uint32_t class, uint32_t top)
 static bool predict(const struct config *c, const struct shape *s, const struct stream_model *m,
                     struct prediction *p)
 {
-    return predict_raising(&(struct raising){1, level_of, false}, c, s, m, p);
+    bool ok = predict_raising(&(struct raising){1, level_of, false}, c, s, m, p);
+
+    p->paper = p->stable; /* Deng and Rafiei's formula is the law of this chain */
+    return ok;
 }
 
 #include "filter/loops.h"

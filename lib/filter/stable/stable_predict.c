@@ -83,7 +83,6 @@ bool predict_raising(const struct raising *r, const struct config *c, const stru
         cut(r, c, m, classes);
         ok = stable_run(&of, classes, r->classes, p);
         p->classes = r->classes > 1 ? r->classes : 0;
-        p->paper = p->stable;
     }
     free(classes);
     p->no_memory = !ok;
