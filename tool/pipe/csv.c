@@ -12,11 +12,6 @@
 
 #define TEXT_AFTER_QUOTE "not CSV: text after a closing quote"
 
-size_t csv_mark(const char *data, size_t size)
-{
-    return size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-}
-
 /* Before the first field of a record there may be a mark. */
 static bool begins_field(const struct csv_scan *s, const char *data, size_t at)
 {
@@ -126,17 +121,15 @@ void csv_move(struct csv_scan *s, size_t bytes)
     s->close -= bytes;
 }
 
-bool csv_unquote(struct arena *a, struct weir_bytes *field)
+bool csv_unquote_doubled(struct arena *a, struct weir_bytes *field)
 {
     const char *from = field->data;
+    char *to = arena_take(a, field->size);
     size_t n = 0;
 
-    if (field->size < 2 || *from != '"')
-        return true;
-    char *to = arena_take(a, field->size);
     if (!to)
         return false;
-    for (size_t i = 1; i + 1 < field->size; i++) {
+    for (size_t i = 0; i < field->size; i++) {
         to[n++] = from[i];
         i += from[i] == '"';
     }

@@ -4,11 +4,16 @@
 #ifndef WEIR_PIPE_CSV_H
 #define WEIR_PIPE_CSV_H
 
+#include <string.h>
+
 #include "pipe/batch.h"
 
 /* Bytes of the mark that some programs put before the first field of a file
  * (EF BB BF); 0 if there is none. */
-size_t csv_mark(const char *data, size_t size);
+static inline size_t csv_mark(const char *data, size_t size)
+{
+    return size >= 3 && *data == '\xef' && data[1] == '\xbb' && data[2] == '\xbf' ? 3 : 0;
+}
 
 struct csv_rules {
     char delimiter;   /* of fields */
@@ -46,7 +51,17 @@ void csv_give_up(struct csv_scan *s, const char *fault);
 /* Positions in a batch become positions behind its first bytes. */
 void csv_move(struct csv_scan *s, size_t bytes);
 
-/* A quoted field without its quotes; others as they are. */
-bool csv_unquote(struct arena *a, struct weir_bytes *field);
+/* A quoted field without its quotes; others as they are. False if memory is short. */
+bool csv_unquote_doubled(struct arena *a, struct weir_bytes *field);
+
+static inline bool csv_unquote(struct arena *a, struct weir_bytes *field)
+{
+    const char *text = field->data;
+
+    if (field->size < 2 || *text != '"')
+        return true;
+    *field = (struct weir_bytes){text + 1, field->size - 2};
+    return !memchr(text + 1, '"', field->size) || csv_unquote_doubled(a, field);
+}
 
 #endif

@@ -87,19 +87,27 @@ MATCH_INLINE uint64_t match_between(uint64_t mask)
     return mask;
 }
 
-/* Write the position of each set bit, four at a time, without asking whether there
- * are as many: the surplus is overwritten by the next block, and no branch
- * depends on it. Returns how many there were. */
+MATCH_INLINE uint64_t match_some(uint64_t mask, uint32_t base, uint32_t *out, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        out[i] = base + (uint32_t)__builtin_ctzll(mask | UINT64_C(1) << 63);
+        mask &= mask - 1;
+    }
+    return mask;
+}
+
+/* Write the position of each set bit, two or four at a time, without asking whether
+ * there are as many, or any: the surplus is overwritten by the next block. The one
+ * branch tells long lines from short ones. Returns how many there were. */
 MATCH_INLINE uint32_t match_positions(uint64_t mask, uint32_t base, uint32_t *out)
 {
     uint32_t found = (uint32_t)__builtin_popcountll(mask);
 
-    for (uint32_t i = 0; i < found; i += 4) {
-        for (uint32_t j = i; j < i + 4; j++) {
-            out[j] = base + (uint32_t)__builtin_ctzll(mask | UINT64_C(1) << 63);
-            mask &= mask - 1;
-        }
-    }
+    if (found <= 2)
+        match_some(mask, base, out, 2);
+    else
+        for (uint32_t i = 0; i < found; i += 4)
+            mask = match_some(mask, base, out + i, 4);
     return found;
 }
 

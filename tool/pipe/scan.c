@@ -22,8 +22,7 @@ MATCH_INLINE size_t find(match_function match, const char *data, size_t from, si
     for (size_t at = from; at < to && n < max; at += 64) {
         uint64_t mask = mask_of(match, data, at, to, c, bytes);
 
-        if (mask)
-            n += match_positions(mask, (uint32_t)at, out + n);
+        n += match_positions(mask, (uint32_t)at, out + n);
     }
     return n < max ? n : max;
 }
