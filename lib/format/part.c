@@ -165,6 +165,27 @@ void part_put64(struct part_writer *out, uint64_t value)
     part_put(out, bytes, sizeof bytes);
 }
 
+void part_put_numbers(struct part_writer *out, const void *numbers, uint64_t size, uint32_t width)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    (void)width;
+    part_put(out, numbers, (size_t)size);
+#else
+    for (uint64_t at = 0; at < size; at += width) {
+        uint64_t wide;
+        uint32_t narrow;
+
+        if (width == sizeof wide) {
+            memcpy(&wide, (const uint8_t *)numbers + at, sizeof wide);
+            part_put64(out, wide);
+        } else {
+            memcpy(&narrow, (const uint8_t *)numbers + at, sizeof narrow);
+            part_put32(out, narrow);
+        }
+    }
+#endif
+}
+
 /* Zeros up to a whole line, after so many bytes. */
 static void pad(struct part_writer *out, uint64_t after)
 {

@@ -80,6 +80,10 @@ void part_put(struct part_writer *out, const void *data, size_t size);
 void part_put32(struct part_writer *out, uint32_t value);
 void part_put64(struct part_writer *out, uint64_t value);
 
+/* Numbers of 4 or 8 bytes each, size bytes of them as they lie in memory: at once where that is how
+ * they are written, so that a sink that wants a later piece passes over them in no time. */
+void part_put_numbers(struct part_writer *out, const void *numbers, uint64_t size, uint32_t width);
+
 /* A sink: bytes into memory that is known to be enough. */
 struct part_buffer {
     uint8_t *at;

@@ -413,21 +413,9 @@ static uint64_t state_size(const weir_sketch *s)
     return s->size;
 }
 
-#define CHUNK 4096
-
 static void put(const weir_sketch *s, struct part_writer *out)
 {
-    bool wide = form_of(s).wide;
-    uint8_t chunk[CHUNK];
-
-    for (uint64_t at = 0; at < s->size; at += CHUNK) {
-        size_t n = s->size - at < CHUNK ? (size_t)(s->size - at) : CHUNK;
-
-        for (size_t i = 0; i < n; i += wide ? 8 : 4)
-            wide ? bits_store64(chunk + i, get(s->data + at + i, true))
-                 : bits_store32(chunk + i, (uint32_t)get(s->data + at + i, false));
-        part_put(out, chunk, n);
-    }
+    part_put_numbers(out, s->data, s->size, form_of(s).wide ? 8 : 4);
 }
 
 /* Any counters can be. */

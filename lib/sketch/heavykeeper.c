@@ -305,10 +305,7 @@ static void put(const weir_sketch *s, struct part_writer *out)
 
     part_put64(out, k->arrivals);
     summary_put(s, out);
-    for (uint64_t i = 0; i < buckets(s); i++) {
-        part_put32(out, k->buckets[i].fingerprint);
-        part_put32(out, k->buckets[i].count);
-    }
+    part_put_numbers(out, k->buckets, buckets(s) * sizeof(struct bucket), sizeof(uint32_t));
 }
 
 static bool get(weir_sketch *s, struct part_reader *in)

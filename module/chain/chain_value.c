@@ -51,7 +51,8 @@ static bool write(const struct value *v, weir_sink sink, void *context)
     good =
         put_part(&head, c->is.family == &family_cuckoo ? PART_CUCKOO : PART_BLOOM, sink, context);
     for (uint32_t i = 0; good && i < c->n; i++)
-        good = weir_write(c->links[i].w, sink, context, NULL) == WEIR_OK;
+        good = image_passes(sink, context, weir_saved_size(c->links[i].w)) ||
+               weir_write(c->links[i].w, sink, context, NULL) == WEIR_OK;
     return good;
 }
 

@@ -28,7 +28,8 @@ static bool write(const struct value *v, weir_sink sink, void *context)
 {
     const struct filter_value *f = (const struct filter_value *)v;
 
-    return weir_write(f->w, sink, context, NULL) == WEIR_OK &&
+    return (image_passes(sink, context, weir_saved_size(f->w)) ||
+            weir_write(f->w, sink, context, NULL) == WEIR_OK) &&
            (!f->once || once_write(f->once, sink, context));
 }
 
@@ -73,7 +74,10 @@ static struct value *read(struct image_in *in, struct weir_error *error)
         if (kind == UINT32_MAX)
             good = false, image_refuse(error, "this is not a file of weir, or it is cut off");
         else if (kind == WEIR_PART_FILTER && w)
-            good = false, image_refuse(error, "it holds more than one filter");
+            good = false, image_refuse(error, "it holds more than one filter; a key has one");
+        else if (kind == WEIR_PART_FILTER && image_shards(in) > 1)
+            good = false, image_refuse(error, "this filter is in several shards, and a key holds "
+                                              "a whole one; it is built with -j 1");
         else if (kind == WEIR_PART_FILTER)
             good = filter_load(&w, image_get, in, in->most, error) == WEIR_OK;
         else

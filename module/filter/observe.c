@@ -11,7 +11,7 @@
 
 struct request {
     struct items items;
-    bool at, once;
+    bool at, once, no_create;
     uint64_t now;
     struct once_command command;
 };
@@ -32,6 +32,8 @@ static const char *parse(struct request *r, struct rm_string **argv, int argc)
             r->command.producer = arg_bytes(argv[i + 1]);
             r->once = true;
             i += 2;
+        } else if (arg_is(argv[i], "NOCREATE")) {
+            r->no_create = true;
         } else if (arg_is(argv[i], "WEIGHTED")) {
             r->items.weighted = true;
         } else if (arg_is(argv[i], "HASHED")) {
@@ -153,6 +155,10 @@ int command_observe(struct rm_ctx *ctx, struct rm_string **argv, int argc)
         return key_refuse(ctx, &o);
     if (f && f->fixed) {
         reply_error(ctx, "this filter is fixed, and takes no more items; WEIR.ASK asks it");
+        return key_close(&o);
+    }
+    if (!f && r.no_create) {
+        reply_error(ctx, "there is no such key");
         return key_close(&o);
     }
     if (r.once && was_answered(ctx, f, &r))

@@ -57,6 +57,11 @@ uint32_t image_kind(struct image_in *in)
     return memcmp(in->head, "WEIR", 4) == 0 ? (uint32_t)little_endian(in->head + 6, 2) : UINT32_MAX;
 }
 
+uint32_t image_shards(const struct image_in *in)
+{
+    return (uint32_t)little_endian(in->head + 36, 4);
+}
+
 void image_refuse(struct weir_error *error, const char *text)
 {
     error->status = WEIR_BAD_DATA;

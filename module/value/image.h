@@ -24,6 +24,9 @@ bool image_get(void *in, void *data, size_t size);
  * it is no part. */
 uint32_t image_kind(struct image_in *in);
 
+/* Of how many shards is the part that image_kind() was told of? */
+uint32_t image_shards(const struct image_in *in);
+
 /* Take a whole part: server memory, to be given back by the caller; NULL with a sentence.
  * *part looks into it. */
 void *image_part(struct image_in *in, struct weir_part *part, struct weir_error *error);
@@ -47,6 +50,10 @@ void image_digest(const struct value *v, struct rm_digest *digest);
 /* The bytes from offset on, at most size; fewer at the end. Server memory in *data, NULL if
  * there is none. */
 size_t image_chunk(const struct value *v, uint64_t offset, size_t size, uint8_t **data);
+
+/* For a family's write(): does the sink only pass over the next size bytes? Then they are counted,
+ * and need not be made. */
+bool image_passes(weir_sink sink, void *context, uint64_t size);
 
 /* All bytes there are. */
 uint64_t image_size(const struct value *v);

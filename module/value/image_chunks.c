@@ -44,6 +44,18 @@ static bool count_sink(void *context, const void *data, size_t size)
     return true;
 }
 
+bool image_passes(weir_sink sink, void *context, uint64_t size)
+{
+    struct window *w = context;
+
+    if (sink == count_sink)
+        return count_sink(context, NULL, size);
+    if (sink != window_sink || w->skip < size)
+        return false;
+    w->skip -= size;
+    return true;
+}
+
 uint64_t image_size(const struct value *v)
 {
     uint64_t size = 0;

@@ -57,6 +57,23 @@ def test_observe_creates_from_the_default_sentence(r):
     refused(r, "WEIR.FORGET", "nothing", "a", saying="no such key")
 
 
+def test_nocreate(r):
+    assert refused(r, "WEIR.OBSERVE", "f", "NOCREATE", "a", saying="there is no such key")
+    assert refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", 1, "NOCREATE", "a", saying="there is no such key")
+    assert r("EXISTS", "f") == 0
+    r("WEIR.CREATE", "f", "weir memory=4K")
+    assert r("WEIR.OBSERVE", "f", "NOCREATE", "a", "a") == [0, 1]
+
+
+def test_a_question_is_answered_as_of_the_last_record(r):
+    r("WEIR.CREATE", "f", "weir memory=64K span=1s seed=1")
+    r("WEIR.OBSERVE", "f", "AT", 1000, "a")
+    time.sleep(0.01)
+    assert r("WEIR.ASK", "f", "a") == [1], "however late it is: nothing was shown since"
+    r("WEIR.OBSERVE", "f", "AT", 10000, "b")
+    assert r("WEIR.ASK", "f", "a", "b") == [0, 1]
+
+
 def test_the_time_of_the_records(r):
     r("WEIR.CREATE", "f", "weir memory=64K span=10s seed=1")
     assert r("WEIR.OBSERVE", "f", "AT", 1000, "a") == [0]

@@ -7,7 +7,7 @@ from conftest import refused
 from resp import ReplyError
 from servers import free_port
 
-FAMILIES = {"weir.": 8, "bf.": 11, "cf.": 12, "cms.": 6, "topk.": 7}
+FAMILIES = {"weir.": 8, "bf.": 11, "cf.": 14, "cms.": 6, "topk.": 7}
 
 
 def commands(r):

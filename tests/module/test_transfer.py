@@ -30,6 +30,33 @@ def test_there_and_back(r, chunk):
     refused(r, "WEIR.LOAD", "g", *pairs[0], saying="exists")
 
 
+def chunks_of(r, key, size):
+    cursor, chunks = 0, []
+    while True:
+        cursor, data = r("WEIR.SAVE", key, cursor, "CHUNK", size)
+        chunks.append(data)
+        if cursor == b"0":
+            return chunks
+
+
+def test_every_chunk_is_a_piece_of_the_same_file(r):
+    """Of each family, also where a chunk begins in the second filter of a chain or among the sums."""
+    r("WEIR.CREATE", "filter", "bloom memory=3M")
+    r("WEIR.OBSERVE", "filter", "ONCE", "p", 1, *range(100))
+    r("BF.INSERT", "chain", "CAPACITY", 1000, "ITEMS", *range(20000))
+    r("CF.INSERT", "cuckoo", "CAPACITY", 1000, "ITEMS", *range(5000))
+    r("CMS.INITBYDIM", "counts", 50000, 3)
+    r("TOPK.RESERVE", "top", 50, 10000, 3, .9)
+    for i in range(200):
+        r("CMS.INCRBY", "counts", i, i)
+        r("TOPK.INCRBY", "top", i, i)
+    for key in "filter", "chain", "cuckoo", "counts", "top":
+        whole, = chunks_of(r, key, 1 << 24)
+        for size in 777, 4096, 100_000:
+            if len(whole) / size < 1000:
+                assert b"".join(chunks_of(r, key, size)) == whole, (key, size)
+
+
 def test_a_key_that_changes_meanwhile(r):
     r("WEIR.CREATE", "f", "weir memory=16K")
     cursor, _ = r("WEIR.SAVE", "f", 0, "CHUNK", 1000)
@@ -120,7 +147,7 @@ def test_a_fixed_set_is_asked_and_never_changed(r, tmp_path):
 def test_a_file_of_shards_is_refused_plainly(r, tmp_path):
     file = tmp_path / "f.weir"
     subprocess.run([WEIR, "build", "--shards", "4", "-o", file, "-"], input=b"a\nb\n", check=True)
-    refused(r, "WEIR.LOAD", "f", 0, file.read_bytes(), saying="shard")
+    refused(r, "WEIR.LOAD", "f", 0, file.read_bytes(), saying="in several shards")
     assert r("EXISTS", "f") == 0
 
 
