@@ -5,33 +5,49 @@
 
 #include "server/args.h"
 
+/* Words of one: its time, its importance, itself. */
+static size_t words_of(const struct items *items)
+{
+    return 1 + (size_t)items->timed + (size_t)items->weighted;
+}
+
 static const struct rm_string *item(const struct items *items, size_t i)
 {
-    return items->argv[items->weighted ? 2 * i + 1 : i];
+    return items->argv[words_of(items) * (i + 1) - 1];
 }
 
 static bool importance(const struct items *items, size_t i, uint64_t *value)
 {
-    return arg_u64(items->argv[2 * i], value) && *value <= UINT32_MAX;
+    return arg_u64(items->argv[words_of(items) * (i + 1) - 2], value) && *value <= UINT32_MAX;
 }
 
 const char *items_take(struct items *items, struct rm_string **argv, int argc)
 {
+    size_t words = words_of(items);
     uint64_t value;
 
     items->argv = argv;
-    items->n = (size_t)(items->weighted ? argc / 2 : argc);
+    items->n = (size_t)argc / words;
     if (argc == 0)
-        return "there is no item";
-    if (items->weighted && argc % 2 != 0)
-        return "WEIGHTED takes an importance before each item";
+        return items->may_lack ? NULL : "there is no item";
+    if ((size_t)argc % words != 0)
+        return items->timed ? "TIMED takes a time before each item"
+                            : "WEIGHTED takes an importance before each item";
     for (size_t i = 0; i < items->n; i++) {
+        if (items->timed && !arg_u64(argv[words * i], &value))
+            return "a time is a whole number of milliseconds, say since 1970";
         if (items->weighted && !importance(items, i, &value))
             return "an importance is a whole number from 0 to 4294967295";
         if (items->hashed && arg_bytes(item(items, i)).size != 16)
             return "HASHED takes hashes of 16 bytes";
     }
     return NULL;
+}
+
+void items_times(const struct items *items, size_t from, size_t n, uint64_t *times)
+{
+    for (size_t i = 0; items->timed && i < n; i++)
+        arg_u64(items->argv[words_of(items) * (from + i)], &times[i]);
 }
 
 static uint64_t word(const uint8_t *at)
@@ -64,7 +80,7 @@ void items_keys(const struct items *items, size_t from, size_t n, const weir *w,
 
 uint64_t items_print(const struct items *items)
 {
-    size_t n = items->n * (items->weighted ? 2 : 1);
+    size_t n = items->n * words_of(items);
     uint64_t print = 0;
 
     for (size_t i = 0; i < n; i++) {

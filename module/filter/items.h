@@ -1,4 +1,4 @@
-/* items.h - the items of WEIR.*: bytes, hashes, with an importance or without. */
+/* items.h - the items of WEIR.*: bytes, hashes, with a time and an importance or without. */
 #ifndef MODULE_ITEMS_H
 #define MODULE_ITEMS_H
 
@@ -11,7 +11,9 @@ struct items {
     struct rm_string **argv;
     size_t n;
     bool hashed;   /* 16 bytes each: lo and hi of struct weir_key, little-endian */
-    bool weighted; /* an importance stands before each */
+    bool timed;    /* a time stands before each, in milliseconds, */
+    bool weighted; /* and an importance */
+    bool may_lack; /* there may be none */
 };
 
 /* Take what is left of the arguments: NULL, or what is wrong with them. All are looked at, so that
@@ -21,6 +23,9 @@ const char *items_take(struct items *items, struct rm_string **argv, int argc);
 /* The keys of n items, from a number on. */
 void items_keys(const struct items *items, size_t from, size_t n, const weir *w,
                 struct weir_key *keys);
+
+/* Their times, if they have any. */
+void items_times(const struct items *items, size_t from, size_t n, uint64_t *times);
 
 /* A hash of all of them. */
 uint64_t items_print(const struct items *items);

@@ -11,7 +11,8 @@
 
 struct request {
     struct items items;
-    bool at, once, no_create;
+    bool at, once;
+    bool no_create; /* a key that is not there is an error */
     uint64_t now;
     struct once_command command;
 };
@@ -34,6 +35,8 @@ static const char *parse(struct request *r, struct rm_string **argv, int argc)
             i += 2;
         } else if (arg_is(argv[i], "NOCREATE")) {
             r->no_create = true;
+        } else if (arg_is(argv[i], "TIMED")) {
+            r->items.timed = true;
         } else if (arg_is(argv[i], "WEIGHTED")) {
             r->items.weighted = true;
         } else if (arg_is(argv[i], "HASHED")) {
@@ -43,6 +46,7 @@ static const char *parse(struct request *r, struct rm_string **argv, int argc)
             break;
         }
     }
+    r->items.may_lack = r->at; /* then the time alone is told */
     return items_take(&r->items, argv + i, argc - i);
 }
 
@@ -74,6 +78,7 @@ static bool was_answered(struct rm_ctx *ctx, const struct filter_value *f, const
     switch (once_look(f ? f->once : NULL, &r->command, &bits, &limit)) {
     case ONCE_KNOWN:
         answer_again(ctx, bits, r->items.n);
+        rm.ReplicateVerbatim(ctx); /* replicas know it too; but a WAIT behind it waits for them */
         return true;
     case ONCE_OTHER:
         reply_error(ctx, "this number of the producer was used with other items");
@@ -110,6 +115,7 @@ static struct filter_value *create(struct rm_ctx *ctx, struct rm_string *name, s
 static void show(struct rm_ctx *ctx, struct filter_value *f, const struct request *r, uint8_t *bits)
 {
     struct weir_key keys[ITEMS_AT_ONCE];
+    uint64_t times[ITEMS_AT_ONCE];
     uint8_t verdicts[ITEMS_AT_ONCE];
     size_t n;
 
@@ -117,7 +123,11 @@ static void show(struct rm_ctx *ctx, struct filter_value *f, const struct reques
     for (size_t i = 0; i < r->items.n; i += n) {
         n = r->items.n - i < ITEMS_AT_ONCE ? r->items.n - i : ITEMS_AT_ONCE;
         items_keys(&r->items, i, n, f->w, keys);
-        weir_observe_many(f->w, keys, n, verdicts);
+        items_times(&r->items, i, n, times);
+        if (r->items.timed)
+            weir_observe_many_at(f->w, keys, times, n, verdicts);
+        else
+            weir_observe_many(f->w, keys, n, verdicts);
         for (size_t j = 0; j < n; j++) {
             rm.ReplyWithLongLong(ctx, verdicts[j]);
             if (bits)
@@ -130,7 +140,7 @@ static void show(struct rm_ctx *ctx, struct filter_value *f, const struct reques
 static void replicate(struct rm_ctx *ctx, struct rm_string **argv, int argc,
                       const struct filter_value *f, const struct request *r)
 {
-    if (f->timed && !r->at)
+    if (f->timed && !r->at && !r->items.timed)
         rm.Replicate(ctx, "WEIR.OBSERVE", "sclv", argv[1], "AT", (long long)r->now, argv + 2,
                      (size_t)argc - 2);
     else
@@ -157,19 +167,17 @@ int command_observe(struct rm_ctx *ctx, struct rm_string **argv, int argc)
         reply_error(ctx, "this filter is fixed, and takes no more items; WEIR.ASK asks it");
         return key_close(&o);
     }
-    if (!f && r.no_create) {
-        reply_error(ctx, "there is no such key");
-        return key_close(&o);
-    }
     if (r.once && was_answered(ctx, f, &r))
         return key_close(&o);
-    if (!f && !(f = create(ctx, argv[1], &o)))
+    if (!f && r.no_create)
+        reply_error(ctx, "there is no such key");
+    if (!f && (r.no_create || !(f = create(ctx, argv[1], &o))))
         return key_close(&o);
     if (r.once && !(bits = once_begin(&f->once, &r.command))) {
         reply_error(ctx, "memory is short");
         return key_close(&o);
     }
-    if (f->timed) {
+    if (f->timed && (r.at || !r.items.timed)) {
         r.now = r.at ? r.now : (uint64_t)rm.Milliseconds();
         weir_advance(f->w, r.now);
     }

@@ -57,14 +57,6 @@ def test_observe_creates_from_the_default_sentence(r):
     refused(r, "WEIR.FORGET", "nothing", "a", saying="no such key")
 
 
-def test_nocreate(r):
-    assert refused(r, "WEIR.OBSERVE", "f", "NOCREATE", "a", saying="there is no such key")
-    assert refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", 1, "NOCREATE", "a", saying="there is no such key")
-    assert r("EXISTS", "f") == 0
-    r("WEIR.CREATE", "f", "weir memory=4K")
-    assert r("WEIR.OBSERVE", "f", "NOCREATE", "a", "a") == [0, 1]
-
-
 def test_a_question_is_answered_as_of_the_last_record(r):
     r("WEIR.CREATE", "f", "weir memory=64K span=1s seed=1")
     r("WEIR.OBSERVE", "f", "AT", 1000, "a")
@@ -169,6 +161,29 @@ def test_info(r, r3):
     assert 0 < r3("WEIR.INFO", "f", "FILL") < 1e-4
     refused(r, "WEIR.INFO", "f", "colour", saying="fields")
     refused(r, "WEIR.INFO", "g", saying="no such key")
+
+
+def test_without_create_a_key_must_be_there(r):
+    refused(r, "WEIR.OBSERVE", "f", "NOCREATE", "a", saying="there is no such key")
+    assert r("EXISTS", "f") == 0
+    r("WEIR.CREATE", "f", "weir memory=64K seed=1")
+    assert r("WEIR.OBSERVE", "f", "NOCREATE", "a", "a") == [0, 1]
+
+
+def test_items_may_have_a_time_each(r):
+    """As one command for each of them would have it."""
+    for key in "one", "each":
+        r("WEIR.CREATE", key, "weir memory=64K span=1m seed=1")
+    shown = [(1000 + 7000 * i, f"k{i * i % 11}") for i in range(60)]
+    assert r("WEIR.OBSERVE", "one", "AT", 0) == [] and r("WEIR.OBSERVE", "each", "AT", 0) == []
+    each = [r("WEIR.OBSERVE", "each", "AT", time, item)[0] for time, item in shown]
+    assert r("WEIR.OBSERVE", "one", "TIMED", *[word for pair in shown for word in pair]) == each
+    assert 0 < sum(each) < 49, "some are forgotten"
+    weighted = r("WEIR.OBSERVE", "one", "TIMED", "WEIGHTED", 10**6, 5, "new", 10**6, 7, "new")
+    assert weighted == [0, 1]
+    refused(r, "WEIR.OBSERVE", "one", "TIMED", 1, "a", 2, saying="a time before each")
+    refused(r, "WEIR.OBSERVE", "one", "TIMED", "now", "a", saying="milliseconds")
+    refused(r, "WEIR.OBSERVE", "one", "TIMED", saying="no item")
 
 
 # ---- ONCE ----
