@@ -1,0 +1,155 @@
+/* part_read.c - the cells of a part and their sums, from memory and from a source. */
+#include <string.h>
+
+#include "base/hand_out.h"
+#include "format/part_inside.h"
+
+/* ---- reading cells ---- */
+
+/* Are these cells those that the sums, from the first on, were made of? */
+static bool sums_match(const uint8_t *cells, uint64_t size, uint64_t first, const uint8_t *sums,
+                       uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t at = (first + i) * PART_BLOCK;
+        size_t bytes = (size_t)(size - at < PART_BLOCK ? size - at : PART_BLOCK);
+
+        if (XXH3_64bits_withSeed(cells + at, bytes, first + i) != bits_load64(sums + 8 * i))
+            return false;
+    }
+    return true;
+}
+
+static bool all_zero(const uint8_t *bytes, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        if (bytes[i])
+            return false;
+    return true;
+}
+
+static bool cells_sound(const uint8_t *part, const struct part_head *h)
+{
+    const uint8_t *cells = part + part_head_size(h), *sums = cells + part_lines(h->cells);
+    uint64_t n = part_blocks(h->cells);
+
+    return sums_match(cells, h->cells, 0, sums, n) &&
+           all_zero(cells + h->cells, part_lines(h->cells) - h->cells) &&
+           all_zero(sums + 8 * n, part_sums_size(h) - 8 * n);
+}
+
+enum weir_status part_find_sound(const uint8_t *data, size_t size, struct part_head *h,
+                                 struct weir_error *error)
+{
+    enum weir_status status = part_find(data, size, h, error);
+
+    if (status != WEIR_OK)
+        return status;
+    return cells_sound(data, h) ? WEIR_OK : part_damaged(error);
+}
+
+static void tell(const uint8_t *data, const struct part_head *h, struct weir_part *part,
+                 size_t room)
+{
+    struct weir_part known = {.kind = h->kind,
+                              .body = data + part_head_size(h),
+                              .body_size = (size_t)h->cells,
+                              .size = (size_t)part_size(h),
+                              .shard = h->shard,
+                              .shards = h->shards};
+
+    hand_out(part, room, &known, sizeof known);
+}
+
+enum weir_status weir_part_read(const void *data, size_t size, struct weir_part *part, size_t room,
+                                struct weir_error *error)
+{
+    struct part_head h;
+    enum weir_status status = part_find_sound(data, size, &h, error);
+
+    if (status == WEIR_OK)
+        tell(data, &h, part, room);
+    return status;
+}
+
+enum weir_status weir_part_head(const void *data, size_t size, struct weir_part *part, size_t room,
+                                struct weir_error *error)
+{
+    struct part_head h;
+    enum weir_status status = part_find(data, size, &h, error);
+
+    if (status == WEIR_OK)
+        tell(data, &h, part, room);
+    return status;
+}
+
+enum weir_status weir_verify(const void *data, size_t size, struct weir_error *error)
+{
+    const uint8_t *at = data;
+    struct part_head h;
+
+    do {
+        enum weir_status status = part_find_sound(at, size, &h, error);
+
+        if (status != WEIR_OK)
+            return status;
+        at += part_size(&h);
+        size -= (size_t)part_size(&h);
+    } while (size > 0);
+    return WEIR_OK;
+}
+
+const uint8_t *part_get(struct part_reader *in, uint64_t size)
+{
+    const uint8_t *at = in->at;
+
+    if (size > in->left)
+        return NULL;
+    in->at += size;
+    in->left -= (size_t)size;
+    return at;
+}
+
+/* ---- from a source ---- */
+
+bool part_from_memory(void *context, void *data, size_t size)
+{
+    struct part_memory *memory = context;
+
+    memcpy(data, memory->at, size);
+    memory->at += size;
+    return true;
+}
+
+/* The next bytes of a source, of which the first n belong there and the others are
+ * zeros up to a whole line. */
+static enum weir_status read_padded(struct part_input in, uint8_t *to, uint64_t n,
+                                    struct weir_error *error)
+{
+    uint8_t padding[PART_LINE];
+    size_t pad = (size_t)(part_lines(n) - n);
+
+    for (uint64_t at = 0; at < n; at += PART_BLOCK)
+        if (!in.source(in.context, to + at, (size_t)(n - at < PART_BLOCK ? n - at : PART_BLOCK)))
+            return part_cut_off(error);
+    if (pad > 0 && !in.source(in.context, padding, pad))
+        return part_cut_off(error);
+    return all_zero(padding, pad) ? WEIR_OK : part_damaged(error);
+}
+
+enum weir_status part_input_cells(struct part_input in, const struct part_head *h, uint8_t *cells,
+                                  struct weir_error *error)
+{
+    uint8_t sums[PART_LINE];
+    uint64_t blocks = part_blocks(h->cells);
+    enum weir_status status = read_padded(in, cells, h->cells, error);
+
+    for (uint64_t i = 0; status == WEIR_OK && i < blocks; i += PART_LINE / 8) {
+        uint64_t n = blocks - i < PART_LINE / 8 ? blocks - i : PART_LINE / 8;
+
+        status = read_padded(in, sums, 8 * n, error);
+        if (status == WEIR_OK && !sums_match(cells, h->cells, i, sums, n))
+            status = part_damaged(error);
+    }
+    return status;
+}
