@@ -8,16 +8,18 @@
 
 /* ---- RDB: strings of 1 MiB, then an empty one ---- */
 
-struct rdb_out {
-    struct rm_io *io;
+/* Bytes in pieces of one size, however they come. */
+struct pieces {
+    void (*take)(void *to, const uint8_t *piece, size_t size);
+    void *to;
     uint8_t *buffer;
     size_t filled;
 };
 
-static bool rdb_sink(void *context, const void *data, size_t size)
+static bool pieces_sink(void *context, const void *data, size_t size)
 {
-    struct rdb_out *out = context;
-    const char *from = data;
+    struct pieces *out = context;
+    const uint8_t *from = data;
 
     while (size > 0) {
         size_t n = PIECE - out->filled < size ? PIECE - out->filled : size;
@@ -27,11 +29,23 @@ static bool rdb_sink(void *context, const void *data, size_t size)
         from += n;
         size -= n;
         if (out->filled == PIECE) {
-            rm.SaveStringBuffer(out->io, (const char *)out->buffer, PIECE);
+            out->take(out->to, out->buffer, PIECE);
             out->filled = 0;
         }
     }
     return true;
+}
+
+static void pieces_end(struct pieces *out)
+{
+    if (out->filled > 0)
+        out->take(out->to, out->buffer, out->filled);
+    rm.Free(out->buffer);
+}
+
+static void save_piece(void *io, const uint8_t *piece, size_t size)
+{
+    rm.SaveStringBuffer(io, (const char *)piece, size);
 }
 
 /* Memory was short for a head. A server that saves in a child goes on without this file; better
@@ -45,14 +59,12 @@ static void give_up(struct rm_io *io, const struct value *v)
 
 void image_save(const struct value *v, struct rm_io *io)
 {
-    struct rdb_out out = {.io = io, .buffer = rm.Alloc(PIECE)};
+    struct pieces out = {.take = save_piece, .to = io, .buffer = rm.Alloc(PIECE)};
 
-    if (!v->family->write(v, rdb_sink, &out))
+    if (!v->family->write(v, pieces_sink, &out))
         give_up(io, v);
-    if (out.filled > 0)
-        rm.SaveStringBuffer(io, (const char *)out.buffer, out.filled);
+    pieces_end(&out);
     rm.SaveStringBuffer(io, "", 0);
-    rm.Free(out.buffer);
 }
 
 struct rdb_in {
@@ -142,14 +154,17 @@ void image_rewrite(const struct value *v, struct rm_io *io, struct rm_string *ke
     rm.Free(out.buffer);
 }
 
-static bool digest_sink(void *context, const void *data, size_t size)
+static void digest_piece(void *digest, const uint8_t *piece, size_t size)
 {
-    rm.DigestAddStringBuffer(context, data, size);
-    return true;
+    rm.DigestAddStringBuffer(digest, (const char *)piece, size);
 }
 
+/* In pieces too: it must not tell how many chunks a value came in. */
 void image_digest(const struct value *v, struct rm_digest *digest)
 {
-    v->family->write(v, digest_sink, digest);
+    struct pieces out = {.take = digest_piece, .to = digest, .buffer = rm.Alloc(PIECE)};
+
+    v->family->write(v, pieces_sink, &out);
+    pieces_end(&out);
     rm.DigestEndSequence(digest);
 }

@@ -1,6 +1,10 @@
 """Nothing that comes from outside stops the server: errors or right answers, and it goes on."""
 import os
+import pathlib
 import random
+import struct
+import subprocess
+import time
 
 import forge
 import pytest
@@ -19,7 +23,7 @@ MAKE = {
 
 ASK = [["WEIR.OBSERVE", "k", "x", "y"], ["WEIR.INFO", "k"], ["WEIR.FORGET", "k", "a"], ["BF.ADD", "k", "x"],
        ["BF.MEXISTS", "k", *range(30)], ["BF.DEBUG", "k"], ["BF.MADD", "k", *range(30)], ["CMS.INCRBY", "k", "x", 1], ["CF.ADD", "k", "x"], ["CF.INSERT", "k", "ITEMS", *range(30)], ["CF.DEL", "k", 1],
-       ["CF.COUNT", "k", 2], ["CF.INFO", "k"],
+       ["CF.COUNT", "k", 2], ["CF.INFO", "k"], ["CF.DEBUG", "k"], ["CF.COMPACT", "k"],
        ["CMS.QUERY", "k", "a"], ["TOPK.ADD", "k", "x"], ["TOPK.LIST", "k"], ["WEIR.SAVE", "k", 0], ["DUMP", "k"],
        ["DEBUG", "DIGEST-VALUE", "k"], ["COPY", "k", "l", "REPLACE"], ["MEMORY", "USAGE", "k"],
        ["WEIR.MERGE", "k", 1, "k"], ["CMS.MERGE", "k", 1, "k"], ["WEIR.OBSERVE", "k", "ONCE", "p", 1, "a", "b"],
@@ -164,3 +168,46 @@ def test_many_items(r):
     n = 300_000
     assert sum(r("BF.MADD", "b", *range(n))) > .98 * n
     assert len(r("WEIR.OBSERVE", "w", *range(n))) == n
+
+
+def rdb_sum(body):
+    """With the checksum that an RDB file ends with."""
+    return body + struct.pack("<Q", forge.crc64(body))
+
+
+def test_a_server_is_started_with_an_rdb_of_lies(start):
+    """It starts, or says in its log what it refuses, and is not stopped by a signal."""
+    server = start(options=("--dbfilename", "dump.rdb", "--rdbcompression", "no"))
+    r = server.client()
+    r("WEIR.CREATE", "f", "weir memory=1K seed=1")
+    r("WEIR.OBSERVE", "f", "ONCE", "p", 1, *range(20))
+    r("BF.RESERVE", "b", .01, 10, "SEED", 1)
+    r("CF.RESERVE", "u", 10, "SEED", 1)
+    r("CMS.INITBYDIM", "c", 4, 2)
+    r("TOPK.RESERVE", "t", 2)
+    r("TOPK.ADD", "t", "a", "b")
+    r("SAVE")
+    server.kill()
+    file = pathlib.Path(server.directory) / "dump.rdb"
+    whole = file.read_bytes()
+    first, rng = whole.index(b"WEIR") - 20, random.Random(3)
+    started = refused_with_a_word = 0
+    for _ in range(200 if LONG else 25):
+        wrong = bytearray(whole[:-8])
+        wrong[rng.randrange(first, len(wrong))] ^= 1 << rng.randrange(8)
+        file.write_bytes(rdb_sum(bytes(wrong)))
+        log = pathlib.Path(server.directory) / "log"
+        log.write_bytes(b"")
+        process = subprocess.Popen(server.command(), stdout=log.open("ab"), stderr=subprocess.STDOUT, cwd=server.directory)
+        while process.poll() is None and b"Ready to accept connections" not in log.read_bytes():
+            time.sleep(.01)
+        text = log.read_bytes()
+        assert b"crashed by signal" not in text and b"BUG REPORT" not in text, text
+        if process.poll() is None:
+            started += 1
+            process.kill()
+            process.wait()
+        else:
+            assert process.returncode in (0, 1), text
+            refused_with_a_word += b"was refused" in text or b"rror" in text
+    assert refused_with_a_word > 5 and started + refused_with_a_word == (200 if LONG else 25)

@@ -139,6 +139,50 @@ def test_migrate(start):
     assert digests(s) == before
 
 
+def chunks(r, command, key, *more):
+    """Pairs for the command that loads."""
+    iterator, pairs = 0, []
+    while True:
+        iterator, data = r(command, key, iterator, *more)
+        if command != "WEIR.SAVE" and iterator == 0:
+            return pairs
+        pairs.append((iterator, data))
+        if iterator == b"0":
+            return pairs
+
+
+def test_chunks_are_replicated_and_saved(start):
+    """Half of them before the server is killed, half after it."""
+    master = start(options=("--appendonly", "yes", "--appendfsync", "always"))
+    replica = start()
+    r, s = master.client(), replica.client()
+    r("WEIR.CREATE", "f", "weir memory=16K")
+    r("WEIR.OBSERVE", "f", *range(500))
+    r("BF.INSERT", "b", "CAPACITY", 100, "ITEMS", *range(500))
+    r("CF.INSERT", "u", "CAPACITY", 100, "ITEMS", *range(500))
+    transfers = {"f": ("WEIR.LOAD", chunks(r, "WEIR.SAVE", "f", "CHUNK", 3000)),
+                 "b": ("BF.LOADCHUNK", chunks(r, "BF.SCANDUMP", "b")),
+                 "u": ("CF.LOADCHUNK", chunks(r, "CF.SCANDUMP", "u"))}
+    for key, (command, pairs) in transfers.items():
+        for pair in pairs[:len(pairs) // 2]:
+            assert r(command, key + "2", *pair) == "OK"
+    before = digests(r)
+    master.kill()
+    master.start()
+    r = master.client()
+    assert digests(r) == before
+    s("REPLICAOF", "127.0.0.1", master.port)
+    wait(lambda: b"master_link_status:up" in s("INFO", "replication"))
+    assert digests(s) == before
+    for key, (command, pairs) in transfers.items():
+        for pair in pairs[len(pairs) // 2:]:
+            assert r(command, key + "2", *pair) == "OK"
+    assert r("WAIT", 1, 30000) == 1
+    for key in transfers:
+        values = r("DEBUG", "DIGEST-VALUE", key, key + "2")
+        assert values[0] == values[1] and s("DEBUG", "DIGEST-VALUE", key, key + "2") == values
+
+
 def test_transactions_and_scripts(start):
     master, replica = start(), start()
     r, s = master.client(), replica.client()
