@@ -49,8 +49,9 @@
 
 static const struct command commands[] = {
     {"dedup", "[OPTIONS] [FILE...]", "Pass each record the first time its key is seen",
-     TAKES_FILTER | TAKES_FULL | TAKES_STATE | TAKES_DEDUP | TAKES_TIME | PASSES, cmd_dedup,
-     DEDUP_MORE},
+     TAKES_FILTER | TAKES_FULL | TAKES_STATE | TAKES_DEDUP | TAKES_TIME | TAKES_AT | TAKES_WAIT |
+         PASSES,
+     cmd_dedup, DEDUP_MORE},
     {"build", "-o F [OPTIONS] [FILE...]", "Make a filter file from keys",
      TAKES_FILTER | TAKES_FULL | TAKES_FILE | TAKES_FIXED | CHANGES, cmd_build, BUILD_MORE},
     {"filter", "[OPTIONS] F|--keys KEYFILE [FILE...]", "Pass the records whose key is in a filter",
@@ -172,6 +173,7 @@ int main(int argc, char **argv)
                         .state.seconds = 30,
                         .check.max_wait = 0.01,
                         .patience = {.timeout = 5, .retries = 5},
+                        .at.timeout = 30,
                         .measures.truth_memory = (uint64_t)4 << 30};
     bool done = false;
     int status;

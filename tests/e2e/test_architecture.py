@@ -51,7 +51,7 @@ def test_every_path_that_is_named_exists(page):
 
 
 def test_every_source_file_that_a_document_names_is_there():
-    there = [str(p.relative_to(ROOT)) for top in ("include", "lib", "module", "store", "tool", "tests", "bench", "fuzz")
+    there = [str(p.relative_to(ROOT)) for top in ("include", "lib", "module", "remote", "store", "tool", "tests", "bench", "fuzz")
              for p in (ROOT / top).rglob("*.[ch]")]
     named = {(page.name, name) for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("bench/*.md")]
              for name in re.findall(r"`([\w/]+\.[ch])`", page.read_text())}

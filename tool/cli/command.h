@@ -30,7 +30,9 @@ enum {
     TAKES_LIST = 1048576,  /* weir list's own */
     TAKES_FIXED = 2097152, /* weir build's own */
     TAKES_FULL = 4194304,  /* keys go into a filter, which may fill */
-    TAKES_TIME = 8388608   /* records that say when they were made */
+    TAKES_TIME = 8388608,  /* records that say when they were made */
+    TAKES_AT = 16777216,   /* the filter may live in servers, */
+    TAKES_WAIT = 33554432  /* where keys are shown to it */
 };
 
 struct command {

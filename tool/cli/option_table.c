@@ -133,8 +133,11 @@ static bool read_max_wait(struct options *o, const char *value)
 
 static bool read_timeout(struct options *o, const char *value)
 {
-    return read_seconds(value, &o->patience.timeout) && o->patience.timeout >= 0.001 &&
-           o->patience.timeout <= 86400;
+    bool fits = read_seconds(value, &o->patience.timeout) && o->patience.timeout >= 0.001 &&
+                o->patience.timeout <= 86400;
+
+    o->at.timeout = o->patience.timeout;
+    return fits;
 }
 
 static bool read_retries(struct options *o, const char *value)
@@ -217,6 +220,8 @@ const struct option_row option_rows[] = {
     {"screen", 0, "NAME,...", TAKES_TRUTH, "measure these screens before the store of --oracle", NULL, AT(check.screen)},
     {"window", 0, "COUNT", TAKES_CHECK, "forget after so many records (dabf)", NULL, AT(check.window)},
     {"theta", 0, "RATIO", TAKES_CHECK, "memory of keys asked, over that of members: 1/9 (dabf)", NULL, AT(check.theta)},
+    {"at", 0, "URL", TAKES_AT, "the filter lives in servers: redis://USER:PASSWORD@HOST:PORT/NAME", NULL, AT(at.url)},
+    {"wait", 0, "REPLICAS", TAKES_WAIT, "with --at: pass a record when so many replicas know it too (0)", NUMBER(at.replicas, 1000), .fits = "a number from 1 to 1000"},
     {"algorithm", 'a', "NAME", TAKES_FILTER, "the filter; 'weir list' shows them", .read = read_algorithm, .without = TAKES_TRUTH},
     {"algorithm", 'a', "NAME,...", TAKES_TRUTH, "the filters to measure; 'weir list' shows them", .read = read_algorithm},
     {"algorithm", 'a', "NAME", TAKES_TOP, "the sketch: top (Space-Saving, default) or heavykeeper", .read = read_algorithm},
@@ -261,6 +266,7 @@ const struct option_row option_rows[] = {
     {"strict", 0, "URL|KEYFILE", TAKES_KEYS, "confirm each hit in this store or file of keys: nothing false passes", NULL, AT(set.strict)},
     {"max-wait", 0, "TIME", TAKES_CHECK, "longest that a record waits for others to be asked for with it (10ms)", .read = read_max_wait, .fits = "a time, such as 5ms or 1s"},
     {"timeout", 0, "TIME", TAKES_STORE, "longest wait for an answer of the store (5s)", .read = read_timeout, .fits = "a time, such as 500ms or 10s"},
+    {"timeout", 0, "TIME", TAKES_AT, "with --at: longest wait for the servers (30s)", .read = read_timeout, .fits = "a time, such as 500ms or 10s", .without = TAKES_STORE},
     {"retries", 0, "N", TAKES_STORE, "tries after a failed one, with growing pauses (5)", .read = read_retries, .fits = "a number from 0 to 1000"},
     {"on-oracle-error", 0, "stop|pass|drop", TAKES_STORE, "at a record that the store cannot tell of (stop)", WORD(patience.silence)},
     {"count-only", 0, NULL, TAKES_OUTPUT, "print only how many records would pass", NULL, AT(output.count_only)},
@@ -288,7 +294,7 @@ const struct option_row option_rows[] = {
     {"report", 0, "FILE", TAKES_TRUTH, "write a page: what to choose and why, with charts", NULL, AT(measures.report)},
     {"threads", 'j', "N", TAKES_THREADS, "work with N threads, on as many shards", NUMBER(threads, SHARDS_MAX), .fits = "a number from 1 to 256"},
     {"threads", 'j', "N", TAKES_TRUTH, "measure with N threads", NUMBER(threads, SHARDS_MAX), .fits = "a number from 1 to 256"},
-    {"shards", 0, "N", TAKES_THREADS, "number of shards, apart from the threads", NUMBER(shards, SHARDS_MAX), .fits = "a number from 1 to 256"},
+    {"shards", 0, "N", TAKES_THREADS, "number of shards, apart from the threads", NUMBER(shards, AT_SHARDS_MAX), .fits = "a number from 1 to 256, with --at to 1024"},
     {"stats", 0, "text|json|none", TAKES_STATS, "report to standard error (text on a terminal, else none)", WORD(verbosity.stats)},
     {"metrics", 0, "FILE", TAKES_OUTPUT, "keep the figures here, for Prometheus, every 15 s", NULL, AT(verbosity.metrics)},
     {"json", 0, NULL, TAKES_JSON | TAKES_LIST, "print JSON", NULL, AT(json)},

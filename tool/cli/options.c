@@ -209,6 +209,11 @@ static int check(const struct options *o)
         return fail("--resume needs --state FILE, which says where to go on");
     if (o->state.checkpoint && !o->state.path)
         return fail("--checkpoint needs --state FILE, where it is saved");
+    if (o->shards > SHARDS_MAX && !o->at.url)
+        return fail("--shards %u does not fit: it takes a number from 1 to 256, with --at to 1024",
+                    o->shards);
+    if (o->at.replicas && !o->at.url)
+        return fail("--wait needs --at URL, whose replicas are waited for");
     if (!o->records.time.field && (o->records.time.format || o->records.time.limited))
         return fail("--%s needs --time FIELD, which says where the time is",
                     o->records.time.format ? "time-format" : "lateness");

@@ -18,6 +18,7 @@ struct options {
     struct verbosity verbosity;
     struct state_options state;
     struct store_patience patience; /* with a store */
+    struct at_options at;           /* in servers */
     struct measures measures;       /* weir eval's own */
     enum on_full on_full;
     enum table_style table;

@@ -48,6 +48,13 @@ struct store_patience {
     enum silence silence; /* what becomes of records that it cannot tell of */
 };
 
+/* A filter that lives in servers. */
+struct at_options {
+    const char *url;   /* NULL: it is here */
+    double timeout;    /* seconds */
+    uint32_t replicas; /* to wait for */
+};
+
 /* When a filter is past what was asked of it. */
 enum on_full { FULL_WARNS, FULL_STOPS };
 

@@ -6,8 +6,9 @@
 #include <weir.h>
 
 #define SETS_MAX 16
-#define ADDED_MAX 4    /* knobs that a command adds to those */
-#define SHARDS_MAX 256 /* and threads */
+#define ADDED_MAX 4        /* knobs that a command adds to those */
+#define SHARDS_MAX 256     /* and threads */
+#define AT_SHARDS_MAX 1024 /* of a filter in servers */
 #define KNOB_MAX 80
 #define SENTENCE_MAX 2048 /* as it is typed */
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "state/lock.h"
+#include "cmd/at.h"
 #include "cmd/commands.h"
 #include "cmd/run.h"
 #include "pipe/write.h"
@@ -101,9 +102,37 @@ static int dedup(struct options *o)
     return status;
 }
 
+/* ---- in servers ---- */
+
+static int dedup_at(struct options *o)
+{
+    char knobs[2][KNOB_MAX];
+    int status = EXIT_ERROR;
+    struct at at;
+
+    if (o->on_full == FULL_STOPS)
+        return fail("--on-full stop does not go with --at; 'weir info --at' tells how full it is");
+    if (o->state.path)
+        return fail("--state does not go with --at: the servers remember");
+    if (o->records.time.field)
+        return fail("--time does not go with --at; the clocks of the servers count");
+    if (!want_once_per(o, knobs))
+        return EXIT_ERROR;
+    if (at_open(&at, o, true) && set_span(o, at.filter.sentence)) {
+        struct run r = run_asked(o, 0);
+
+        r.passes = write_passes(&r.output, o->output.emit == EMIT_DUPLICATES ? WEIR_SEEN : WEIR_NEW,
+                                false);
+        run_tell_clock(&r, "the span");
+        status = at_run(&at, &r, false, NULL);
+    }
+    at_close(&at);
+    return status;
+}
+
 int cmd_dedup(const struct options *o)
 {
     struct options with_span = *o;
 
-    return dedup(&with_span);
+    return o->at.url ? dedup_at(&with_span) : dedup(&with_span);
 }

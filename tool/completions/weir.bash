@@ -41,7 +41,7 @@ _weir()
         --delimiter | --max-record | --checkpoint | -j | --threads | --shards | --truth-memory | \
         --curve | --permutations | -w | --weight | --ngrams | -n | --number | --share | \
         --oracle | --window | --theta | --max-wait | --words | --timeout | --retries | \
-        --fnr | --cost | --time | --lateness | --once-per)
+        --fnr | --cost | --time | --lateness | --once-per | --at | --wait)
         return
         ;;
     --synthetic | --stream)

@@ -82,10 +82,17 @@ void shards_deal(const struct shards *s, struct batch *b)
     deal(s->count, b);
 }
 
-void deal_hashed(struct trace_hash hash, uint32_t shards, struct batch *b)
+void hash_keys(struct trace_hash hash, struct batch *b)
 {
     blank_bad_keys(b);
     weir_hash_bytes_many(hash.kind, hash.seed, b->key, b->n, b->raw);
+    for (uint32_t i = 0; b->important && i < b->n; i++)
+        b->raw[i].importance = b->importance[i];
+}
+
+void deal_hashed(struct trace_hash hash, uint32_t shards, struct batch *b)
+{
+    hash_keys(hash, b);
     deal(shards, b);
 }
 

@@ -11,7 +11,10 @@ void shards_hash(const struct shards *s, struct batch *b);
 /* Put them in the order of the shards, without those of bad records. */
 void shards_deal(const struct shards *s, struct batch *b);
 
-/* Both where there is no filter yet. */
+/* Hash them where there is no filter here; */
+void hash_keys(struct trace_hash hash, struct batch *b);
+
+/* and both. */
 void deal_hashed(struct trace_hash hash, uint32_t shards, struct batch *b);
 
 /* How the keys of a filter of this sentence are hashed. */

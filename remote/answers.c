@@ -1,0 +1,255 @@
+/* answers.c - what a server says, and what follows from it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client.h"
+
+static bool begins(const char *text, const char *word)
+{
+    return strncmp(text, word, strlen(word)) == 0;
+}
+
+/* What will be otherwise in a moment. */
+static bool passes(const char *text)
+{
+    static const char *const words[] = {"LOADING ",     "BUSY ",       "TRYAGAIN ",
+                                        "CLUSTERDOWN ", "MASTERDOWN ", "MISCONF ",
+                                        "OOM ",         "NOREPLICAS ", NULL};
+
+    for (const char *const *word = words; *word; word++)
+        if (begins(text, *word))
+            return true;
+    return false;
+}
+
+/* "MOVED 3999 127.0.0.1:6381": the node, or NULL. No host: the one that tells. */
+static struct node *redirected(struct remote *r, const struct node *from, const char *text,
+                               unsigned *slot)
+{
+    char host[256];
+    const char *at = strchr(text, ' '), *to = at ? strchr(at + 1, ' ') : NULL;
+    const char *colon = to ? strrchr(to, ':') : NULL;
+    unsigned long port = colon ? strtoul(colon + 1, NULL, 10) : 0;
+
+    *slot = at ? (unsigned)strtoul(at + 1, NULL, 10) : SLOTS;
+    if (!colon || *slot >= SLOTS || port == 0 || port > 65535 || (size_t)(colon - to) > sizeof host)
+        return NULL;
+    snprintf(host, sizeof host, "%.*s", (int)(colon - to) - 1, to + 1);
+    return node_at(r, *host ? host : from->host, (int)port);
+}
+
+static void follow(struct remote *r, const struct node *n, struct command *c, const char *text)
+{
+    bool moved = begins(text, "MOVED ");
+    unsigned slot;
+    struct node *to = redirected(r, n, text, &slot);
+
+    if (!to) {
+        remote_give_up(r, "%s: it sends keys away to nowhere: %s", n->name, text);
+        return;
+    }
+    r->figures.redirections++;
+    snprintf(r->problem, sizeof r->problem, "%s: %.200s", n->name, text);
+    if (moved) {
+        r->owner[slot] = to;
+        c->lane->asked = NULL;
+        slots_soon(r);
+    } else {
+        c->lane->asked = to;
+    }
+    lane_again(r, c, to == n); /* one that sends us to itself may know better soon */
+}
+
+static void explain(struct remote *r, const struct node *n, const char *text)
+{
+    if (begins(text, "ERR unknown command"))
+        remote_give_up(r,
+                       "%s: this server has no weir.so; 'loadmodule /usr/local/lib/weir/weir.so' "
+                       "in its configuration loads it",
+                       n->name);
+    else
+        remote_give_up(r, "%s: %s", n->name, text);
+}
+
+static void take_error(struct remote *r, struct node *n, struct command *c, const char *text)
+{
+    if (begins(text, "MOVED ") || begins(text, "ASK ")) {
+        follow(r, n, c, text);
+    } else if (begins(text, "READONLY ")) {
+        lane_again(r, c, true);
+        node_drop(r, n, "%s", text);
+    } else if (passes(text)) {
+        snprintf(r->problem, sizeof r->problem, "%s: %.200s", n->name, text);
+        lane_again(r, c, true);
+        slots_soon(r);
+    } else if (begins(text, "ERR there is no such key") && c->verdicts && *r->sentence) {
+        r->figures.lost++;
+        c->lane->lost = true;
+        lane_again(r, c, true);
+    } else {
+        explain(r, n, text);
+    }
+}
+
+static void take_answer(struct remote *r, struct node *n, struct command *c)
+{
+    if (!r->options.replicas || !c->writes) {
+        command_done(r, c);
+        return;
+    }
+    c->state = COMMAND_ANSWERED;
+    c->next_answered = n->answered;
+    n->answered = c;
+}
+
+/* ---- replicas ---- */
+
+static void finish_waited(struct remote *r, struct node *n, uint64_t wait)
+{
+    struct command **at = &n->answered;
+
+    while (*at) {
+        struct command *c = *at;
+
+        if (c->wait > wait) { /* a later one tells of it */
+            at = &c->next_answered;
+            continue;
+        }
+        *at = c->next_answered;
+        command_done(r, c);
+    }
+}
+
+static bool take_wait(struct remote *r, struct node *n, const redisReply *reply, uint64_t wait)
+{
+    if (reply->type != REDIS_REPLY_INTEGER)
+        return false;
+    if (reply->integer >= (long long)r->options.replicas) {
+        finish_waited(r, n, wait);
+        return true;
+    }
+    snprintf(r->problem, sizeof r->problem, "%s: %lld of %u replicas have what it was told",
+             n->name, reply->integer, r->options.replicas);
+    n->unwaited = true; /* so it is asked again */
+    return true;
+}
+
+/* ---- one reply ---- */
+
+/* Of something that is no command of a lane. False: it is no reply to that. */
+static bool take_other(struct remote *r, struct node *n, struct expected e, const redisReply *reply)
+{
+    bool error = reply->type == REDIS_REPLY_ERROR;
+
+    switch (e.kind) {
+    case TO_LOGIN:
+        if (error)
+            remote_give_up(r, "%s: %s", n->name, reply->str);
+        return reply->type == REDIS_REPLY_STATUS || error;
+    case TO_CREATE:
+        if (error && !begins(reply->str, "MOVED ") && !begins(reply->str, "ASK ") &&
+            !passes(reply->str))
+            explain(r, n, reply->str);
+        return true;
+    case TO_WAIT:
+        return !error && take_wait(r, n, reply, e.wait);
+    case TO_SLOTS:
+        r->asking_slots = false;
+        if (error && (passes(reply->str) || begins(reply->str, "NOAUTH"))) {
+            snprintf(r->problem, sizeof r->problem, "%s: %.200s", n->name, reply->str);
+            if (!passes(reply->str))
+                remote_give_up(r, "%s: %s", n->name, reply->str);
+            slots_soon(r);
+            return true;
+        }
+        return slots_take(r, n, reply);
+    default:
+        return true;
+    }
+}
+
+/* Of a command, if it is an object. False if it is none of weir.so's. */
+static bool take_object(struct remote *r, struct node *n, struct command *c, redisReply *reply)
+{
+    c->lane->under_way--;
+    if (reply->type == REDIS_REPLY_ERROR)
+        take_error(r, n, c, reply->str);
+    else if (c->verdicts)
+        return false;
+    else {
+        c->reply = reply;
+        take_answer(r, n, c);
+    }
+    return true;
+}
+
+static bool take_one(struct remote *r, struct node *n, struct expected e, enum reply_kind kind,
+                     redisReply *reply)
+{
+    if (e.kind != TO_COMMAND) {
+        bool good = take_other(r, n, e, reply);
+
+        freeReplyObject(reply);
+        return good;
+    }
+    if (kind == REPLY_VERDICTS) {
+        e.command->lane->under_way--;
+        take_answer(r, n, e.command);
+        return true;
+    }
+    bool good = take_object(r, n, e.command, reply);
+    if (!good)
+        lane_again(r, e.command, false);
+    if (!good || reply->type == REDIS_REPLY_ERROR)
+        freeReplyObject(reply);
+    return good;
+}
+
+/* A server that never said anything sensible is none. */
+static bool refuse(struct remote *r, struct node *n)
+{
+    if (!n->good)
+        remote_give_up(r, "%s: what it answers is not what Redis or Valkey with weir.so says",
+                       n->name);
+    else
+        node_drop(r, n, "what it answered is not what weir.so says");
+    return false;
+}
+
+bool answers_take(struct remote *r, struct node *n)
+{
+    struct reply_reader *replies = &n->connection.replies;
+
+    while (!r->failed && n->connection.fd >= 0) {
+        struct expected e = {.kind = TO_ASKING};
+        redisReply *reply;
+
+        if (n->count > 0)
+            e = n->expected[n->first];
+        if (!replies->begun) {
+            bool verdicts = n->count > 0 && e.kind == TO_COMMAND && e.command->verdicts;
+
+            replies->wish =
+                verdicts ? (struct reply_wish){e.command->verdicts, e.command->n, false, false}
+                         : (struct reply_wish){0};
+            replies->begun = true;
+        }
+        enum reply_kind kind = reply_next(replies, &reply);
+        replies->begun = kind == REPLY_NONE && replies->came > 0;
+        if (kind == REPLY_NONE)
+            return true;
+        if (kind == REPLY_GARBAGE || n->count == 0) {
+            if (reply)
+                freeReplyObject(reply);
+            return refuse(r, n);
+        }
+        n->first = (n->first + 1) % n->room;
+        n->count--;
+        if (!take_one(r, n, e, kind, reply))
+            return refuse(r, n);
+        n->good = r->answered = true;
+        n->pause = 0;
+    }
+    return !r->failed;
+}

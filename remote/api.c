@@ -1,0 +1,203 @@
+/* api.c - open and close: the address, the nodes to begin with, the thread. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "client.h"
+#include "store/percent.h"
+
+#define NAME_MOST 400
+#define PORT 6379
+
+static bool refuse(char *why, size_t size, const char *sentence)
+{
+    snprintf(why, size, "%s", sentence);
+    return false;
+}
+
+/* ---- the address ---- */
+
+/* HOST, HOST:PORT or [ADDRESS]:PORT, up to the end: a node. */
+static bool add_host(struct remote *r, const char *from, const char *end)
+{
+    const char *close = *from == '[' ? memchr(from, ']', (size_t)(end - from)) : NULL;
+    const char *name = close ? from + 1 : from, *behind = close ? close : from;
+    const char *colon = memchr(behind, ':', (size_t)(end - behind));
+    const char *stop = close ? close : colon ? colon : end;
+    unsigned long port = colon ? strtoul(colon + 1, NULL, 10) : PORT;
+    char *host = stop == name ? strdup("localhost") : percent_decode(name, (size_t)(stop - name));
+    bool added = host && port > 0 && port < 65536 && node_at(r, host, (int)port);
+
+    free(host);
+    return added;
+}
+
+static bool add_hosts(struct remote *r, char *why, size_t size)
+{
+    const char *at = r->url.host;
+
+    for (;;) {
+        const char *end = at + strcspn(at, ",");
+
+        if (!add_host(r, at, end))
+            return refuse(why, size, "this is no address of servers; its form is " REMOTE_FORM);
+        if (!*end)
+            return true;
+        at = end + 1;
+    }
+}
+
+static bool check_name(struct remote *r, char *why, size_t size)
+{
+    const char *name = r->url.path;
+
+    if (!*name || r->url.parameters > 0 || r->url.odd)
+        return refuse(why, size, "this is no address of a filter; its form is " REMOTE_FORM);
+    if (strlen(name) > NAME_MOST || strpbrk(name, "{}"))
+        return refuse(why, size,
+                      "the name of a filter in servers has at most 400 bytes, and no { or }: "
+                      "these are for its shards");
+    return true;
+}
+
+static bool read_address(struct remote *r, const char *text, char *why, size_t size)
+{
+    static const char *const shown[] = {NULL};
+    struct url_form form = {.example = REMOTE_FORM, .network = true, .shown = shown};
+    const char *secret = getenv("REDISCLI_AUTH");
+
+    if (strncasecmp(text, "redis:", 6) != 0)
+        return refuse(why, size, "--at takes the address of a server: " REMOTE_FORM);
+    if (!url_open(&r->url, text, form, why, size) || !check_name(r, why, size) ||
+        !add_hosts(r, why, size))
+        return false;
+    if (r->url.password || (secret && *secret))
+        r->password = strdup(r->url.password ? r->url.password : secret);
+    return secrets_add(&r->url.secrets, r->password, A_PASSWORD) ||
+           refuse(why, size, "memory is short");
+}
+
+/* ---- lanes ---- */
+
+/* Lane 0 is for the name itself, lane 1 + i for shard i. */
+static bool open_lanes(struct remote *r)
+{
+    char key[NAME_MOST + 16];
+
+    r->lane = calloc(REMOTE_SHARDS_MOST + 1, sizeof *r->lane);
+    for (uint32_t i = 0; r->lane && i <= REMOTE_SHARDS_MOST; i++) {
+        struct lane *l = &r->lane[i];
+
+        if (i == 0)
+            snprintf(key, sizeof key, "%s", r->url.path);
+        else
+            snprintf(key, sizeof key, "%s:{%u}", r->url.path, i - 1);
+        l->key = strdup(key);
+        l->end = &l->first;
+        l->slot = l->key ? slot_of(key, strlen(key)) : 0;
+        if (!l->key)
+            return false;
+    }
+    r->lanes = 1;
+    return r->lane != NULL;
+}
+
+/* Runs of all machines have names of their own. */
+static bool name_producer(struct remote *r)
+{
+    uint8_t random[12];
+    int n = snprintf(r->producer, sizeof r->producer, "weir-");
+
+    if (getentropy(random, sizeof random) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof random; i++)
+        n += snprintf(r->producer + n, sizeof r->producer - (size_t)n, "%02x", random[i]);
+    return true;
+}
+
+/* ---- the whole ---- */
+
+static bool start(struct remote *r, char *why, size_t size)
+{
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_cond_init(&r->changed, NULL);
+    r->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (r->wake < 0 || !open_lanes(r) || !name_producer(r) ||
+        pthread_create(&r->thread, NULL, remote_loop, r) != 0)
+        return refuse(why, size, "the system is short of memory or files");
+    r->started = true;
+    return true;
+}
+
+struct remote *remote_open(const char *url, const struct remote_options *options, char *why,
+                           size_t size)
+{
+    struct remote *r = calloc(1, sizeof *r);
+
+    if (!r) {
+        refuse(why, size, "memory is short");
+        return NULL;
+    }
+    r->wake = -1;
+    r->options = *options;
+    if (read_address(r, url, why, size) && start(r, why, size))
+        return r;
+    remote_close(r);
+    return NULL;
+}
+
+static void stop(struct remote *r)
+{
+    pthread_mutex_lock(&r->lock);
+    r->closing = true;
+    pthread_mutex_unlock(&r->lock);
+    (void)eventfd_write(r->wake, 1);
+    pthread_join(r->thread, NULL);
+}
+
+void remote_close(struct remote *r)
+{
+    if (!r)
+        return;
+    if (r->started)
+        stop(r);
+    for (uint32_t i = 0; i < r->nodes; i++)
+        node_free(r->node[i]);
+    for (uint32_t i = 0; r->lane && i <= REMOTE_SHARDS_MOST; i++)
+        free(r->lane[i].key);
+    if (r->wake >= 0)
+        close(r->wake);
+    if (r->password)
+        explicit_bzero(r->password, strlen(r->password));
+    free(r->password);
+    free(r->node);
+    free(r->lane);
+    url_close(&r->url);
+    free(r);
+}
+
+const char *remote_name(const struct remote *r)
+{
+    return r->url.name;
+}
+
+const char *remote_failure(const struct remote *r)
+{
+    return r->failure;
+}
+
+bool remote_is_cluster(const struct remote *r)
+{
+    return !r->alone;
+}
+
+struct remote_figures remote_figures(struct remote *r)
+{
+    pthread_mutex_lock(&r->lock);
+    struct remote_figures figures = r->figures;
+    pthread_mutex_unlock(&r->lock);
+    return figures;
+}

@@ -1,0 +1,221 @@
+/* key_commands.c - the keys of a batch as commands, one or more for each shard. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <weir/hash.h>
+
+#include "client.h"
+
+/* Keys in a command: few enough that others get their turn at the server, many enough that a
+ * command costs nothing beside its keys. ONCE takes 8192. */
+#define KEYS_MOST 4096
+#define HEAD_MOST 640 /* bytes before the items: with a name of 400 */
+#define ITEM_MOST 40  /* of an item: "$16\r\n", 16 bytes, "\r\n", and its importance */
+
+struct remote_batch {
+    struct remote *r;
+    struct command *command;
+    uint32_t commands, room;
+    uint32_t outstanding;
+    bool sent;
+    char *text;
+    size_t text_room;
+    uint32_t *origin, *first; /* shard by shard: the place of each key; where shards begin */
+    uint16_t *shard;
+    uint8_t *verdict;
+    uint32_t keys, keys_room;
+};
+
+struct remote_batch *remote_batch_open(struct remote *r)
+{
+    struct remote_batch *b = calloc(1, sizeof *b);
+
+    if (!b)
+        return NULL;
+    b->r = r;
+    b->first = calloc(REMOTE_SHARDS_MOST + 1, sizeof *b->first);
+    if (b->first)
+        return b;
+    free(b);
+    return NULL;
+}
+
+void remote_batch_close(struct remote_batch *b)
+{
+    if (!b)
+        return;
+    free(b->command);
+    free(b->text);
+    free(b->origin);
+    free(b->first);
+    free(b->shard);
+    free(b->verdict);
+    free(b);
+}
+
+/* ---- room ---- */
+
+static bool grow(void *at, size_t count, size_t each)
+{
+    void **block = at;
+    void *more = realloc(*block, count * each);
+
+    if (more)
+        *block = more;
+    return more != NULL;
+}
+
+static bool make_room(struct remote_batch *b, uint32_t n, uint32_t shards)
+{
+    uint32_t commands = shards + n / KEYS_MOST + 1;
+    size_t text = (size_t)commands * HEAD_MOST + (size_t)n * ITEM_MOST;
+
+    if (n > b->keys_room) {
+        if (!grow(&b->origin, n, sizeof *b->origin) || !grow(&b->shard, n, sizeof *b->shard) ||
+            !grow(&b->verdict, n, sizeof *b->verdict))
+            return false;
+        b->keys_room = n;
+    }
+    if (commands > b->room) {
+        if (!grow(&b->command, commands, sizeof *b->command))
+            return false;
+        b->room = commands;
+    }
+    if (text > b->text_room) {
+        if (!grow(&b->text, text, 1))
+            return false;
+        b->text_room = text;
+    }
+    return true;
+}
+
+/* ---- dealing ---- */
+
+/* Each key to its shard, in the order in which they came. */
+static void deal(struct remote_batch *b, const struct remote_keys *k, uint32_t shards)
+{
+    uint32_t next[REMOTE_SHARDS_MOST + 1];
+
+    memset(b->first, 0, (shards + 1) * sizeof *b->first);
+    for (uint32_t i = 0; i < k->n; i++) {
+        b->shard[i] = (uint16_t)weir_shard(k->keys[i], shards);
+        b->first[b->shard[i] + 1] += !(k->skip && k->skip[i]);
+    }
+    for (uint32_t s = 0; s < shards; s++)
+        b->first[s + 1] += b->first[s];
+    memcpy(next, b->first, shards * sizeof *next);
+    for (uint32_t i = 0; i < k->n; i++)
+        if (!(k->skip && k->skip[i]))
+            b->origin[next[b->shard[i]]++] = i;
+    b->keys = b->first[shards];
+}
+
+/* ---- commands as text ---- */
+
+static char *put_word(char *to, const char *word)
+{
+    return to + sprintf(to, "$%zu\r\n%s\r\n", strlen(word), word);
+}
+
+static void put_8(char *to, uint64_t value)
+{
+    for (int i = 0; i < 8; i++)
+        to[i] = (char)(value >> 8 * i);
+}
+
+static char *put_key(char *to, const struct weir_key *key)
+{
+    memcpy(to, "$16\r\n", 5);
+    put_8(to + 5, key->lo);
+    put_8(to + 13, key->hi);
+    memcpy(to + 21, "\r\n", 2);
+    return to + 23;
+}
+
+static char *put_importance(char *to, uint32_t importance)
+{
+    char digits[12];
+
+    snprintf(digits, sizeof digits, "%u", importance);
+    return put_word(to, digits);
+}
+
+static char *put_head(const struct remote_batch *b, struct command *c, const struct remote_keys *k,
+                      char *to)
+{
+    char *begin = to;
+    uint32_t words = k->ask ? 4 : 8 + k->weighted;
+
+    to += sprintf(to, "*%u\r\n", words + (k->weighted && !k->ask ? 2 : 1) * c->n);
+    to = put_word(to, k->ask ? "WEIR.ASK" : "WEIR.OBSERVE");
+    to = put_word(to, c->lane->key);
+    if (!k->ask) {
+        to = put_word(to, "NOCREATE");
+        to = put_word(to, "ONCE");
+        to = put_word(to, b->r->producer);
+        to = put_word(to, "0000000000000000");
+        c->number_at = (size_t)(to - begin) - REMOTE_DIGITS - 2;
+        if (k->weighted)
+            to = put_word(to, "WEIGHTED");
+    }
+    return put_word(put_word(to, "HASHED"), "ITEMS");
+}
+
+static char *put_command(struct remote_batch *b, uint32_t shard, uint32_t from, uint32_t to_key,
+                         const struct remote_keys *k, char *to)
+{
+    struct command *c = &b->command[b->commands++];
+
+    *c = (struct command){.lane = &b->r->lane[1 + shard],
+                          .text = to,
+                          .verdicts = b->verdict + from,
+                          .n = to_key - from,
+                          .outstanding = &b->outstanding,
+                          .writes = !k->ask};
+    to = put_head(b, c, k, to);
+    for (uint32_t j = from; j < to_key; j++) {
+        const struct weir_key *key = &k->keys[b->origin[j]];
+
+        if (k->weighted && !k->ask)
+            to = put_importance(to, key->importance);
+        to = put_key(to, key);
+    }
+    c->size = (size_t)(to - c->text);
+    return to;
+}
+
+bool remote_batch_fill(struct remote_batch *b, const struct remote_keys *k)
+{
+    uint32_t shards = b->r->lanes - 1;
+    char *to;
+
+    b->sent = false;
+    b->commands = 0;
+    if (!make_room(b, k->n, shards))
+        return false;
+    deal(b, k, shards);
+    to = b->text;
+    for (uint32_t s = 0; s < shards; s++)
+        for (uint32_t from = b->first[s]; from < b->first[s + 1]; from += KEYS_MOST) {
+            uint32_t end = b->first[s + 1] - from > KEYS_MOST ? from + KEYS_MOST : b->first[s + 1];
+
+            to = put_command(b, s, from, end, k, to);
+        }
+    b->outstanding = b->commands;
+    return true;
+}
+
+void remote_batch_send(struct remote_batch *b)
+{
+    b->sent = true;
+    remote_put(b->r, b->command, b->commands);
+}
+
+bool remote_batch_take(struct remote_batch *b, uint8_t *verdicts)
+{
+    if (!remote_wait(b->r, &b->outstanding))
+        return false;
+    for (uint32_t j = 0; j < b->keys; j++)
+        verdicts[b->origin[j]] = b->verdict[j];
+    return true;
+}

@@ -1,0 +1,232 @@
+/* loop.c - the thread that sends and receives. It waits in poll() alone, without the lock. */
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "client.h"
+#include "store/percent.h"
+
+#define LOOK_EVERY 20 /* milliseconds, while something is waited for */
+#define IDLE 500      /* milliseconds, else */
+#define STEP_MOST                                                                                  \
+    0.25                     /* seconds that patience loses between two looks: a process that was  \
+                              * stopped, as on a laptop that slept, has not waited */
+#define AFTER_SIGNAL 1.0     /* seconds of patience left when the run is to end */
+#define FIRST_REPLY_MOST 5.0 /* seconds for the first reply of a run: its address may be wrong */
+
+/* ---- giving up ---- */
+
+char *remote_tidy(const struct remote *r, const char *text)
+{
+    char *hidden = secrets_hide(&r->url.secrets, text);
+    char *shown = hidden ? malloc(3 * strlen(hidden) + 1) : NULL;
+
+    for (char *c = hidden; c && *c; c++)
+        if (*c == '\n' || *c == '\r' || *c == '\t')
+            *c = ' ';
+    if (shown)
+        percent_tidy(shown, hidden);
+    free(hidden);
+    return shown;
+}
+
+void remote_give_up(struct remote *r, const char *format, ...)
+{
+    char text[1024], *shown;
+    va_list args;
+
+    if (r->failed)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    shown = remote_tidy(r, text);
+    snprintf(r->failure, sizeof r->failure, "%s", shown ? shown : "memory is short");
+    free(shown);
+    r->failed = true;
+    pthread_cond_broadcast(&r->changed);
+}
+
+/* ---- time ---- */
+
+static void go_on_clock(struct remote *r)
+{
+    struct timespec t;
+    double now, step;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    now = (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+    step = r->last > 0 ? now - r->last : 0;
+    r->clock += step > STEP_MOST ? STEP_MOST : step;
+    r->last = now;
+}
+
+static double patience(const struct remote *r)
+{
+    double most = r->options.timeout;
+
+    if (!r->answered && most > FIRST_REPLY_MOST)
+        most = FIRST_REPLY_MOST;
+    if (r->options.interrupted && r->options.interrupted() && most > AFTER_SIGNAL)
+        most = AFTER_SIGNAL;
+    return most;
+}
+
+static void look_at_lanes(struct remote *r)
+{
+    double most = patience(r);
+
+    for (uint32_t i = 0; i < r->lanes; i++) {
+        const struct command *c = r->lane[i].first;
+
+        if (c && c->since > 0 && r->clock - c->since > most) {
+            remote_give_up(r, "%s (waited %.3g s)",
+                           *r->problem ? r->problem : "no node has the slot of the filter", most);
+            return;
+        }
+    }
+}
+
+/* A node from which nothing comes, though something should. */
+static void look_at_nodes(struct remote *r)
+{
+    double most = r->options.timeout / 3;
+
+    for (uint32_t i = 0; i < r->nodes; i++) {
+        struct node *n = r->node[i];
+        bool waiting = n->connection.fd >= 0 && (n->connection.connecting || n->count > 0);
+
+        if (waiting && r->clock - n->alive > most)
+            node_drop(r, n,
+                      n->connection.connecting ? "cannot connect within %.3g s"
+                                               : "no answer within %.3g s",
+                      most);
+    }
+}
+
+/* ---- sending and receiving ---- */
+
+/* Behind the commands of this round, one WAIT for all of them. */
+static void ask_replicas(struct remote *r, struct node *n)
+{
+    char text[96], replicas[16], most[16];
+    int size;
+
+    if (!r->options.replicas || !n->unwaited || !node_is_ready(n))
+        return;
+    snprintf(replicas, sizeof replicas, "%u", r->options.replicas);
+    snprintf(most, sizeof most, "%d", 1 + (int)(r->options.timeout * 1000 / 8));
+    size = snprintf(text, sizeof text, "*3\r\n$4\r\nWAIT\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n",
+                    strlen(replicas), replicas, strlen(most), most);
+    n->unwaited = false;
+    n->waits++;
+    if (!node_put(n, text, (size_t)size, (struct expected){.kind = TO_WAIT, .wait = n->waits}))
+        node_drop(r, n, "memory is short");
+}
+
+static void send_all(struct remote *r)
+{
+    const char *why = "";
+
+    for (uint32_t i = 0; i < r->lanes; i++)
+        if (r->lane[i].first)
+            lane_send(r, &r->lane[i]);
+    for (uint32_t i = 0; i < r->nodes; i++) {
+        struct node *n = r->node[i];
+
+        ask_replicas(r, n);
+        if (node_is_ready(n) && connection_unsent(&n->connection) > 0 &&
+            !connection_send(&n->connection, &why))
+            node_drop(r, n, "%s", why);
+    }
+}
+
+static void handle(struct remote *r, struct node *n, short events)
+{
+    const char *why = "";
+    size_t came = 0;
+
+    if (n->connection.fd < 0 || !events)
+        return;
+    if (n->connection.connecting) {
+        if (!connection_settle(&n->connection, &why))
+            node_drop(r, n, "cannot connect: %s", why);
+        n->alive = r->clock;
+        return;
+    }
+    if (!(events & ~POLLOUT))
+        return;
+    if (!connection_receive(&n->connection, &came, &why)) {
+        node_drop(r, n, "%s", why);
+        return;
+    }
+    if (came > 0) {
+        n->alive = r->clock;
+        answers_take(r, n);
+    }
+}
+
+static bool is_waiting(const struct remote *r)
+{
+    for (uint32_t i = 0; i < r->lanes; i++)
+        if (r->lane[i].first)
+            return true;
+    return false;
+}
+
+/* Wait for something to happen, without the lock. */
+static bool wait_for_events(struct remote *r, struct pollfd *list, uint32_t *n)
+{
+    int time = is_waiting(r) ? LOOK_EVERY : IDLE, came;
+
+    *n = r->nodes;
+    list[0] = (struct pollfd){.fd = r->wake, .events = POLLIN};
+    for (uint32_t i = 0; i < *n; i++) {
+        const struct connection *c = &r->node[i]->connection;
+        bool writing = c->connecting || connection_unsent(c) > 0;
+
+        list[i + 1] = (struct pollfd){.fd = c->fd, .events = POLLIN};
+        if (writing)
+            list[i + 1].events |= POLLOUT;
+    }
+    pthread_mutex_unlock(&r->lock);
+    came = poll(list, *n + 1, time);
+    if (list[0].revents) {
+        eventfd_t count;
+
+        (void)eventfd_read(r->wake, &count);
+    }
+    pthread_mutex_lock(&r->lock);
+    return came > 0;
+}
+
+void *remote_loop(void *remote)
+{
+    struct remote *r = remote;
+    struct pollfd *list = calloc(NODES_MOST + 1, sizeof *list);
+    uint32_t n;
+
+    pthread_mutex_lock(&r->lock);
+    if (!list)
+        remote_give_up(r, "memory is short");
+    while (!r->closing && !r->failed) {
+        go_on_clock(r);
+        slots_ask(r);
+        send_all(r);
+        if (wait_for_events(r, list, &n))
+            for (uint32_t i = 0; i < n && !r->failed; i++)
+                handle(r, r->node[i], list[i + 1].revents);
+        go_on_clock(r);
+        look_at_nodes(r);
+        look_at_lanes(r);
+    }
+    pthread_mutex_unlock(&r->lock);
+    free(list);
+    return NULL;
+}

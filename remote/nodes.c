@@ -1,0 +1,233 @@
+/* nodes.c - the nodes of a cluster: their connections, and who has which slots. A server that is no
+ * cluster is one node with all slots. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client.h"
+
+#define SLOTS_EVERY 15.0 /* seconds, while all goes well */
+#define SLOTS_SOON 0.1   /* when something does not */
+#define EXPECTED_FIRST 64
+
+/* ---- one node ---- */
+
+struct node *node_at(struct remote *r, const char *host, int port)
+{
+    struct node *n, **more;
+
+    for (uint32_t i = 0; i < r->nodes; i++)
+        if (r->node[i]->port == port && strcmp(r->node[i]->host, host) == 0)
+            return r->node[i];
+    if (r->nodes == NODES_MOST)
+        return NULL;
+    n = calloc(1, sizeof *n);
+    more = realloc(r->node, (r->nodes + 1) * sizeof(struct node *));
+    if (more)
+        r->node = more;
+    if (!n || !more || !(n->host = strdup(host))) {
+        free(n);
+        return NULL;
+    }
+    n->port = port;
+    n->connection.fd = -1;
+    snprintf(n->name, sizeof n->name, strchr(host, ':') ? "[%.80s]:%d" : "%.80s:%d", host, port);
+    r->node[r->nodes++] = n;
+    return n;
+}
+
+void node_free(struct node *n)
+{
+    connection_close(&n->connection);
+    free(n->expected);
+    free(n->host);
+    free(n);
+}
+
+bool node_is_ready(const struct node *n)
+{
+    return n->connection.fd >= 0 && !n->connection.connecting;
+}
+
+static bool log_in(struct remote *r, struct node *n)
+{
+    const char *user = r->url.user;
+    char text[2200];
+    int size;
+
+    if (!r->password)
+        return true;
+    if (user && *user)
+        size = snprintf(text, sizeof text, "*3\r\n$4\r\nAUTH\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n",
+                        strlen(user), user, strlen(r->password), r->password);
+    else
+        size = snprintf(text, sizeof text, "*2\r\n$4\r\nAUTH\r\n$%zu\r\n%s\r\n",
+                        strlen(r->password), r->password);
+    bool put = size < (int)sizeof text &&
+               node_put(n, text, (size_t)size, (struct expected){.kind = TO_LOGIN});
+    explicit_bzero(text, sizeof text);
+    return put;
+}
+
+void node_connect(struct remote *r, struct node *n)
+{
+    const char *why;
+
+    if (n->connection.fd >= 0 || r->clock < n->not_before)
+        return;
+    n->alive = r->clock;
+    if (!connection_begin(&n->connection, n->host, n->port, n->attempts++, &why))
+        node_drop(r, n, "cannot connect: %s", why);
+    else if (!log_in(r, n))
+        node_drop(r, n, "memory is short");
+}
+
+bool node_put(struct node *n, const char *bytes, size_t size, struct expected e)
+{
+    if (n->count == n->room) {
+        size_t room = n->room ? 2 * n->room : EXPECTED_FIRST;
+        struct expected *more = malloc(room * sizeof *more);
+
+        if (!more)
+            return false;
+        for (size_t i = 0; i < n->count; i++)
+            more[i] = n->expected[(n->first + i) % n->room];
+        free(n->expected);
+        n->expected = more;
+        n->first = 0;
+        n->room = room;
+    }
+    if (!connection_put(&n->connection, bytes, size))
+        return false;
+    n->expected[(n->first + n->count++) % n->room] = e;
+    return true;
+}
+
+/* ---- a connection that is no more ---- */
+
+static void send_all_again(struct remote *r, struct node *n)
+{
+    for (; n->count > 0; n->count--, n->first = (n->first + 1) % n->room) {
+        const struct expected *e = &n->expected[n->first];
+
+        if (e->kind == TO_COMMAND) {
+            e->command->lane->under_way--;
+            lane_again(r, e->command, false);
+        } else if (e->kind == TO_SLOTS) {
+            r->asking_slots = false;
+        }
+    }
+    while (n->answered) {
+        struct command *c = n->answered;
+
+        n->answered = c->next_answered;
+        lane_again(r, c, false);
+    }
+    n->unwaited = false;
+}
+
+void node_drop(struct remote *r, struct node *n, const char *format, ...)
+{
+    char why[256];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(why, sizeof why, format, args);
+    va_end(args);
+    snprintf(r->problem, sizeof r->problem, "%s: %s", n->name, why);
+    connection_close(&n->connection);
+    send_all_again(r, n);
+    for (uint32_t i = 0; i < r->lanes; i++)
+        if (r->lane[i].asked == n)
+            r->lane[i].asked = NULL;
+    n->pause = n->pause == 0 ? FIRST_PAUSE : n->pause * 2;
+    n->pause = n->pause > LONGEST_PAUSE ? LONGEST_PAUSE : n->pause;
+    n->not_before = r->clock + n->pause;
+    r->figures.reconnects++;
+    slots_soon(r);
+}
+
+/* ---- slots ---- */
+
+void slots_soon(struct remote *r)
+{
+    if (r->slots_at > r->clock + SLOTS_SOON)
+        r->slots_at = r->clock + SLOTS_SOON;
+}
+
+void slots_ask(struct remote *r)
+{
+    static const char ask[] = "*2\r\n$7\r\nCLUSTER\r\n$5\r\nSLOTS\r\n";
+    bool any = false;
+
+    if (r->asking_slots || r->clock < r->slots_at || (r->alone && r->known))
+        return;
+    for (uint32_t i = 0; i < r->nodes && !r->asking_slots; i++) {
+        struct node *n = r->node[(r->turn + i) % r->nodes];
+
+        if (!node_is_ready(n))
+            continue;
+        any = true;
+        r->asking_slots = node_put(n, ask, sizeof ask - 1, (struct expected){.kind = TO_SLOTS});
+        r->turn = (r->turn + i + 1) % r->nodes;
+        r->slots_at = r->clock + SLOTS_EVERY;
+    }
+    for (uint32_t i = 0; i < r->nodes && !any; i++) /* somebody must know */
+        node_connect(r, r->node[i]);
+}
+
+static void own_all(struct remote *r, struct node *n)
+{
+    for (uint32_t i = 0; i < SLOTS; i++)
+        r->owner[i] = n;
+    r->known = true;
+}
+
+static bool is_number(const redisReply *reply, long long most)
+{
+    return reply->type == REDIS_REPLY_INTEGER && reply->integer >= 0 && reply->integer <= most;
+}
+
+/* [first, last, [host, port, id, ...], replicas ...]. No host: the one that tells. */
+static bool take_range(struct remote *r, const struct node *from, const redisReply *range)
+{
+    const redisReply *master;
+    const char *host;
+    struct node *n;
+
+    if (range->type != REDIS_REPLY_ARRAY || range->elements < 3 ||
+        !is_number(range->element[0], SLOTS - 1) || !is_number(range->element[1], SLOTS - 1))
+        return false;
+    master = range->element[2];
+    if (master->type != REDIS_REPLY_ARRAY || master->elements < 2 ||
+        !is_number(master->element[1], 65535))
+        return false;
+    host = master->element[0]->type == REDIS_REPLY_STRING ? master->element[0]->str : "";
+    if (!*host || strcmp(host, "?") == 0)
+        host = from->host;
+    n = node_at(r, host, (int)master->element[1]->integer);
+    for (long long i = range->element[0]->integer; n && i <= range->element[1]->integer; i++)
+        r->owner[i] = n;
+    return n != NULL;
+}
+
+bool slots_take(struct remote *r, const struct node *from, const redisReply *reply)
+{
+    if (reply->type == REDIS_REPLY_ERROR) {
+        if (!r->known) {
+            r->alone = true;
+            own_all(r, node_at(r, from->host, from->port));
+        }
+        return true;
+    }
+    if (reply->type != REDIS_REPLY_ARRAY)
+        return false;
+    memset(r->owner, 0, sizeof r->owner);
+    for (size_t i = 0; i < reply->elements; i++)
+        if (!take_range(r, from, reply->element[i]))
+            return false;
+    r->known = true;
+    r->alone = false;
+    return true;
+}

@@ -1,0 +1,195 @@
+/* register.c - the filter as a whole: its register, its shards, their figures. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client.h"
+
+#define REGISTER "shards="
+
+/* Fail with a sentence of ours. */
+static bool fail(struct remote *r, const char *format, const char *key, const char *text)
+{
+    pthread_mutex_lock(&r->lock);
+    remote_give_up(r, format, key, text); /* NOLINT: all formats are below */
+    pthread_mutex_unlock(&r->lock);
+    return false;
+}
+
+/* One call on the name itself. NULL if it failed. */
+static redisReply *call(struct remote *r, struct call *c, int n, const char *const *words)
+{
+    if (!call_begin(r, c, 0, n, words, NULL))
+        return NULL;
+    return call_finish(r, c);
+}
+
+/* ---- the register ---- */
+
+/* "shards=16 weir memory=67108864 ..." */
+static bool read_register(const redisReply *reply, struct remote_filter *f)
+{
+    char *end;
+    unsigned long shards;
+
+    if (strncmp(reply->str, REGISTER, strlen(REGISTER)) != 0)
+        return false;
+    shards = strtoul(reply->str + strlen(REGISTER), &end, 10);
+    if (shards < 1 || shards > REMOTE_SHARDS_MOST || *end != ' ' ||
+        weir_complete(WEIR_KIND_FILTER, end + 1, f->sentence, sizeof f->sentence, NULL) != WEIR_OK)
+        return false;
+    f->shards = (uint32_t)shards;
+    return strcmp(f->sentence, end + 1) == 0;
+}
+
+bool remote_look(struct remote *r, struct remote_filter *f)
+{
+    const char *words[] = {"GET", r->url.path};
+    struct call c = {0};
+    const redisReply *reply = call(r, &c, 2, words);
+    bool good = reply != NULL;
+
+    *f = (struct remote_filter){.shards = 0};
+    if (good && reply->type != REDIS_REPLY_NIL &&
+        (reply->type != REDIS_REPLY_STRING || !read_register(reply, f)))
+        good =
+            fail(r, "the key %s there is not the register of a filter of weir%s; take another name",
+                 r->url.path, "");
+    call_free(&c);
+    return good;
+}
+
+bool remote_register(struct remote *r, const struct remote_filter *f)
+{
+    char text[WEIR_SENTENCE + 32];
+    const char *words[] = {"SET", r->url.path, text, "NX"};
+    struct call c = {0};
+
+    snprintf(text, sizeof text, REGISTER "%u %s", f->shards, f->sentence);
+    bool good = call(r, &c, 4, words) != NULL;
+    call_free(&c);
+    return good;
+}
+
+/* ---- all shards at once ---- */
+
+/* The same call on every shard, its key being the second word. */
+static bool call_all(struct remote *r, struct call *list, int n, const char **words)
+{
+    bool good = true;
+
+    for (uint32_t i = 0; i + 1 < r->lanes && good; i++) {
+        words[1] = r->lane[i + 1].key;
+        good = call_begin(r, &list[i], i + 1, n, words, NULL);
+    }
+    for (uint32_t i = 0; i + 1 < r->lanes && good; i++)
+        good = call_finish(r, &list[i]) != NULL;
+    return good;
+}
+
+static void free_all(const struct remote *r, struct call *list)
+{
+    for (uint32_t i = 0; list && i + 1 < r->lanes; i++)
+        call_free(&list[i]);
+    free(list);
+}
+
+static bool make_shards(struct remote *r, const char *sentence)
+{
+    struct call *list = calloc(r->lanes, sizeof *list);
+    const char *words[] = {"WEIR.CREATE", NULL, sentence, "NX"};
+    bool good = list && call_all(r, list, 4, words);
+
+    free_all(r, list);
+    return good;
+}
+
+static bool check_shards(struct remote *r, const char *sentence)
+{
+    struct call *list = calloc(r->lanes, sizeof *list);
+    const char *words[] = {"WEIR.INFO", NULL, "sentence"};
+    bool good = list && call_all(r, list, 3, words);
+
+    for (uint32_t i = 0; good && i + 1 < r->lanes; i++) {
+        const redisReply *reply = list[i].command.reply;
+
+        if (reply->type != REDIS_REPLY_STRING || strcmp(reply->str, sentence) != 0)
+            good = fail(r, "the key %s there is another filter, '%.200s'; take another name",
+                        r->lane[i + 1].key, reply->type == REDIS_REPLY_STRING ? reply->str : "");
+    }
+    free_all(r, list);
+    return good;
+}
+
+bool remote_attach(struct remote *r, const struct remote_filter *f, bool make)
+{
+    char sentence[WEIR_SENTENCE];
+    struct weir_error error;
+
+    if (weir_divide(f->sentence, f->shards, sentence, sizeof sentence, &error) != WEIR_OK)
+        return fail(r, "%s%s", error.text, "");
+    pthread_mutex_lock(&r->lock);
+    r->lanes = 1 + f->shards;
+    pthread_mutex_unlock(&r->lock);
+    if ((make && !make_shards(r, sentence)) || !check_shards(r, sentence))
+        return false;
+    pthread_mutex_lock(&r->lock);
+    memcpy(r->sentence, sentence, sizeof sentence);
+    pthread_mutex_unlock(&r->lock);
+    return true;
+}
+
+/* ---- figures ---- */
+
+static double number_of(const redisReply *value)
+{
+    return value->type == REDIS_REPLY_INTEGER  ? (double)value->integer
+           : value->type == REDIS_REPLY_STRING ? strtod(value->str, NULL)
+                                               : 0;
+}
+
+static void take_figure(struct remote_shard *s, const char *name, const redisReply *value)
+{
+    const struct {
+        const char *name;
+        uint64_t *at;
+    } whole[] = {{"memory", &s->memory},
+                 {"bytes", &s->bytes},
+                 {"shown", &s->shown},
+                 {"seen", &s->seen},
+                 {"new", &s->fresh}};
+
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        if (strcmp(name, whole[i].name) == 0)
+            *whole[i].at = (uint64_t)number_of(value);
+    if (strcmp(name, "fill") == 0)
+        s->fill = number_of(value);
+    if (strcmp(name, "error") == 0)
+        s->error = number_of(value);
+}
+
+static void take_figures(struct remote *r, uint32_t lane, const redisReply *reply,
+                         struct remote_shard *s)
+{
+    *s = (struct remote_shard){.memory = 0};
+    for (size_t i = 0; reply->type == REDIS_REPLY_ARRAY && i + 1 < reply->elements; i += 2)
+        if (reply->element[i]->type == REDIS_REPLY_STRING ||
+            reply->element[i]->type == REDIS_REPLY_STATUS)
+            take_figure(s, reply->element[i]->str, reply->element[i + 1]);
+    pthread_mutex_lock(&r->lock);
+    const struct node *n = r->owner[r->lane[lane].slot];
+    snprintf(s->node, sizeof s->node, "%s", n ? n->name : "");
+    pthread_mutex_unlock(&r->lock);
+}
+
+bool remote_measure(struct remote *r, struct remote_shard *shards)
+{
+    struct call *list = calloc(r->lanes, sizeof *list);
+    const char *words[] = {"WEIR.INFO", NULL};
+    bool good = list && call_all(r, list, 2, words);
+
+    for (uint32_t i = 0; good && i + 1 < r->lanes; i++)
+        take_figures(r, i + 1, list[i].command.reply, &shards[i]);
+    free_all(r, list);
+    return good;
+}

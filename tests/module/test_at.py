@@ -1,0 +1,252 @@
+"""weir dedup --at: filters in a server, and in a cluster of three masters."""
+import json
+import os
+import subprocess
+import time
+
+import pytest
+
+from conftest import Weir
+from resp import Client, Error
+from servers import free_port
+from tool import WEIR, Fed, refused, run
+
+SOME = ["-m", "256K", "--seed", 5]
+
+
+@pytest.fixture(scope="module")
+def stream(tmp_path_factory):
+    """200k records of 60k keys or so."""
+    path = tmp_path_factory.mktemp("stream") / "in.txt"
+    path.write_bytes(subprocess.run([WEIR, "gen", "zipf:n=200k,universe=100k,alpha=0.8,seed=3"],
+                                    stdout=subprocess.PIPE, check=True).stdout)
+    return path
+
+
+class Cluster:
+    """Three masters on loopback."""
+
+    def __init__(self, masters=3):
+        self.nodes = [Weir(options=("--cluster-enabled", "yes", "--cluster-port", str(free_port()),
+                                    "--cluster-node-timeout", "2000"))
+                      for _ in range(masters)]
+        self.clients = [node.client() for node in self.nodes]
+        self.ids = [client("CLUSTER", "MYID").decode() for client in self.clients]
+        for i, client in enumerate(self.clients):
+            client("CLUSTER", "ADDSLOTSRANGE", 16384 * i // masters, 16384 * (i + 1) // masters - 1)
+        for node in self.nodes[1:]:
+            bus = node.options[node.options.index("--cluster-port") + 1]
+            self.clients[0]("CLUSTER", "MEET", "127.0.0.1", node.port, bus)
+        end = time.time() + 60
+        while not all(self.is_whole(client) for client in self.clients):
+            assert time.time() < end, self.clients[0]("CLUSTER", "INFO")
+            time.sleep(0.05)
+
+    def is_whole(self, client):
+        info = client("CLUSTER", "INFO")
+        return b"cluster_state:ok" in info and b"cluster_slots_ok:16384" in info and \
+            len(client("CLUSTER", "SLOTS")) == len(self.nodes)
+
+    def url(self, name, node=0):
+        return f"redis://127.0.0.1:{self.nodes[node].port}/{name}"
+
+    def owner(self, key):
+        """Number of the node that has a key."""
+        slot = self.clients[0]("CLUSTER", "KEYSLOT", key)
+        for first, last, master, *_ in self.clients[0]("CLUSTER", "SLOTS"):
+            if first <= slot <= last:
+                return next(i for i, node in enumerate(self.nodes) if node.port == master[1])
+        raise AssertionError(slot)
+
+    def move(self, key, to, keep_open=lambda: None):
+        """A slot with this key to another node, as redis-cli --cluster reshard does."""
+        slot, source = self.clients[0]("CLUSTER", "KEYSLOT", key), self.owner(key)
+        self.clients[to]("CLUSTER", "SETSLOT", slot, "IMPORTING", self.ids[source])
+        self.clients[source]("CLUSTER", "SETSLOT", slot, "MIGRATING", self.ids[to])
+        keep_open()
+        keys = self.clients[source]("CLUSTER", "GETKEYSINSLOT", slot, 1000)
+        self.clients[source]("MIGRATE", "127.0.0.1", self.nodes[to].port, "", 0, 10000, "KEYS", *keys)
+        keep_open()
+        for i in to, source, *range(len(self.nodes)):
+            self.clients[i]("CLUSTER", "SETSLOT", slot, "NODE", self.ids[to])
+
+    def close(self):
+        for node in self.nodes:
+            node.close()
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    started = Cluster()
+    yield started
+    assert all(node.process.poll() is None for node in started.nodes), "a server has died"
+    started.close()
+
+
+@pytest.fixture
+def url(server, r):
+    return lambda name="seen": f"redis://127.0.0.1:{server.port}/{name}"
+
+
+def embedded(stream, shards, *more):
+    return run("dedup", "-q", *SOME, "--shards", shards, *more, stream).stdout
+
+
+# ---- one server ----
+
+@pytest.mark.parametrize("shards", [1, 7, 1000])
+def test_output_is_that_of_the_embedded_run(url, stream, shards):
+    """The memory is too small for all keys, so that a wrong order would show."""
+    done = run("dedup", "--stats", "json", *SOME, "--shards", shards, "--at", url(), stream)
+    if shards <= 256:
+        assert done.stdout == embedded(stream, shards)
+    stats = json.loads(done.stderr)
+    assert stats["records"] == 200000 and stats["filter"]["shards"] == shards
+    assert stats["passed"] == done.stdout.count(b"\n") and stats["servers"]["retries"] == 0
+    assert stats["servers"]["commands"] >= shards
+
+
+def test_a_second_run_goes_on(url, stream):
+    lines = stream.read_bytes().splitlines(keepends=True)
+    one = run("dedup", *SOME, "--at", url(), input=b"".join(lines[:100000])).stdout
+    two = run("dedup", "--at", url(), input=b"".join(lines[100000:])).stdout
+    assert one + two == embedded(stream, 1)
+
+
+def test_importance_goes_along(url, tmp_path):
+    path = tmp_path / "weighted.txt"
+    path.write_bytes(b"".join(b"k%d\t%d\n" % (i * i % 30011, i % 50) for i in range(60000)))
+    how = ["--tsv", "-k", 1, "-i", 2, "-m", "16K", "--seed", 3, "--shards", 3]
+    assert run("dedup", *how, "--at", url(), path).stdout == run("dedup", "-q", *how, path).stdout
+
+
+def test_malformed_records_are_not_sent(url):
+    lines = b'{"k": 1}\nnonsense\n{"k": 1}\n{"k": 2}\n'
+    done = run("dedup", "-k", "/k", "--on-error", "skip", "--shards", 4, "--at", url(), input=lines)
+    assert done.stdout == b'{"k": 1}\n{"k": 2}\n'
+
+
+def test_answers_come_at_once(url):
+    fed = Fed("dedup", "--emit", "all", "--at", url())
+    for i, (line, answer) in enumerate([(b"a\n", b"new\ta\n"), (b"b\n", b"new\tb\n"), (b"a\n", b"seen\ta\n")]):
+        fed.feed([line])
+        end = time.time() + 60
+        while len(fed.lines) <= i and time.time() < end:
+            time.sleep(0.002)
+        assert fed.lines[i:] == [answer]
+    fed.finish()
+
+
+def test_another_filter_is_refused(url, r):
+    run("dedup", *SOME, "--shards", 3, "--at", url(), input="a\n")
+    refused("dedup", "--shards", 4, "--at", url(), input="b\n", saying="has 3 shards, not 4")
+    refused("dedup", "-m", "1M", "--at", url(), input="b\n", saying=["another filter", "memory=262144", "1048576"])
+    assert run("dedup", *SOME, "--at", url(), input="a\nb\n").stdout == b"b\n"
+    r("SET", "text", "hello")
+    refused("dedup", "--at", url("text"), input="b\n", saying="not the register of a filter")
+    r("LPUSH", "list", "hello")
+    refused("dedup", "--at", url("list"), input="b\n", saying="WRONGTYPE")
+    r("SET", "odd", r("GET", "seen"))
+    r("WEIR.CREATE", "odd:{1}", "weir memory=64K")
+    refused("dedup", "--at", url("odd"), input="b\n", saying="odd:{1} there is another filter")
+
+
+def test_addresses(url, server):
+    for bad in ["http://h/k", "keys:x", "redis://127.0.0.1/", "redis:x", "redis://h:99999/k", "redis://h/k?db=1",
+                "redis://h/a%7Bb%7D"]:
+        refused("dedup", "--at", bad, input="a\n", saying="redis://USER:PASSWORD@HOST:PORT/NAME"
+                if "%7B" not in bad else "no { or }")
+    done = run("dedup", "--at", f"redis://127.0.0.1:1,127.0.0.1:{server.port}/seen", input="a\n")
+    assert done.stdout == b"a\n", "the first of two hosts is not there"
+
+
+def test_options_that_need_it(url):
+    refused("dedup", "--wait", 1, input="a\n", saying="--wait needs --at")
+    refused("dedup", "--shards", 257, input="a\n", saying="from 1 to 256, with --at to 1024")
+    refused("dedup", "--on-full", "stop", "--at", url(), input="a\n", saying="--on-full stop does not go with --at")
+
+
+def test_a_shard_that_is_lost_begins_anew(url, r):
+    fed = Fed("dedup", *SOME, "--shards", 2, "--at", url())
+    fed.feed([b"%d\n" % i for i in range(1000)])
+    end = time.time() + 60
+    while len(fed.lines) < 1000 and time.time() < end:
+        time.sleep(0.01)
+    before = r("WEIR.INFO", "seen:{1}", "sentence")
+    r("DEL", "seen:{1}")
+    fed.feed([b"%d\n" % i for i in range(1000)])
+    error = fed.finish()
+    assert "shards were gone 1 times, and began anew" in error
+    assert r("WEIR.INFO", "seen:{1}", "sentence") == before
+    shown = r("WEIR.INFO", "seen:{1}", "shown")
+    assert len(fed.lines) == 1000 + shown and 400 < shown < 600
+
+
+def test_a_server_without_the_module():
+    from servers import Redis
+    server = Redis()
+    try:
+        refused("dedup", "--at", server.url("seen"), input="a\n", saying="has no weir.so; 'loadmodule ")
+    finally:
+        server.close()
+
+
+# ---- passwords ----
+
+def test_passwords(start):
+    server = start()
+    r = server.client()
+    r("CONFIG", "SET", "requirepass", "open sesame")
+    r("AUTH", "open sesame")
+    r("ACL", "SETUSER", "producer", "on", ">swordfish", "~*", "+@all")
+    place = f"127.0.0.1:{server.port}/seen"
+    assert run("dedup", "--at", f"redis://:open%20sesame@{place}", input="a\n").stdout == b"a\n"
+    assert run("dedup", "--at", f"redis://producer:swordfish@{place}", input="b\n").stdout == b"b\n"
+    environment = {**os.environ, "REDISCLI_AUTH": "open sesame"}
+    assert run("dedup", "--at", f"redis://{place}", input="c\n", env=environment).stdout == b"c\n"
+    refused("dedup", "--at", f"redis://{place}", input="d\n", saying="NOAUTH")
+    done = refused("dedup", "--at", f"redis://producer:wordfish@{place}", input="d\n", saying="WRONGPASS")
+    assert b"wordfish" not in done.stderr
+    done = run("dedup", "--stats", "json", "--at", f"redis://producer:swordfish@{place}", input="d\n")
+    assert b"swordfish" not in done.stderr and b"producer" not in done.stderr
+
+
+# ---- a cluster ----
+
+def test_a_cluster_gives_the_output_of_the_embedded_run(cluster, stream):
+    for node in range(3):
+        name = f"same{node}"
+        done = run("dedup", "--stats", "json", *SOME, "--shards", 20, "--at", cluster.url(name, node), stream)
+        assert done.stdout == embedded(stream, 20)
+        stats = json.loads(done.stderr)
+        assert stats["servers"]["redirections"] == 0 or stats["servers"]["retries"] <= 20
+    owners = {cluster.owner(f"same0:{{{i}}}") for i in range(20)}
+    assert owners == {0, 1, 2}
+
+
+def test_shards_of_a_cluster(cluster):
+    run("dedup", "--at", cluster.url("default"), input="a\n")
+    register = cluster.clients[cluster.owner("default")]("GET", "default")
+    assert register.startswith(b"shards=64 weir memory=67108864 ")
+
+
+def test_slots_move_while_it_runs(cluster, stream):
+    """ASK while a slot is on its way, MOVED afterwards: nothing is lost, doubled or out of order."""
+    lines = stream.read_bytes().splitlines(keepends=True)
+    fed = Fed("dedup", "--stats", "json", *SOME, "--shards", 6, "--at", cluster.url("moving"))
+    parts = iter([lines[i:i + 10000] for i in range(0, len(lines), 10000)])
+
+    def feed():
+        fed.feed(next(parts))
+        time.sleep(0.02)
+
+    feed()
+    for shard in range(4):
+        key = f"moving:{{{shard}}}"
+        cluster.move(key, (cluster.owner(key) + 1) % 3, feed)
+        feed()
+    for part in parts:
+        fed.feed(part)
+    error = json.loads(fed.finish())
+    assert b"".join(fed.lines) == embedded(stream, 6)
+    assert error["servers"]["redirections"] > 4

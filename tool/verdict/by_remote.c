@@ -1,0 +1,179 @@
+/* by_remote.c - see by_remote.h. A batch is sent where others give their verdicts, in the order of
+ * reading, and its answers are waited for just before it is written: so as many batches are under
+ * way as the pipe has. */
+#include "verdict/by_remote.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/messages.h"
+#include "cli/signals.h"
+#include "cli/units.h"
+#include "cli/utf8.h"
+#include "verdict/deal.h"
+
+bool remoting_open(struct remoting *r, uint32_t threads)
+{
+    r->hash = hash_of_sentence(r->filter->sentence);
+    r->slots = 2 * (uint64_t)threads + 2; /* the pipe has one less */
+    r->under_way = calloc(r->slots, sizeof(struct remote_batch *));
+    for (uint64_t i = 0; r->under_way && i < r->slots; i++)
+        if (!(r->under_way[i] = remote_batch_open(r->remote)))
+            return reject("memory is short");
+    return r->under_way || reject("memory is short");
+}
+
+void remoting_close(struct remoting *r)
+{
+    for (uint64_t i = 0; r->under_way && i < r->slots; i++)
+        remote_batch_close(r->under_way[i]);
+    free(r->under_way);
+    r->under_way = NULL;
+}
+
+/* ---- a batch ---- */
+
+static uint64_t ticket(void *context)
+{
+    return ((struct remoting *)context)->tickets++;
+}
+
+static struct remote_batch *commands_of(const struct remoting *r, const struct batch *b)
+{
+    return r->under_way[b->ticket % r->slots];
+}
+
+static void prepare(void *context, struct batch *b)
+{
+    const struct remoting *r = context;
+
+    hash_keys(r->hash, b);
+}
+
+static void give(void *context, struct batch *b, uint32_t part)
+{
+    const struct remoting *r = context;
+    struct remote_keys keys = {.keys = b->raw,
+                               .skip = b->bads ? b->bad : NULL,
+                               .n = b->n,
+                               .weighted = r->weighted,
+                               .ask = r->ask};
+
+    (void)part;
+    memset(b->verdict, VERDICT_NONE, b->n);
+    if (remote_batch_fill(commands_of(r, b), &keys))
+        remote_batch_send(commands_of(r, b));
+    else
+        batch_fault(b, 0, false, "memory is short");
+}
+
+/* The run ends before this batch; after a signal that needs no words. */
+static void stop_before(const struct remoting *r, struct batch *b)
+{
+    batch_fault(b, 0, false, "not passed, nor any record after it: %.400s",
+                remote_failure(r->remote));
+    if (signals_caught())
+        *b->failure = '\0';
+}
+
+static void complete(void *context, struct batch *b)
+{
+    const struct remoting *r = context;
+
+    if (!b->failed || b->n > 0)
+        if (!remote_batch_take(commands_of(r, b), b->verdict))
+            stop_before(r, b);
+}
+
+/* ---- the report ---- */
+
+/* All shards together; false if they cannot be asked any more. */
+static bool measure(const struct remoting *r, struct remote_shard *sum)
+{
+    uint32_t n = r->filter->shards;
+    struct remote_shard *all = calloc(n, sizeof *all);
+    bool good = all && remote_measure(r->remote, all);
+
+    *sum = (struct remote_shard){.memory = 0};
+    for (uint32_t i = 0; good && i < n; i++) {
+        sum->memory += all[i].memory;
+        sum->fill += all[i].fill / n;
+        sum->error += all[i].error / n;
+    }
+    free(all);
+    return good;
+}
+
+static void report(void *context, const struct tally *t)
+{
+    const struct remoting *r = context;
+    struct remote_figures f = remote_figures(r->remote);
+    double share = t->records ? 100.0 * (double)t->seen / (double)t->records : 0;
+    struct remote_shard sum;
+
+    fprintf(stderr, "weir: %llu records: %llu new, %llu seen (%.2f %%)",
+            (unsigned long long)t->records, (unsigned long long)(t->records - t->seen),
+            (unsigned long long)t->seen, share);
+    if (t->skipped)
+        fprintf(stderr, ", %llu malformed and skipped", (unsigned long long)t->skipped);
+    fprintf(stderr, "; %s in %.2f s: %s records/s, %s/s\n", show_bytes((double)t->bytes).text,
+            t->seconds, show_count((double)t->records / (t->seconds + 1e-9)).text,
+            show_bytes((double)t->bytes / (t->seconds + 1e-9)).text);
+    fprintf(stderr,
+            "weir: %s: %llu commands, %llu sent again, %llu redirected, %llu connections lost\n",
+            remote_name(r->remote), (unsigned long long)f.commands, (unsigned long long)f.retries,
+            (unsigned long long)f.redirections, (unsigned long long)f.reconnects);
+    if (measure(r, &sum))
+        fprintf(stderr,
+                "weir: filter %s in %u shards, %.1f %% full; a new key is taken for seen with "
+                "chance %.2g\n",
+                r->filter->sentence, r->filter->shards, sum.fill * 100, sum.error);
+}
+
+static json_t *describe(void *context, const struct tally *t)
+{
+    const struct remoting *r = context;
+    struct remote_figures f = remote_figures(r->remote);
+    struct remote_shard sum;
+    json_t *all = json_pack(
+        "{s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:f}", "records", (json_int_t)t->records, "new",
+        (json_int_t)(t->records - t->seen), "seen", (json_int_t)t->seen, "passed",
+        (json_int_t)t->passed, "skipped", (json_int_t)t->skipped, "bytes", (json_int_t)t->bytes,
+        "seconds", t->seconds, "late", (json_int_t)t->late, "latest", (double)t->most_late / 1000);
+
+    if (all)
+        json_object_set_new(all, "servers",
+                            json_pack("{s:o,s:I,s:I,s:I,s:I,s:I}", "name",
+                                      utf8_string(remote_name(r->remote)), "commands",
+                                      (json_int_t)f.commands, "retries", (json_int_t)f.retries,
+                                      "redirections", (json_int_t)f.redirections, "reconnects",
+                                      (json_int_t)f.reconnects, "lost", (json_int_t)f.lost));
+    if (all && measure(r, &sum))
+        json_object_set_new(all, "filter",
+                            json_pack("{s:s,s:I,s:I,s:f,s:f}", "config", r->filter->sentence,
+                                      "shards", (json_int_t)r->filter->shards, "memory",
+                                      (json_int_t)sum.memory, "fill", sum.fill, "error",
+                                      sum.error));
+    return all;
+}
+
+struct verdict verdict_by_remote(struct remoting *r)
+{
+    static const char *const words[] = {
+        "new", "seen", [VERDICT_NONE] = "skipped", [VERDICT_UNKNOWN] = "unknown"};
+
+    return (struct verdict){.context = r,
+                            .completer = r,
+                            .parts = 1,
+                            .ticket = ticket,
+                            .prepare = prepare,
+                            .give = give,
+                            .complete = complete,
+                            .report = report,
+                            .describe = describe,
+                            .words = words,
+                            .seen = "seen",
+                            .config = r->filter->sentence,
+                            .hash = r->hash};
+}
