@@ -1,0 +1,229 @@
+"""weir dedup --at against servers that misbehave: a clear error within the time-out, nothing lost, nothing doubled."""
+import json
+import random
+
+import pytest
+
+from conftest import refused, run
+from servers import Mute, Rude, Scripted, redis_commands
+
+KEYS = [b"%d\n" % (i * i % 7919) for i in range(20000)]
+UNIQUE = list(dict.fromkeys(KEYS))
+
+
+def bulk(text):
+    return b"$%d\r\n%s\r\n" % (len(text), text)
+
+
+class Fake(Scripted):
+    """A server with weir.so, as far as --at asks for it: a set of hashes for each key. break_it(words, reply) may say
+    something else than the reply: bytes, or None to hang up."""
+
+    def __init__(self, break_it=lambda words, reply: reply):
+        self.break_it, self.texts, self.sets, self.answers, self.shown = break_it, {}, {}, {}, 0
+        self.commands = []
+        super().__init__(self.talk)
+
+    def talk(self, called):
+        for words in redis_commands(called):
+            self.commands.append(words)
+            reply = self.break_it(words, self.reply(words))
+            if reply is None:
+                return
+            called.sendall(reply)
+
+    def reply(self, words):
+        name = words[0].upper()
+        if name == b"CLUSTER":
+            return b"-ERR This instance has cluster support disabled\r\n"
+        if name == b"GET":
+            return bulk(self.texts[words[1]]) if words[1] in self.texts else b"$-1\r\n"
+        if name in (b"SET", b"WEIR.CREATE"):
+            self.texts.setdefault(words[1], words[2])
+            self.sets.setdefault(words[1], set())
+            return b"+OK\r\n"
+        if name == b"WEIR.INFO" and words[2:] == [b"sentence"]:
+            return bulk(self.texts[words[1]])
+        if name == b"WEIR.INFO":
+            return b"*0\r\n"
+        if name == b"WEIR.OBSERVE":
+            return self.observe(words)
+        return b"-ERR unknown command\r\n"
+
+    def observe(self, words):
+        assert words[2:4] == [b"NOCREATE", b"ONCE"] and words[6:8] == [b"HASHED", b"ITEMS"]
+        number, items = (words[1], words[4], words[5]), words[8:]
+        if number not in self.answers:
+            verdicts = []
+            for item in items:
+                verdicts.append(item in self.sets[words[1]])
+                self.sets[words[1]].add(item)
+            self.answers[number] = items, verdicts
+            self.shown += len(items)
+        before, verdicts = self.answers[number]
+        assert before == items, "a number used with other items"
+        return b"*%d\r\n" % len(verdicts) + b"".join(b":%d\r\n" % v for v in verdicts)
+
+    def url(self, name="seen", user=""):
+        return f"redis://{user}127.0.0.1:{self.port}/{name}"
+
+
+@pytest.fixture
+def fake():
+    started = []
+
+    def start(*how, of=Fake):
+        started.append(of(*how))
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.close()
+
+
+def at(server, *more, **how):
+    return run("dedup", "--timeout", "20s", "--at", server.url(), *more, input=b"".join(KEYS), **how)
+
+
+def given_up(server, *more, timeout="1s", saying=()):
+    result = refused("dedup", "--timeout", timeout, "--at", server.url() if hasattr(server, "url") else
+                     f"redis://127.0.0.1:{server.port}/seen", *more, input=b"".join(KEYS), saying=saying)
+    return result
+
+
+def test_the_fake_is_right(fake):
+    server = fake()
+    assert at(server, "--shards", 5).out == b"".join(UNIQUE)
+    assert server.shown == len(KEYS)
+
+
+@pytest.mark.parametrize("shards", [1, 5])
+def test_connections_that_are_lost_lose_no_record(fake, shards):
+    """At any command, before or after it was carried out: each is shown once and answered rightly."""
+    rng = random.Random(4)
+
+    def break_it(words, reply):
+        if words[0] != b"WEIR.OBSERVE":
+            return reply
+        chance = rng.random()
+        return None if chance < 0.2 else reply
+
+    server = fake(break_it)
+    result = at(server, "--shards", shards, "--stats", "json")
+    assert result.out == b"".join(UNIQUE) and server.shown == len(KEYS)
+    assert json.loads(result.err)["servers"]["reconnects"] > 0
+
+
+def test_half_replies(fake):
+    """Cut off anywhere, then hung up."""
+    rng = random.Random(5)
+
+    class Cutting(Fake):
+        def talk(self, called):
+            for words in redis_commands(called):
+                reply = self.reply(words)
+                if words[0] == b"WEIR.OBSERVE" and rng.random() < 0.3:
+                    called.sendall(reply[:rng.randrange(len(reply))])
+                    return
+                called.sendall(reply)
+
+    server = fake(of=Cutting)
+    assert at(server, "--shards", 3).out == b"".join(UNIQUE) and server.shown == len(KEYS)
+
+
+@pytest.mark.parametrize("error", [b"LOADING it is loading", b"TRYAGAIN later", b"CLUSTERDOWN for now", b"OOM full",
+                                   b"MASTERDOWN gone", b"READONLY no", b"MISCONF disk", b"BUSY a script"])
+def test_errors_that_pass_are_waited_for(fake, error):
+    refuse = iter([True] * 3)
+    server = fake()
+    server.break_it = lambda words, reply: reply
+    observe = server.observe
+    server.observe = lambda words: b"-" + error + b"\r\n" if next(refuse, False) else observe(words)
+    lines = at(server, "--shards", 2).out.splitlines(keepends=True)
+    assert sorted(lines) == sorted(UNIQUE) and server.shown == len(KEYS), "perhaps in another order"
+
+
+def test_a_server_that_refuses_for_good(fake):
+    server = fake(lambda words, reply: b"-OOM command not allowed\r\n" if words[0] == b"WEIR.OBSERVE" else reply)
+    result = given_up(server, saying=["line 1: not passed, nor any record after it", "OOM command not allowed"])
+    assert result.out == b""
+    server = fake(lambda words, reply: b"-NOPERM no\r\n" if words[0] == b"WEIR.OBSERVE" else reply)
+    given_up(server, timeout="1000s", saying="NOPERM")
+
+
+def test_the_place_where_it_stopped(fake, here):
+    """All records before it are passed, none after it."""
+    seen = []
+
+    def break_it(words, reply):
+        if words[0] == b"WEIR.OBSERVE":
+            seen.append(words)
+        return reply if len(seen) < 4 else None
+
+    (here / "in.txt").write_bytes(b"".join(b"%064d\n" % i for i in range(20000)))
+    server = fake(break_it)
+    result = run("dedup", "--timeout", "1s", "--at", server.url(), "in.txt", ok=False)
+    assert result.status == 2 and "(waited 1 s)" in result.err
+    line = int(result.err.split("in.txt, line ")[1].split(":")[0])
+    assert result.out == b"".join(b"%064d\n" % i for i in range(line - 1)) and 1 < line < 20000
+
+
+@pytest.mark.parametrize("reply", [
+    b"hello\r\n", b"\0\0\0", b"*-7\r\n", b"*1000000000\r\n", b"*99999999999999999999\r\n", b"$99999999999\r\n", b"$-5\r\n",
+    b":1\r\n", b"+OK\r\n", b"*1\r\n:2\r\n", b"*1\r\n:0\r\n", b"*2\r\n:0\r\n:-1\r\n", b"*1\r\n$1\r\n1\r\n", b"*1\r\n*1\r\n:0\r\n",
+    b"*0\r\n", b"*-1\r\n", b"$-1\r\n", b"*1\r\n" * 12 + b":0\r\n", b"*3\r\n:0\r\n:0\r\n-ERR x\r\n", b"HTTP/1.1 400 Bad Request\r\n\r\n"])
+def test_garbage(fake, reply):
+    """Instead of verdicts, or from the first word on."""
+    server = fake(lambda words, good: reply if words[0] == b"WEIR.OBSERVE" else good)
+    assert given_up(server, timeout="600ms").out == b""
+    server = fake(lambda words, good: reply)
+    given_up(server, timeout="600ms")
+
+
+@pytest.mark.parametrize("slots", [
+    b"*1\r\n:1\r\n", b"*1\r\n*3\r\n:0\r\n:16384\r\n*2\r\n$1\r\nh\r\n:1\r\n", b"*1\r\n*3\r\n:0\r\n:5\r\n*2\r\n$1\r\nh\r\n:99999\r\n",
+    b"*1\r\n*2\r\n:0\r\n:5\r\n", b"*1\r\n*3\r\n:-1\r\n:5\r\n*0\r\n", b"*0\r\n", b"+OK\r\n"])
+def test_odd_slots(fake, slots):
+    server = fake(lambda words, good: slots if words[0] == b"CLUSTER" else good)
+    given_up(server, timeout="600ms")
+
+
+def test_redirections_that_lead_nowhere(fake):
+    for reply in [b"MOVED 1", b"MOVED 99999 h:1", b"MOVED 1 h:x", b"MOVED x y z", b"ASK", b"ASK 1 :", b"MOVED 1 " + b"h" * 500 + b":1"]:
+        server = fake(lambda words, good: b"-" + reply + b"\r\n" if words[0] == b"WEIR.OBSERVE" else good)
+        given_up(server, timeout="600ms")
+    server = fake(lambda words, good: good)
+    server.break_it = lambda words, good: b"-MOVED 1 127.0.0.1:%d\r\n" % server.port if words[0] == b"WEIR.OBSERVE" else good
+    given_up(server, timeout="600ms", saying="MOVED")
+
+
+def test_silence(fake):
+    given_up(fake(of=Mute), timeout="600ms", saying="no answer within 0.2 s (waited 0.6 s)")
+    given_up(fake(of=Rude), timeout="600ms")
+    server = fake(lambda words, good: b"" if words[0] == b"WEIR.OBSERVE" else good)
+    given_up(server, timeout="600ms", saying=["line 1: not passed", "no answer within"])
+    refused("dedup", "--timeout", "600ms", "--at", "redis://127.0.0.1:1/seen", input="a\n",
+            saying="127.0.0.1:1: cannot connect: Connection refused")
+
+
+def test_the_password_is_shown_nowhere(fake):
+    """Whatever a server does with it, in any spelling."""
+    for form in [b"-ERR wrong: %s\r\n", b"-WRONGPASS %s %s\r\n", b"-MOVED 1 %s\r\n", b"%s\r\n", b"-LOADING %s\r\n"]:
+        server = fake()
+        server.break_it = lambda words, good: form.replace(b"%s", b"swordfish") if words[0] == b"AUTH" else good
+        result = refused("dedup", "--timeout", "500ms", "--at", server.url(user="me:swordfish@"), input="a\n")
+        assert "swordfish" not in result.err
+    server = fake()
+    server.break_it = lambda words, good: b"+OK\r\n" if words[0] == b"AUTH" else \
+        b"-ERR your password swordfish is SWORDFISH\r\n" if words[0] == b"WEIR.OBSERVE" else good
+    result = refused("dedup", "--at", server.url(user="me:swordfish@"), input="a\n", saying="your password ***")
+    assert "swordfish" not in result.err.lower()
+    assert any(words[:1] == [b"AUTH"] for words in server.commands)
+
+
+def test_odd_addresses_show_no_secret():
+    for url in ["redis://u:p@SECRET@h/k", "redis://u:SECRET/p@h/k", "redis://u:SECRET@h/", "redis://u:SECRET@h:x/k",
+                "redis://u:SECRET%zz@h/k", "rediss://u:SECRET@h/k", "redis:u:SECRET@h/k", "redis://h/k?password=SECRET",
+                "redis://u:SECRET@h/a{b}", "SECRET"]:
+        result = refused("dedup", "--at", url, input="a\n")
+        assert "SECRET" not in result.err, (url, result.err)
