@@ -53,6 +53,7 @@ struct lane {
     uint32_t unfinished; /* those, and the ones that wait for replicas */
     bool again;          /* some are to be sent once more */
     bool lost;           /* the key is not there any more */
+    bool told;           /* what time it is, at least once */
     struct node *asked;  /* the slot is on its way to this node; or NULL */
     double not_before, pause;
     uint64_t number; /* of the last command that has one */

@@ -9,8 +9,8 @@
 /* Keys in a command: few enough that others get their turn at the server, many enough that a
  * command costs nothing beside its keys. ONCE takes 8192. */
 #define KEYS_MOST 4096
-#define HEAD_MOST 640 /* bytes before the items: with a name of 400 */
-#define ITEM_MOST 40  /* of an item: "$16\r\n", 16 bytes, "\r\n", and its importance */
+#define HEAD_MOST 768 /* bytes before the items: with a name of 400 */
+#define ITEM_MOST 72  /* of an item: "$16\r\n", 16 bytes, "\r\n", its time and importance */
 
 struct remote_batch {
     struct remote *r;
@@ -132,36 +132,60 @@ static char *put_key(char *to, const struct weir_key *key)
     return to + 23;
 }
 
-static char *put_importance(char *to, uint32_t importance)
+static char *put_number(char *to, uint64_t number)
 {
-    char digits[12];
+    char digits[24];
 
-    snprintf(digits, sizeof digits, "%u", importance);
+    snprintf(digits, sizeof digits, "%llu", (unsigned long long)number);
     return put_word(to, digits);
+}
+
+static char *put_once(const struct remote_batch *b, struct command *c, char *to)
+{
+    to = put_word(put_word(to, "ONCE"), b->r->producer);
+    to = put_word(to, "0000000000000000");
+    c->number_at = (size_t)(to - c->text) - REMOTE_DIGITS - 2;
+    return to;
+}
+
+static char *put_options(const struct remote_batch *b, struct command *c,
+                         const struct remote_keys *k, char *to)
+{
+    to = put_once(b, c, put_word(to, "NOCREATE"));
+    if (k->times)
+        to = put_word(put_number(put_word(to, "AT"), k->begun), "TIMED");
+    return k->weighted ? put_word(to, "WEIGHTED") : to;
 }
 
 static char *put_head(const struct remote_batch *b, struct command *c, const struct remote_keys *k,
                       char *to)
 {
-    char *begin = to;
-    uint32_t words = k->ask ? 4 : 8 + k->weighted;
+    unsigned options = k->ask ? 0 : 4 + (k->times ? 3 : 0) + k->weighted;
+    unsigned each = k->ask ? 1 : 1 + (k->times != NULL) + k->weighted;
 
-    to += sprintf(to, "*%u\r\n", words + (k->weighted && !k->ask ? 2 : 1) * c->n);
-    to = put_word(to, k->ask ? "WEIR.ASK" : "WEIR.OBSERVE");
-    to = put_word(to, c->lane->key);
-    if (!k->ask) {
-        to = put_word(to, "NOCREATE");
-        to = put_word(to, "ONCE");
-        to = put_word(to, b->r->producer);
-        to = put_word(to, "0000000000000000");
-        c->number_at = (size_t)(to - begin) - REMOTE_DIGITS - 2;
-        if (k->weighted)
-            to = put_word(to, "WEIGHTED");
-    }
+    to += sprintf(to, "*%u\r\n", 4 + options + each * c->n);
+    to = put_word(put_word(to, k->ask ? "WEIR.ASK" : "WEIR.OBSERVE"), c->lane->key);
+    if (!k->ask)
+        to = put_options(b, c, k, to);
     return put_word(put_word(to, "HASHED"), "ITEMS");
 }
 
-static char *put_command(struct remote_batch *b, uint32_t shard, uint32_t from, uint32_t to_key,
+static char *put_items(const struct remote_batch *b, const struct remote_keys *k, uint32_t from,
+                       uint32_t end, char *to)
+{
+    for (uint32_t j = from; j < end; j++) {
+        uint32_t i = b->origin[j];
+
+        if (k->times)
+            to = put_number(to, k->times[i]);
+        if (k->weighted && !k->ask)
+            to = put_number(to, k->keys[i].importance);
+        to = put_key(to, &k->keys[i]);
+    }
+    return to;
+}
+
+static char *put_command(struct remote_batch *b, uint32_t shard, uint32_t from, uint32_t end,
                          const struct remote_keys *k, char *to)
 {
     struct command *c = &b->command[b->commands++];
@@ -169,18 +193,43 @@ static char *put_command(struct remote_batch *b, uint32_t shard, uint32_t from, 
     *c = (struct command){.lane = &b->r->lane[1 + shard],
                           .text = to,
                           .verdicts = b->verdict + from,
-                          .n = to_key - from,
+                          .n = end - from,
                           .outstanding = &b->outstanding,
                           .writes = !k->ask};
-    to = put_head(b, c, k, to);
-    for (uint32_t j = from; j < to_key; j++) {
-        const struct weir_key *key = &k->keys[b->origin[j]];
-
-        if (k->weighted && !k->ask)
-            to = put_importance(to, key->importance);
-        to = put_key(to, key);
-    }
+    c->lane->told |= k->times != NULL;
+    to = put_items(b, k, from, end, put_head(b, c, k, to));
     c->size = (size_t)(to - c->text);
+    return to;
+}
+
+/* All shards begin at the same time, also those whose first key comes later. */
+static char *tell_time(struct remote_batch *b, uint32_t shard, const struct remote_keys *k,
+                       char *to)
+{
+    struct command *c = &b->command[b->commands++];
+
+    *c = (struct command){.lane = &b->r->lane[1 + shard],
+                          .text = to,
+                          .verdicts = b->verdict,
+                          .outstanding = &b->outstanding,
+                          .writes = true};
+    c->lane->told = true;
+    to += sprintf(to, "*5\r\n");
+    to = put_word(put_word(put_word(to, "WEIR.OBSERVE"), c->lane->key), "NOCREATE");
+    to = put_number(put_word(to, "AT"), k->begun);
+    c->size = (size_t)(to - c->text);
+    return to;
+}
+
+static char *put_shard(struct remote_batch *b, uint32_t shard, const struct remote_keys *k,
+                       char *to)
+{
+    uint32_t end = b->first[shard + 1];
+
+    if (k->times && b->first[shard] == end && !b->r->lane[1 + shard].told)
+        return tell_time(b, shard, k, to);
+    for (uint32_t from = b->first[shard]; from < end; from += KEYS_MOST)
+        to = put_command(b, shard, from, end - from > KEYS_MOST ? from + KEYS_MOST : end, k, to);
     return to;
 }
 
@@ -196,11 +245,7 @@ bool remote_batch_fill(struct remote_batch *b, const struct remote_keys *k)
     deal(b, k, shards);
     to = b->text;
     for (uint32_t s = 0; s < shards; s++)
-        for (uint32_t from = b->first[s]; from < b->first[s + 1]; from += KEYS_MOST) {
-            uint32_t end = b->first[s + 1] - from > KEYS_MOST ? from + KEYS_MOST : b->first[s + 1];
-
-            to = put_command(b, s, from, end, k, to);
-        }
+        to = put_shard(b, s, k, to);
     b->outstanding = b->commands;
     return true;
 }

@@ -227,6 +227,9 @@ bool slots_take(struct remote *r, const struct node *from, const redisReply *rep
     for (size_t i = 0; i < reply->elements; i++)
         if (!take_range(r, from, reply->element[i]))
             return false;
+    for (uint32_t i = 0; i < r->lanes; i++)
+        if (r->lane[i].asked == r->owner[r->lane[i].slot])
+            r->lane[i].asked = NULL; /* it has arrived */
     r->known = true;
     r->alone = false;
     return true;

@@ -77,8 +77,10 @@ struct remote_keys {
     const struct weir_key *keys;
     const uint8_t *skip; /* those that are not 0 have no key; NULL: all have one */
     uint32_t n;
-    bool weighted; /* importance counts */
-    bool ask;      /* without showing them */
+    bool weighted;         /* importance counts */
+    bool ask;              /* without showing them */
+    const uint64_t *times; /* of each, in milliseconds; NULL: the servers' clocks count */
+    uint64_t begun;        /* with times: what time it is at the first */
 };
 
 /* Make commands of them. False if memory is short. */

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/at.h"
 #include "cmd/sets.h"
 #include "cli/messages.h"
 #include "pipe/write.h"
@@ -21,22 +22,46 @@ bool ask_files_there(const struct options *o, int from)
     return true;
 }
 
-int ask_run(const struct options *o, int from, struct verdict verdict)
+/* Each record with its answer. */
+static struct run run_of_questions(const struct options *o, int from)
 {
     struct run r = run_asked(o, from);
+
+    r.output.mute = o->verbosity.quiet;
+    if (!r.output.count_only)
+        r.output.emit = EMIT_ALL;
+    r.passes = write_passes(&r.output, WEIR_SEEN, false);
+    return r;
+}
+
+static int status_of(const struct options *o, const struct tally *t, int status)
+{
+    bool all_seen = t->records > 0 && t->seen == t->records;
+
+    return status == EXIT_FINE && o->verbosity.quiet && !all_seen ? EXIT_ANSWER_NO : status;
+}
+
+int ask_run(const struct options *o, int from, struct verdict verdict)
+{
+    struct run r = run_of_questions(o, from);
     struct tally tally = {0};
     int status;
 
     r.verdict = verdict;
-    r.output.mute = o->verbosity.quiet;
-    if (!r.output.count_only)
-        r.output.emit = EMIT_ALL; /* each record with its answer */
-    r.passes = write_passes(&r.output, WEIR_SEEN, false);
     status = run(&r, &tally);
-    if (status == EXIT_FINE && o->verbosity.quiet &&
-        (tally.records == 0 || tally.seen < tally.records))
-        status = EXIT_ANSWER_NO;
-    return status;
+    return status_of(o, &tally, status);
+}
+
+/* The filter lives in servers. */
+static int ask_at(const struct options *o)
+{
+    struct run r = run_of_questions(o, 0);
+    struct tally tally = {0};
+    struct at at;
+    int status = at_open(&at, o, false) ? at_run(&at, &r, true, &tally) : EXIT_ERROR;
+
+    at_close(&at);
+    return status_of(o, &tally, status);
 }
 
 int cmd_ask(const struct options *o)
@@ -45,6 +70,11 @@ int cmd_ask(const struct options *o)
     const char *path;
     int status = EXIT_ERROR;
 
+    if (o->at.url && (o->ask.which || o->ask.any))
+        return fail("--%s asks files; --at asks one filter, in servers",
+                    o->ask.which ? "which" : "any");
+    if (o->at.url)
+        return ask_at(o);
     if (o->ask.which || o->ask.any)
         return ask_many(o);
     path = keyset_file(o);

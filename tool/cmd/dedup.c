@@ -111,11 +111,9 @@ static int dedup_at(struct options *o)
     struct at at;
 
     if (o->on_full == FULL_STOPS)
-        return fail("--on-full stop does not go with --at; 'weir info --at' tells how full it is");
+        return fail(AT_NOT_ON_FULL);
     if (o->state.path)
         return fail("--state does not go with --at: the servers remember");
-    if (o->records.time.field)
-        return fail("--time does not go with --at; the clocks of the servers count");
     if (!want_once_per(o, knobs))
         return EXIT_ERROR;
     if (at_open(&at, o, true) && set_span(o, at.filter.sentence)) {

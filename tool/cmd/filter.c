@@ -1,6 +1,7 @@
 /* filter.c - weir filter: pass the records whose key is in a set. */
 #include <string.h>
 
+#include "cmd/at.h"
 #include "cmd/sets.h"
 #include "cli/messages.h"
 #include "cli/signals.h"
@@ -91,9 +92,31 @@ static int pass(const struct options *o, struct shards *shards)
     return status;
 }
 
+/* The set lives in servers. */
+static int filter_at(const struct options *o)
+{
+    struct at at;
+    int status = EXIT_ERROR;
+
+    if (o->set.keys || o->set.strict)
+        return fail("--%s does not go with --at, which says where the filter is",
+                    o->set.keys ? "keys" : "strict");
+    if (at_open(&at, o, false)) {
+        struct run r = run_asked(o, 0);
+
+        r.passes = write_passes(&r.output, o->set.invert ? WEIR_NEW : WEIR_SEEN, false);
+        status = at_run(&at, &r, true, NULL);
+    }
+    at_close(&at);
+    return status;
+}
+
 int cmd_filter(const struct options *o)
 {
     static struct stored stored;
+
+    if (o->at.url)
+        return filter_at(o);
     int status = open_set(o, &stored) ? pass(o, &stored.shards) : EXIT_ERROR;
 
     shards_close(&stored.shards);

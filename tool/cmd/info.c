@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cmd/at.h"
 #include "cmd/commands.h"
 #include "cli/json_text.h"
 #include "cli/messages.h"
@@ -138,6 +139,10 @@ int cmd_info(const struct options *o)
     struct weir_stats stats;
     int status = EXIT_FINE;
 
+    if (o->at.url && (o->operands > 0 || o->verify))
+        return fail("--at says where the filter is; files and --verify do not go with it");
+    if (o->at.url)
+        return at_info(o);
     if (o->operands != 1)
         return fail("'weir info' needs one filter or state file");
     if (o->verify && !file_verify(o->operand[0]))

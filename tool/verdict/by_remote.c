@@ -58,7 +58,9 @@ static void give(void *context, struct batch *b, uint32_t part)
                                .skip = b->bads ? b->bad : NULL,
                                .n = b->n,
                                .weighted = r->weighted,
-                               .ask = r->ask};
+                               .ask = r->ask,
+                               .times = b->timed && b->begun != NO_TIME ? b->time : NULL,
+                               .begun = b->begun};
 
     (void)part;
     memset(b->verdict, VERDICT_NONE, b->n);

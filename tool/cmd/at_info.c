@@ -1,0 +1,122 @@
+/* at_info.c - weir info --at: what the shards of a filter in servers are like. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/json_text.h"
+#include "cli/messages.h"
+#include "cli/table.h"
+#include "cli/units.h"
+#include "cli/utf8.h"
+#include "cmd/at.h"
+
+/* A row of the table. */
+struct row {
+    uint64_t shard;
+    struct remote_shard is;
+};
+
+#define COLUMN(name, kind, member)                                                                 \
+    {                                                                                              \
+        name, COLUMN_##kind, offsetof(struct row, member), false                                   \
+    }
+
+static const struct table_column columns[] = {COLUMN("shard", COUNT, shard),
+                                              COLUMN("node", CHARS, is.node),
+                                              COLUMN("memory_bytes", BYTES, is.memory),
+                                              COLUMN("shown", COUNT, is.shown),
+                                              COLUMN("seen", COUNT, is.seen),
+                                              COLUMN("fill", RATE, is.fill),
+                                              COLUMN("error", NUMBER, is.error),
+                                              {.name = NULL}};
+
+static struct remote_shard sum_of(const struct row *rows, uint32_t n)
+{
+    struct remote_shard sum = {.memory = 0};
+
+    for (uint32_t i = 0; i < n; i++) {
+        sum.memory += rows[i].is.memory;
+        sum.bytes += rows[i].is.bytes;
+        sum.shown += rows[i].is.shown;
+        sum.seen += rows[i].is.seen;
+        sum.fresh += rows[i].is.fresh;
+        sum.fill += rows[i].is.fill / n;
+        sum.error += rows[i].is.error / n;
+    }
+    return sum;
+}
+
+static bool print_text(const struct at *a, const struct row *rows)
+{
+    uint32_t n = a->filter.shards;
+    struct remote_shard sum = sum_of(rows, n);
+    struct table table = {columns, rows, sizeof *rows, n};
+
+    printf("filter      %s\n", a->filter.sentence);
+    printf("at          %s\n", remote_name(a->remote));
+    printf("shards      %u\n", n);
+    printf("memory      %s; %s of the servers\n", show_bytes((double)sum.memory).text,
+           show_bytes((double)sum.bytes).text);
+    printf("shown       %llu keys: %llu new, %llu seen\n", (unsigned long long)sum.shown,
+           (unsigned long long)sum.fresh, (unsigned long long)sum.seen);
+    printf("fill        %.2f %%\n", sum.fill * 100);
+    printf("error       %s (chance that a new key is taken for seen)\n\n",
+           show_chance(sum.error).text);
+    return table_print(&table, TABLE_ALIGNED);
+}
+
+static json_t *json_of(const struct remote_shard *s)
+{
+    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:f,s:f}", "memory", (json_int_t)s->memory, "bytes",
+                     (json_int_t)s->bytes, "shown", (json_int_t)s->shown, "new",
+                     (json_int_t)s->fresh, "seen", (json_int_t)s->seen, "fill", s->fill, "error",
+                     s->error);
+}
+
+static bool print_json(const struct at *a, const struct row *rows)
+{
+    struct remote_shard sum = sum_of(rows, a->filter.shards);
+    json_t *all = json_of(&sum), *list = json_array();
+
+    for (uint32_t i = 0; i < a->filter.shards; i++) {
+        json_t *one = json_of(&rows[i].is);
+
+        json_object_set_new(one, "node", utf8_string(rows[i].is.node));
+        json_array_append_new(list, one);
+    }
+    json_object_set_new(all, "config", json_string(a->filter.sentence));
+    json_object_set_new(all, "at", utf8_string(remote_name(a->remote)));
+    json_object_set_new(all, "shards", list);
+    char *text = json_text(all, JSON_REAL_PRECISION(6));
+    if (text)
+        puts(text);
+    free(text);
+    json_decref(all);
+    return text || reject("memory is short");
+}
+
+static bool measure(const struct at *a, struct row *rows)
+{
+    uint32_t n = a->filter.shards;
+    struct remote_shard *list = calloc(n, sizeof *list);
+    bool good = list && remote_measure(a->remote, list);
+
+    for (uint32_t i = 0; good && i < n; i++)
+        rows[i] = (struct row){i, list[i]};
+    free(list);
+    return good || reject("%s", list ? remote_failure(a->remote) : "memory is short");
+}
+
+int at_info(const struct options *o)
+{
+    struct at a;
+    bool good = at_open(&a, o, false);
+    struct row *rows = good ? calloc(a.filter.shards, sizeof *rows) : NULL;
+
+    if (good)
+        good = rows ? measure(&a, rows) : reject("memory is short");
+    good = good && (o->json ? print_json(&a, rows) : print_text(&a, rows));
+    free(rows);
+    at_close(&a);
+    return good ? EXIT_FINE : EXIT_ERROR;
+}
