@@ -7,7 +7,8 @@ import subprocess
 
 import pytest
 
-from conftest import WEIR, run
+from conftest import run
+from shown import shortfall
 
 MAN = pathlib.Path(os.environ["WEIR_SOURCE"]) / "man"
 PAGES = sorted(MAN.glob("*.1.scd"))  # of the command; test_examples.py has that of the library
@@ -42,27 +43,9 @@ def examples(page):
             yield command, output.rstrip("\n")
 
 
-def is_shown(output, shown):
-    """A tab is seen as blanks."""
-    if "\t" in output:
-        return [line.split() for line in output.splitlines()] == [line.split() for line in shown.splitlines()]
-    return output.rstrip("\n") == shown
-
-
 def test_every_command_has_a_page():
     assert [p.name for p in PAGES] == sorted(
         ["weir.1.scd"] + [f"weir-{c}.1.scd" for c in commands()])
-
-
-def shortfall(pairs, folder):
-    """The first command that prints something else, with what it printed; None if all are as shown."""
-    path = os.path.dirname(WEIR) + ":" + os.environ["PATH"]
-    for command, output in pairs:
-        done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60, cwd=folder,
-                              env={**os.environ, "PATH": path})
-        if not is_shown(done.stdout, output) or done.stderr:
-            return command, done.stdout, done.stderr
-    return None
 
 
 @needs_groff
