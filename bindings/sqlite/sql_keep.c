@@ -1,0 +1,70 @@
+/* sql_keep.c - weir_keep(name, filter): have the connection keep the filter of a blob under a name,
+ * in place of one that it kept before; gives the name, for weir_has(name, key).
+ *
+ * SQLite copies what a sub-select gives for each row that a function is called for. Of a name
+ * that costs nothing; of a filter of a million keys it would be a megabyte a row. */
+#include "sql.h"
+#include "sql_names.h"
+
+#include <string.h>
+
+SQLITE_EXTENSION_INIT3
+
+static const char function[] = "weir_keep";
+
+/* Put a set behind a name; which it leaves as it was if that cannot be. */
+static bool keep(struct sql_names *names, struct weir_bytes name, struct weir_bytes blob,
+                 struct weir_error *error)
+{
+    struct sql_named *n = sql_names_find(names, name);
+    struct sql_set *set;
+
+    if (n && n->filter) {
+        strcpy(error->text, "weir_observe() has a filter of this name; choose another");
+        return false;
+    }
+    if (n && sql_set_is(n->set, blob))
+        return true;
+    set = sql_set_open(blob, error);
+    if (!set)
+        return false;
+    if (!n && !(n = sql_names_add(names, name, ""))) {
+        sql_set_leave(set);
+        strcpy(error->text, "memory is short");
+        return false;
+    }
+    if (n->set)
+        sql_set_leave(n->set);
+    n->set = set;
+    return true;
+}
+
+static void keep_blob(sqlite3_context *context, int n, sqlite3_value **values)
+{
+    struct weir_error error;
+    struct weir_bytes name, blob;
+
+    (void)n;
+    if (sqlite3_value_type(values[1]) == SQLITE_NULL)
+        return;
+    if (sqlite3_value_type(values[0]) != SQLITE_TEXT)
+        sql_fail(context, function, "the name is not a text: weir_keep('bad', filter)");
+    else if (sqlite3_value_type(values[1]) != SQLITE_BLOB)
+        sql_fail(context, function,
+                 "the filter is not a blob; weir_agg() makes one, readfile() reads one");
+    else if (sql_key(context, values[0], &name) && sql_key(context, values[1], &blob)) {
+        if (memchr(name.data, '\0', name.size))
+            sql_fail(context, function, "the name has a NUL in it");
+        else if (keep(sqlite3_user_data(context), name, blob, &error))
+            sqlite3_result_value(context, values[0]);
+        else
+            sql_fail(context, function, error.text);
+    }
+}
+
+int sql_add_keep(sqlite3 *db, struct sql_names *names)
+{
+    return sqlite3_create_function_v2(db, function, 2, SQLITE_UTF8 | SQLITE_DIRECTONLY,
+                                      sql_names_share(names), keep_blob, NULL, NULL,
+                                      sql_names_leave);
+}

@@ -1,0 +1,37 @@
+/* sql_names.h - the filters of a connection, by name: those that learn (weir_observe), and sets out
+ * of blobs (weir_keep). They last until the connection is closed. */
+#ifndef SQL_NAMES_H
+#define SQL_NAMES_H
+
+#include "sql_set.h"
+
+/* A filter with a name: one that learns, or a set; the other is NULL. */
+struct sql_named {
+    struct sql_named *next;
+    char *name;     /* or the sentence, where there is none */
+    char *sentence; /* as it was given; "" if there was none */
+    weir *filter;
+    struct sql_set *set;
+};
+
+/* Of one connection, shared by its functions: counted, not freed. */
+struct sql_names {
+    unsigned users;
+    struct sql_named *first;
+};
+
+/* None yet, and one user; NULL if memory is short. */
+struct sql_names *sql_names_new(void);
+struct sql_names *sql_names_share(struct sql_names *names);
+void sql_names_leave(void *any);
+
+struct sql_named *sql_names_find(const struct sql_names *names, struct weir_bytes name);
+
+/* A name that is not there yet, with nothing behind it; NULL if memory is short. */
+struct sql_named *sql_names_add(struct sql_names *names, struct weir_bytes name,
+                                const char *sentence);
+
+/* Take back the one that was added last. */
+void sql_names_drop_first(struct sql_names *names);
+
+#endif

@@ -1,0 +1,118 @@
+/* sql_observe.c - weir_observe(name, key): 1 if a filter of this connection has probably seen the
+ * key before, 0 if not; then it has. The filter is opened when it is first named and lasts as long
+ * as the connection:
+ *
+ *     'weir memory=16M window=1M'       a sentence: the filter of that very text
+ *     'visits: weir memory=16M'         a name for it, so that there can be two of one sentence
+ *     'visits'                          the one of that name; opened with no sentence if there is
+ * none
+ *
+ * SQLITE_DIRECTONLY: a schema out of someone else's file cannot take memory by it. */
+#include "sql.h"
+#include "sql_names.h"
+
+#include <string.h>
+
+SQLITE_EXTENSION_INIT3
+
+static const char function[] = "weir_observe";
+
+/* A first argument, taken apart: a name, or a sentence, or both. */
+struct wanted {
+    struct weir_bytes name;
+    const char *sentence; /* NULL if it is only named */
+};
+
+static struct wanted take_apart(const char *text)
+{
+    size_t word = strcspn(text, " \t\r\n=:");
+
+    if (word > 0 && text[word] == ':')
+        return (struct wanted){{text, word}, text + word + 1};
+    if (word > 0 && !text[word] && !weir_find(WEIR_KIND_FILTER, text))
+        return (struct wanted){{text, word}, NULL};
+    return (struct wanted){{text, strlen(text)}, text};
+}
+
+static bool refuse(struct weir_error *error, const char *why)
+{
+    strcpy(error->text, why);
+    return false;
+}
+
+/* Can rows be shown to it, one after the other, with nothing said of time? */
+static bool fits(const char *sentence, struct weir_error *error)
+{
+    char span[32];
+    uint64_t traits;
+
+    if (weir_traits(WEIR_KIND_FILTER, sentence, &traits, error) != WEIR_OK)
+        return false;
+    if (!(traits & WEIR_CAN_LEARN))
+        return refuse(error,
+                      "this filter is built whole and learns nothing after; weir_agg() builds it");
+    if (weir_sentence_knob(sentence, "span", span, sizeof span) > 0)
+        return refuse(error,
+                      "span= needs to be told the time, which rows do not; window= counts them");
+    return true;
+}
+
+static weir *open_one(struct sql_names *names, struct wanted w, struct weir_error *error)
+{
+    const char *sentence = w.sentence ? w.sentence : "";
+    struct sql_named *n;
+
+    if (!fits(sentence, error))
+        return NULL;
+    n = sql_names_add(names, w.name, sentence);
+    if (!n) {
+        refuse(error, "memory is short");
+        return NULL;
+    }
+    if (weir_open(&n->filter, sentence, error) == WEIR_OK)
+        return n->filter;
+    sql_names_drop_first(names);
+    return NULL;
+}
+
+static weir *find_or_open(struct sql_names *names, const char *text, struct weir_error *error)
+{
+    struct wanted w = take_apart(text);
+    const struct sql_named *n = sql_names_find(names, w.name);
+
+    if (!n)
+        return open_one(names, w, error);
+    if (n->set)
+        refuse(error, "weir_keep() has this name, of a set that learns nothing");
+    else if (w.sentence && strcmp(w.sentence, n->sentence) != 0)
+        refuse(error, "a filter of this name is open with another sentence; name it alone, or "
+                      "choose another name");
+    else
+        return n->filter;
+    return NULL;
+}
+
+static void observe(sqlite3_context *context, int n, sqlite3_value **values)
+{
+    const char *text = (const char *)sqlite3_value_text(values[0]);
+    struct weir_error error;
+    struct weir_bytes key;
+    weir *w;
+
+    (void)n;
+    if (!text) {
+        sql_fail(context, function, "the filter has no name; 'weir memory=16M' would open one");
+        return;
+    }
+    w = find_or_open(sqlite3_user_data(context), text, &error);
+    if (!w)
+        sql_fail(context, function, error.text);
+    else if (sql_key(context, values[1], &key))
+        sqlite3_result_int(context, weir_observe_bytes(w, key.data, key.size) == WEIR_SEEN);
+}
+
+int sql_add_observe(sqlite3 *db, struct sql_names *names)
+{
+    return sqlite3_create_function_v2(db, function, 2, SQLITE_UTF8 | SQLITE_DIRECTONLY,
+                                      sql_names_share(names), observe, NULL, NULL, sql_names_leave);
+}

@@ -1,0 +1,165 @@
+/* sql_set.c - see sql_set.h. */
+#include "sql_set.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <weir/hash.h>
+
+#define LINE 64
+#define SMALL 4096 /* bytes that are compared whole rather than by their sums */
+
+/* Bytes of the file that are no cells. */
+struct stretch {
+    size_t at, size;
+};
+
+struct sql_set {
+    unsigned users;
+    struct weir_bytes file; /* our own copy, on a line */
+    weir **shard;
+    uint32_t shards;
+    struct stretch *between; /* cells: heads, and the sums of what lies there */
+    size_t stretches;
+};
+
+static bool say(struct weir_error *error, const char *text)
+{
+    error->status = WEIR_BAD_DATA;
+    strcpy(error->text, text);
+    return false;
+}
+
+static const uint8_t *bytes_of(const struct sql_set *set)
+{
+    return set->file.data;
+}
+
+/* One stretch before the cells of a part and one after them, joined to that of the part before. */
+static bool note_stretches(struct sql_set *set, size_t at, const struct weir_part *part)
+{
+    size_t cells = (size_t)((const uint8_t *)part->body - bytes_of(set));
+    size_t n = set->stretches;
+    struct stretch *more = realloc(set->between, (n + 2) * sizeof *more);
+
+    if (!more)
+        return false;
+    set->between = more;
+    more[n] = (struct stretch){at, cells - at};
+    more[n + 1] =
+        (struct stretch){cells + part->body_size, at + part->size - cells - part->body_size};
+    set->stretches = n + 2;
+    return true;
+}
+
+/* All shards of the filter that begins here. */
+static bool view(struct sql_set *set, size_t at, uint32_t shards, struct weir_error *error)
+{
+    if (set->shard)
+        return say(error,
+                   "the blob holds more than one filter; 'weir merge -o F A B' makes one of two");
+    set->shard = calloc(shards, sizeof(weir *));
+    if (!set->shard)
+        return say(error, "memory is short");
+    return weir_view_all(set->shard, shards, &set->shards, bytes_of(set) + at, set->file.size - at,
+                         NULL, NULL, error) == WEIR_OK;
+}
+
+static bool read_part(struct sql_set *set, size_t at, struct weir_part *part,
+                      struct weir_error *error)
+{
+    if (weir_part_head(bytes_of(set) + at, set->file.size - at, part, sizeof *part, error) !=
+        WEIR_OK)
+        return false;
+    if (!note_stretches(set, at, part))
+        return say(error, "memory is short");
+    if (part->kind == WEIR_PART_COUNTS || part->kind == WEIR_PART_TOP)
+        return say(error, "the blob holds counts, not a filter; weir_top() lists those of 'top'");
+    if (part->kind == WEIR_PART_SCREEN)
+        return say(error, "the blob holds a screen, not a filter; 'weir build' makes filters");
+    /* Notes of the command, and what is not known here, are stepped over. */
+    return part->kind != WEIR_PART_FILTER || part->shard > 0 || view(set, at, part->shards, error);
+}
+
+static bool read_parts(struct sql_set *set, struct weir_error *error)
+{
+    struct weir_part part;
+
+    if (set->file.size == 0)
+        return say(error, "the blob is empty; weir_agg() and 'weir build' make filters");
+    if (weir_verify(set->file.data, set->file.size, error) != WEIR_OK)
+        return false;
+    for (size_t at = 0; at < set->file.size; at += part.size)
+        if (!read_part(set, at, &part, error))
+            return false;
+    return set->shards > 0 ||
+           say(error, "the blob holds no filter; weir_agg() and 'weir build' make them");
+}
+
+struct sql_set *sql_set_open(struct weir_bytes blob, struct weir_error *error)
+{
+    struct sql_set *set = calloc(1, sizeof *set);
+    void *copy = set ? aligned_alloc(LINE, (blob.size / LINE + 1) * LINE) : NULL;
+
+    if (!copy) {
+        free(set);
+        say(error, "memory is short");
+        return NULL;
+    }
+    memcpy(copy, blob.data, blob.size);
+    set->users = 1;
+    set->file = (struct weir_bytes){copy, blob.size};
+    if (read_parts(set, error))
+        return set;
+    sql_set_leave(set);
+    return NULL;
+}
+
+struct sql_set *sql_set_share(struct sql_set *set)
+{
+    set->users++;
+    return set;
+}
+
+void sql_set_leave(void *any)
+{
+    struct sql_set *set = any;
+
+    if (--set->users > 0)
+        return;
+    for (uint32_t i = 0; i < set->shards; i++)
+        weir_close(set->shard[i]);
+    free(set->shard);
+    free(set->between);
+    free((void *)set->file.data);
+    free(set);
+}
+
+bool sql_set_is(const struct sql_set *set, struct weir_bytes blob)
+{
+    return blob.size == set->file.size && sql_set_is_still(set, blob) &&
+           memcmp(blob.data, set->file.data, blob.size) == 0;
+}
+
+bool sql_set_is_still(const struct sql_set *set, struct weir_bytes blob)
+{
+    const uint8_t *theirs = blob.data;
+
+    if (blob.size != set->file.size)
+        return false;
+    if (blob.size <= SMALL)
+        return memcmp(theirs, set->file.data, blob.size) == 0;
+    for (size_t i = 0; i < set->stretches; i++) {
+        struct stretch s = set->between[i];
+
+        if (memcmp(theirs + s.at, bytes_of(set) + s.at, s.size) != 0)
+            return false;
+    }
+    return true;
+}
+
+bool sql_set_has(const struct sql_set *set, struct weir_bytes bytes)
+{
+    struct weir_key key = weir_hash(set->shard[0], bytes.data, bytes.size);
+
+    return weir_ask(set->shard[weir_shard(key, set->shards)], key) == WEIR_SEEN;
+}
