@@ -1,5 +1,5 @@
 # The front door. Meson and Ninja do the work, under build/.
-.PHONY: all demo serve test test-all bench fuzz reproduce install setup-% clean
+.PHONY: all demo serve test test-all bench fuzz reproduce install dist setup-% clean
 
 all: setup-build
 	@scripts/build
@@ -30,6 +30,9 @@ install: all
 	@if [ -n "$(PREFIX)" ]; then meson configure build -Dprefix="$(PREFIX)"; fi
 	@DESTDIR="$(DESTDIR)" meson install -C build --quiet
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
+
+dist:
+	@scripts/dist
 
 setup-%:
 	@scripts/setup $*
