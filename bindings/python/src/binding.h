@@ -1,0 +1,81 @@
+/* binding.h - what all files of the extension see: CPython's limited API, the
+ * exceptions, and the rule for the GIL.
+ *
+ * The rule: whatever touches a Python object holds the GIL. Calls of the library that
+ * may take long are made without it, between handle_take() and handle_give(), so that
+ * another thread that wants the same handle waits, and one that closes it too. Calls
+ * that are over in a microsecond keep the GIL, and need only handle_wait(). */
+#ifndef BINDING_H
+#define BINDING_H
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030B0000
+#include <Python.h>
+#include <pythread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <weir.h>
+
+/* ---- raise.c: exceptions ---- */
+
+/* Make the exceptions and put them into the module. */
+bool errors_add(PyObject *module);
+
+/* Set the exception of this error; always NULL. */
+PyObject *raise_error(const struct weir_error *error);
+
+/* Set the one for a status, with a sentence of our own. */
+PyObject *raise_status(enum weir_status status, const char *text);
+
+/* ---- one call at a time on a handle ---- */
+
+struct handle_use {
+    PyThread_type_lock lock; /* what others wait for */
+    unsigned long owner;     /* the thread that has it, if it is */
+    bool taken;              /* changed under the GIL only */
+};
+
+bool handle_use_open(struct handle_use *u);
+void handle_use_close(struct handle_use *u);
+
+/* Until no thread is in a call. False, with an exception, if this very thread is: a
+ * store that asks its own screen. The handle may have been closed meanwhile. */
+bool handle_wait(struct handle_use *u);
+
+/* The same, and then it is this thread's until handle_give(). */
+bool handle_take(struct handle_use *u);
+void handle_give(struct handle_use *u);
+
+/* ---- small things ---- */
+
+/* How keys are hashed for a sentence that is complete. */
+struct hasher {
+    uint32_t kind;
+    uint64_t seed;
+};
+
+struct hasher hasher_of(const char *config);
+
+/* A method of any signature as PyMethodDef wants it. */
+#define METHOD(f) ((PyCFunction)(void (*)(void))(f))
+
+/* Make a type and put it into the module under its name; a new reference, or NULL. */
+PyTypeObject *type_add(PyObject *module, PyType_Spec *spec, const char *name);
+
+/* A named tuple of these fields, likewise. */
+PyTypeObject *record_add(PyObject *module, PyStructSequence_Desc *desc, const char *name);
+
+/* Its values in order; NULL among them, or a NULL record, is an error: then NULL. Takes the
+ * references. */
+PyObject *record_of(PyTypeObject *type, PyObject *const *values, size_t n);
+
+/* The names of each file's own functions for module.c. */
+bool filter_add(PyObject *module);
+bool shared_add(PyObject *module);
+bool builder_add(PyObject *module);
+bool sketch_add(PyObject *module);
+bool screen_add(PyObject *module);
+bool plan_add(PyObject *module);
+bool unique_add(PyObject *module);
+
+#endif

@@ -1,0 +1,130 @@
+/* filter_methods.h - methods of weir.Filter that filter_saved.c has, and what help() says of
+ * all of them. The examples are run by the tests. */
+#ifndef FILTER_METHODS_H
+#define FILTER_METHODS_H
+
+#include "binding.h"
+
+PyObject *filter_save(PyObject *self, PyObject *path);
+PyObject *filter_tobytes(PyObject *self, PyObject *none);
+PyObject *filter_load(PyObject *type, PyObject *source);
+PyObject *filter_view(PyObject *type, PyObject *source);
+PyObject *filter_reduce(PyObject *self, PyObject *none);
+
+#define FILTER_DOC                                                                                 \
+    "Filter(sentence='', *, most=0)\n--\n\n"                                                       \
+    "Have I seen this before? A filter of fixed memory.\n\n"                                       \
+    "sentence: 'NAME knob=value ...', as in docs/filters.md; the name may be left out.\n"          \
+    "most: bytes that it may take; 0 is any number.\n\n"                                           \
+    ">>> f = Filter('memory=64K seed=1')\n"                                                        \
+    ">>> f.observe('apple'), f.observe('apple')\n"                                                 \
+    "(False, True)\n"                                                                              \
+    ">>> b'apple' in f, 'pear' in f\n"                                                             \
+    "(True, False)\n"
+
+#define OBSERVE_DOC                                                                                \
+    "observe($self, key, /, *, importance=None, time=None)\n--\n\n"                                \
+    "Say whether a key was probably seen before, then remember it.\n\n"                            \
+    "importance: 0 to 4294967295, for filters with importance=. time: milliseconds of\n"           \
+    "one clock, for filters with span=, as advance().\n\n"                                         \
+    ">>> f = Filter('memory=64K seed=1')\n"                                                        \
+    ">>> f.observe(b'a'), f.observe(b'a')\n"                                                       \
+    "(False, True)\n"
+
+#define OBSERVE_MANY_DOC                                                                           \
+    "observe_many($self, /, keys, *, size=None, importance=None, times=None)\n--\n\n"              \
+    "Observe keys in order; bytes with 1 for each that was seen, 0 for each new.\n\n"              \
+    "keys: an iterable of bytes and str, or a buffer of keys of one size: an array, whose\n"       \
+    "items (or rows) are the keys, or bytes cut by size=. importance and times: one number\n"      \
+    "for all, or an array or iterable with one for each key. If the iterable raises, the\n"        \
+    "keys before that have been observed.\n\n"                                                     \
+    ">>> f = Filter('memory=64K seed=1')\n"                                                        \
+    ">>> list(f.observe_many(['a', 'b', 'a']))\n"                                                  \
+    "[0, 0, 1]\n"                                                                                  \
+    ">>> list(f.observe_many(b'aabbcc', size=2))\n"                                                \
+    "[0, 0, 0]\n"
+
+#define ASK_DOC                                                                                    \
+    "ask($self, key, /)\n--\n\n"                                                                   \
+    "Say whether a key was probably seen, without remembering it; as key in filter.\n\n"           \
+    ">>> Filter('memory=64K seed=1').ask('a')\n"                                                   \
+    "False\n"
+
+#define ASK_MANY_DOC                                                                               \
+    "ask_many($self, /, keys, *, size=None)\n--\n\n"                                               \
+    "Ask for keys; bytes with 1 for each that was seen. keys and size as of observe_many().\n\n"   \
+    ">>> f = Filter('memory=64K seed=1')\n"                                                        \
+    ">>> f.observe('a')\n"                                                                         \
+    "False\n"                                                                                      \
+    ">>> list(f.ask_many(['a', 'b']))\n"                                                           \
+    "[1, 0]\n"
+
+#define COUNT_DOC                                                                                  \
+    "count($self, key, /)\n--\n\n"                                                                 \
+    "How many showings of a key are stored, in filters that store each (cuckoo); else 0 or 1."
+
+#define FORGET_DOC                                                                                 \
+    "forget($self, key, /)\n--\n\n"                                                                \
+    "Take back one showing of a key; whether there was anything to forget.\n\n"                    \
+    ">>> f = Filter('counting memory=64K seed=1')\n"                                               \
+    ">>> f.observe('a'), f.forget('a'), 'a' in f\n"                                                \
+    "(False, True, False)\n"
+
+#define ADVANCE_DOC                                                                                \
+    "advance($self, time, /)\n--\n\n"                                                              \
+    "Tell a filter opened with span= what time it is, in milliseconds of one clock."
+
+#define CLEAR_DOC                                                                                  \
+    "clear($self, /)\n--\n\n"                                                                      \
+    "Forget everything, as if just opened with the same seed."
+
+#define MERGE_DOC                                                                                  \
+    "merge($self, other, /)\n--\n\n"                                                               \
+    "Add all that another of the same configuration and seed has seen.\n\n"                        \
+    ">>> a, b = Filter('bloom memory=64K seed=1'), Filter('bloom memory=64K seed=1')\n"            \
+    ">>> b.observe('a')\n"                                                                         \
+    "False\n"                                                                                      \
+    ">>> a.merge(b)\n"                                                                             \
+    ">>> 'a' in a\n"                                                                               \
+    "True\n"
+
+#define COPY_DOC                                                                                   \
+    "copy($self, /)\n--\n\n"                                                                       \
+    "A second filter in the same state."
+
+#define STATS_DOC                                                                                  \
+    "stats($self, /)\n--\n\n"                                                                      \
+    "The figures, a weir.Stats.\n\n"                                                               \
+    ">>> f = Filter('memory=64K seed=1')\n"                                                        \
+    ">>> f.observe('a')\n"                                                                         \
+    "False\n"                                                                                      \
+    ">>> f.stats().shown, f.stats().memory\n"                                                      \
+    "(1, 65536)\n"
+
+#define SAVE_DOC                                                                                   \
+    "save($self, path, /)\n--\n\n"                                                                 \
+    "Save to a file, in one step: after a crash there is the old one or the new one."
+
+#define TOBYTES_DOC                                                                                \
+    "tobytes($self, /)\n--\n\n"                                                                    \
+    "What save() would write, as bytes.\n\n"                                                       \
+    ">>> f = Filter('memory=64K seed=1')\n"                                                        \
+    ">>> f.observe('a')\n"                                                                         \
+    "False\n"                                                                                      \
+    ">>> 'a' in Filter.load(f.tobytes())\n"                                                        \
+    "True\n"
+
+#define LOAD_DOC                                                                                   \
+    "load($type, source, /)\n--\n\n"                                                               \
+    "Load what was saved: from a path (str or os.PathLike), or from bytes."
+
+#define VIEW_DOC                                                                                   \
+    "view($type, source, /)\n--\n\n"                                                               \
+    "Ask a saved filter where it lies: of a file, only what is asked for is read. From a\n"        \
+    "path, or from bytes, which it keeps. A view cannot be shown keys."
+
+#define CLOSE_DOC                                                                                  \
+    "close($self, /)\n--\n\n"                                                                      \
+    "Give its memory back. Waits for other threads that are in a call of it."
+
+#endif

@@ -1,0 +1,60 @@
+/* key_reader.h - keys as Python has them: bytes, str, anything with a buffer; one, an
+ * iterable of them, or a buffer of keys of one size. */
+#ifndef KEY_READER_H
+#define KEY_READER_H
+
+#include "binding.h"
+
+/* Room for the bytes of a str. */
+struct text_room {
+    Py_UCS4 *points;
+    char *bytes;
+    size_t size; /* points; there are four bytes for each */
+    Py_UCS4 few[64];
+    char few_bytes[256];
+};
+
+/* One key: its bytes are there until key_release(), or the next key of the same room. */
+struct key_view {
+    struct weir_bytes bytes;
+    Py_buffer buffer;
+    bool held;
+};
+
+void text_room_open(struct text_room *r);
+void text_room_close(struct text_room *r);
+
+/* The bytes of a key. A str gives its UTF-8; where bytes that are no text were read with
+ * "surrogateescape", those bytes again; other lone surrogates three bytes each. False with
+ * an exception for what is no key. */
+bool key_read(PyObject *o, struct text_room *room, struct key_view *key);
+void key_release(struct key_view *key);
+
+/* Hash bytes; what is long is hashed without the GIL. */
+struct weir_key hash_bytes(struct hasher hash, struct weir_bytes bytes);
+
+/* Hash one key. */
+bool key_hash(PyObject *o, struct hasher hash, struct weir_key *out);
+
+/* Many of them: either fixed keys in a buffer, or a list, tuple or iterator. */
+struct key_source {
+    Py_buffer buffer;
+    bool is_fixed;
+    size_t size, n;     /* fixed: of a key, how many */
+    PyObject *sequence; /* a list or tuple, or else */
+    PyObject *iterator;
+    Py_ssize_t at;
+    struct text_room room;
+};
+
+/* size: None, or that of the keys of a buffer. */
+bool key_source_open(struct key_source *s, PyObject *keys, PyObject *size);
+void key_source_close(struct key_source *s);
+
+/* The next of keys that are not fixed: 1, 0 at the end, -1 with an exception. */
+int key_source_next(struct key_source *s, PyObject **object);
+
+/* How many keys there are, if that is known; else 0. */
+size_t key_source_hint(const struct key_source *s);
+
+#endif

@@ -1,0 +1,120 @@
+/* key_source.c - many keys: a buffer of keys of one size, or an iterable. */
+#include "key_reader.h"
+
+#include <string.h>
+
+/* Characters and objects are looked at one by one, as an iterable has them: their bytes
+ * in a buffer are not those of the keys. */
+static bool has_keys_of_one_size(const Py_buffer *b)
+{
+    return !b->format || !strpbrk(b->format, "Owu");
+}
+
+/* The size of a key in a buffer: what was said, or a row of two dimensions, or an item
+ * that is more than a byte. 0 with an exception if it cannot be told. */
+static size_t fixed_size(const Py_buffer *b, PyObject *size)
+{
+    size_t natural = (size_t)b->itemsize;
+
+    for (int i = 1; i < b->ndim; i++)
+        natural *= (size_t)b->shape[i];
+    if (size == Py_None) {
+        if (natural > 1)
+            return natural;
+        PyErr_SetString(PyExc_TypeError, "a buffer of bytes needs size=, the bytes of each key; "
+                                         "one key goes into a list");
+        return 0;
+    }
+
+    size_t said = PyLong_AsSize_t(size);
+
+    if (PyErr_Occurred())
+        return 0;
+    if (said == 0 || (size_t)b->len % said || (natural > 1 && said % natural && natural % said)) {
+        PyErr_Format(PyExc_ValueError,
+                     "size=%zu does not fit: the buffer has %zd bytes, in items of %zu", said,
+                     b->len, natural);
+        return 0;
+    }
+    return said;
+}
+
+/* 1: it is a buffer of keys; 0: it is not; -1 with an exception. */
+static int open_fixed(struct key_source *s, PyObject *keys, PyObject *size)
+{
+    if (!PyObject_CheckBuffer(keys))
+        return 0;
+    if (PyObject_GetBuffer(keys, &s->buffer, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) < 0)
+        return -1;
+    if (!has_keys_of_one_size(&s->buffer)) {
+        PyBuffer_Release(&s->buffer);
+        return 0;
+    }
+    s->is_fixed = true;
+    s->size = fixed_size(&s->buffer, size);
+    s->n = s->size ? (size_t)s->buffer.len / s->size : 0;
+    return s->size ? 1 : -1;
+}
+
+bool key_source_open(struct key_source *s, PyObject *keys, PyObject *size)
+{
+    memset(s, 0, sizeof *s);
+    text_room_open(&s->room);
+    if (PyUnicode_Check(keys)) {
+        PyErr_SetString(PyExc_TypeError,
+                        "a str is one key; a batch is an iterable of keys, or a buffer");
+        return false;
+    }
+
+    int fixed = open_fixed(s, keys, size);
+
+    if (fixed < 0)
+        key_source_close(s);
+    if (fixed != 0)
+        return fixed > 0;
+    if (size != Py_None) {
+        PyErr_SetString(PyExc_TypeError, "size= is for a buffer of keys that are all of one size");
+        return false;
+    }
+    if (PyList_CheckExact(keys) || PyTuple_CheckExact(keys))
+        s->sequence = Py_NewRef(keys);
+    else
+        s->iterator = PyObject_GetIter(keys);
+    return s->sequence || s->iterator;
+}
+
+void key_source_close(struct key_source *s)
+{
+    if (s->is_fixed)
+        PyBuffer_Release(&s->buffer);
+    s->is_fixed = false;
+    Py_CLEAR(s->sequence);
+    Py_CLEAR(s->iterator);
+    text_room_close(&s->room);
+}
+
+size_t key_source_hint(const struct key_source *s)
+{
+    if (s->is_fixed)
+        return s->n;
+    if (!s->sequence)
+        return 0;
+    return (size_t)(PyList_CheckExact(s->sequence) ? PyList_Size(s->sequence)
+                                                   : PyTuple_Size(s->sequence));
+}
+
+/* A list may become shorter while others run. */
+int key_source_next(struct key_source *s, PyObject **object)
+{
+    if (!s->sequence) {
+        *object = PyIter_Next(s->iterator);
+        return *object ? 1 : PyErr_Occurred() ? -1 : 0;
+    }
+    if (s->at >= (Py_ssize_t)key_source_hint(s))
+        return 0;
+    *object = PyList_CheckExact(s->sequence) ? PyList_GetItem(s->sequence, s->at)
+                                             : PyTuple_GetItem(s->sequence, s->at);
+    s->at++;
+    Py_XINCREF(*object);
+    return *object ? 1 : -1;
+}

@@ -1,0 +1,247 @@
+/* plan_calls.c - weir.predict() and what weir.plan() is made of. */
+#include "binding.h"
+
+#include <string.h>
+#include <weir/plan.h>
+
+static PyTypeObject *prediction_type, *about_type;
+
+/* ---- predictions ---- */
+
+static PyStructSequence_Field prediction_fields[] = {
+    {"config", "the filter, with every choice made"},
+    {"memory", "bytes"},
+    {"fpr", "share of the new that is taken for seen"},
+    {"fnr", "share of the repeats that is missed"},
+    {"fill", "share of cells in use at the end"},
+    {"error", "chance at the end that a new key is taken for seen"},
+    {"stable", "the error at which it settles if only new keys come"},
+    {"paper", "the error at the end by the formula of its paper"},
+    {"remembered", "keys, once it has settled, if only new ones come without end"},
+    {"least_fnr", "no filter of this memory and fpr can miss less"},
+    {"lru_fnr", "an exact list of the latest keys would miss this"},
+    {"cost", "of an arrival"},
+    {"classes", "of importance: (share, fnr) of each, if it tells them apart"},
+    {NULL, NULL}};
+
+static PyStructSequence_Desc prediction_desc = {
+    "weir.Prediction", "What theory expects of a filter; nan is what it does not know.",
+    prediction_fields, 13};
+
+static PyObject *classes_of(const struct weir_prediction *p)
+{
+    PyObject *out = PyTuple_New((Py_ssize_t)p->classes);
+
+    for (uint32_t i = 0; out && i < p->classes; i++) {
+        PyObject *one = Py_BuildValue("(dd)", p->class_share[i + 1], p->class_fnr[i + 1]);
+
+        if (!one)
+            Py_CLEAR(out);
+        else
+            PyTuple_SetItem(out, (Py_ssize_t)i, one);
+    }
+    return out;
+}
+
+static PyObject *prediction_of(const struct weir_prediction *p)
+{
+    PyObject *values[] = {PyUnicode_FromString(p->config),
+                          PyLong_FromUnsignedLongLong(p->memory),
+                          PyFloat_FromDouble(p->fpr),
+                          PyFloat_FromDouble(p->fnr),
+                          PyFloat_FromDouble(p->fill),
+                          PyFloat_FromDouble(p->error),
+                          PyFloat_FromDouble(p->stable),
+                          PyFloat_FromDouble(p->paper),
+                          PyFloat_FromDouble(p->remembered),
+                          PyFloat_FromDouble(p->least_fnr),
+                          PyFloat_FromDouble(p->lru_fnr),
+                          PyFloat_FromDouble(p->cost),
+                          classes_of(p)};
+
+    return record_of(prediction_type, values, 13);
+}
+
+static bool read_stream(struct weir_stream *s, const char *sentence)
+{
+    struct weir_error error;
+    bool ok = weir_stream_read(s, sizeof *s, sentence, &error) == WEIR_OK;
+
+    if (!ok)
+        raise_error(&error);
+    return ok;
+}
+
+static PyObject *predict(PyObject *module, PyObject *args, PyObject *named)
+{
+    static char *names[] = {"sentence", "stream", NULL};
+    const char *sentence, *stream = "endless";
+    struct weir_prediction p;
+    struct weir_stream s;
+    struct weir_error error;
+    enum weir_status status;
+
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, named, "s|s", names, &sentence, &stream) ||
+        !read_stream(&s, stream))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS status = weir_predict(&p, sizeof p, sentence, &s, &error);
+    Py_END_ALLOW_THREADS return status == WEIR_OK ? prediction_of(&p) : raise_error(&error);
+}
+
+/* choose(filter, stream, memory, fp, fn, fpr, fnr, sizing): zeros are what was not said. */
+static PyObject *choose(PyObject *module, PyObject *args)
+{
+    const char *filter, *stream;
+    unsigned long long memory;
+    struct weir_wish wish = {.size = sizeof wish};
+    struct weir_prediction p;
+    struct weir_stream s;
+    struct weir_error error;
+    enum weir_status status;
+    int sizing;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "ssKddddp", &filter, &stream, &memory, &wish.fp, &wish.fn,
+                          &wish.fpr, &wish.fnr, &sizing) ||
+        !read_stream(&s, stream))
+        return NULL;
+    wish.memory = memory;
+    Py_BEGIN_ALLOW_THREADS status =
+        (sizing ? weir_least_memory : weir_choose)(&p, sizeof p, filter, &s, &wish, &error);
+    Py_END_ALLOW_THREADS return status == WEIR_OK ? prediction_of(&p) : raise_error(&error);
+}
+
+/* ---- sentences ---- */
+
+static PyStructSequence_Field about_fields[] = {{"name", "first word of a sentence"},
+                                                {"idea", "one line"},
+                                                {"traits", "what it can do, a set of words"},
+                                                {NULL, NULL}};
+
+static PyStructSequence_Desc about_desc = {
+    "weir.About", "A filter, sketch or screen that there is.", about_fields, 3};
+
+static const struct {
+    uint64_t bit;
+    const char *word;
+} traits[] = {{WEIR_CAN_FORGET, "forget"},         {WEIR_CAN_MERGE, "merge"},
+              {WEIR_CAN_WINDOW, "window"},         {WEIR_CAN_TIME, "time"},
+              {WEIR_CAN_WEIGH, "weigh"},           {WEIR_CAN_LAST, "last"},
+              {WEIR_CAN_KEEP_ALL, "keep all"},     {WEIR_CAN_LIST, "list"},
+              {WEIR_CAN_COUNT_ANY, "count any"},   {WEIR_CAN_HOLD_SET, "hold set"},
+              {WEIR_CAN_CONFIRM, "confirm"},       {WEIR_CAN_LEARN, "learn"},
+              {WEIR_FOR_IMPORTANCE, "importance"}, {WEIR_FOR_TABLES, "tables"}};
+
+static PyObject *words_of(uint64_t bits)
+{
+    PyObject *words = PyFrozenSet_New(NULL);
+
+    for (size_t i = 0; words && i < sizeof traits / sizeof traits[0]; i++) {
+        PyObject *word = bits & traits[i].bit ? PyUnicode_FromString(traits[i].word) : NULL;
+
+        if (word && PySet_Add(words, word) < 0)
+            Py_CLEAR(words);
+        Py_XDECREF(word);
+        if (PyErr_Occurred())
+            Py_CLEAR(words);
+    }
+    return words;
+}
+
+static bool read_kind(const char *name, enum weir_kind *kind)
+{
+    static const char *const kinds[] = {"filter", "sketch", "screen"};
+
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(name, kinds[i]) == 0) {
+            *kind = (enum weir_kind)i;
+            return true;
+        }
+    }
+    PyErr_Format(PyExc_ValueError, "there are no %ss; there are filter, sketch and screen", name);
+    return false;
+}
+
+static PyObject *listed(PyObject *module, PyObject *args, PyObject *named)
+{
+    static char *names[] = {"kind", NULL};
+    const char *name = "filter";
+    const struct weir_about *about;
+    enum weir_kind kind;
+    PyObject *list;
+
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, named, "|s", names, &name) || !read_kind(name, &kind))
+        return NULL;
+    list = PyList_New(0);
+    for (size_t i = 0; list && (about = weir_listed(kind, i)); i++) {
+        PyObject *values[] = {PyUnicode_FromString(about->name), PyUnicode_FromString(about->idea),
+                              words_of(about->traits)};
+        PyObject *one = record_of(about_type, values, 3);
+
+        if (!one || PyList_Append(list, one) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(one);
+    }
+    return list;
+}
+
+static PyObject *complete(PyObject *module, PyObject *args, PyObject *named)
+{
+    static char *names[] = {"sentence", "kind", NULL};
+    const char *sentence, *name = "filter";
+    char text[WEIR_SENTENCE];
+    struct weir_error error;
+    enum weir_kind kind;
+
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, named, "s|s", names, &sentence, &name) ||
+        !read_kind(name, &kind))
+        return NULL;
+    if (weir_complete(kind, sentence, text, sizeof text, &error) != WEIR_OK)
+        return raise_error(&error);
+    return PyUnicode_FromString(text);
+}
+
+static PyObject *read_size(PyObject *module, PyObject *text)
+{
+    const char *utf8 = PyUnicode_AsUTF8AndSize(text, NULL);
+    uint64_t bytes;
+
+    (void)module;
+    if (!utf8)
+        return NULL;
+    if (weir_read_size(utf8, &bytes))
+        return PyLong_FromUnsignedLongLong(bytes);
+    PyErr_Format(PyExc_ValueError, "memory=%U does not fit: it takes a size: 64M, 1G", text);
+    return NULL;
+}
+
+static PyMethodDef functions[] = {
+    {"predict", METHOD(predict), METH_VARARGS | METH_KEYWORDS,
+     "predict($module, /, sentence, stream='endless')\n--\n\n"
+     "What theory expects of a filter on a stream (docs/planning.md), a weir.Prediction.\n\n"
+     ">>> p = predict('rlbsbf memory=256K k=2', 'uniform:n=1M,distinct=60%')\n"
+     ">>> 0 < p.fpr < 1, p.memory\n"
+     "(True, 262144)\n"},
+    {"_choose", choose, METH_VARARGS, "For weir.plan()."},
+    {"listed", METHOD(listed), METH_VARARGS | METH_KEYWORDS,
+     "listed($module, /, kind='filter')\n--\n\n"
+     "Which there are of a kind ('filter', 'sketch', 'screen'), the default first.\n\n"
+     ">>> listed()[0].name\n"
+     "'weir'\n"},
+    {"complete", METHOD(complete), METH_VARARGS | METH_KEYWORDS,
+     "complete($module, /, sentence, kind='filter')\n--\n\n"
+     "The sentence with every choice made; nothing is opened.\n\n"
+     ">>> complete('bloom memory=1K seed=7')\n"
+     "'bloom memory=1024 k=4 hash=xxh3 seed=7'\n"},
+    {"_size", read_size, METH_O, "A size in bytes, of its text."},
+    {NULL, NULL, 0, NULL}};
+
+bool plan_add(PyObject *module)
+{
+    prediction_type = record_add(module, &prediction_desc, "Prediction");
+    about_type = record_add(module, &about_desc, "About");
+    return prediction_type && about_type && PyModule_AddFunctions(module, functions) == 0;
+}

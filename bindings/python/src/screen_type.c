@@ -1,0 +1,618 @@
+/* screen_type.c - weir.Screen: does it belong? A Python function is the store. What it raises ends
+ * the check, by the store's right to end it, and is raised again from there. */
+#include "key_list.h"
+#include "numbers.h"
+#include "saved_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <weir/screen.h>
+
+struct screen_object {
+    PyObject_HEAD weir_screen *s;
+    struct handle_use use;
+    PyObject *store; /* a callable, or None */
+};
+
+static PyTypeObject *screen_type, *stats_type;
+
+/* ---- life ---- */
+
+static PyObject *wrap(weir_screen *s, PyObject *store)
+{
+    struct screen_object *o = PyObject_GC_New(struct screen_object, screen_type);
+
+    if (!o) {
+        weir_screen_close(s);
+        return NULL;
+    }
+    o->s = s;
+    o->store = Py_NewRef(store);
+    if (!handle_use_open(&o->use)) {
+        Py_DECREF(o);
+        return NULL;
+    }
+    PyObject_GC_Track((PyObject *)o);
+    return (PyObject *)o;
+}
+
+static void close_handle(struct screen_object *o)
+{
+    weir_screen *s = o->s;
+
+    o->s = NULL;
+    if (s)
+        weir_screen_close(s);
+}
+
+static int traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(((struct screen_object *)self)->store);
+    return 0;
+}
+
+static int clear_references(PyObject *self)
+{
+    Py_CLEAR(((struct screen_object *)self)->store);
+    return 0;
+}
+
+static void dealloc(PyObject *self)
+{
+    struct screen_object *o = (struct screen_object *)self;
+    PyTypeObject *type = Py_TYPE(self);
+
+    PyObject_GC_UnTrack(self);
+    clear_references(self);
+    close_handle(o);
+    handle_use_close(&o->use);
+    PyObject_GC_Del(self);
+    Py_DECREF(type);
+}
+
+static bool is_store(PyObject *store)
+{
+    if (store == Py_None || PyCallable_Check(store))
+        return true;
+    PyErr_SetString(PyExc_TypeError, "a store is a function that takes a list of keys and gives "
+                                     "True, False or None for each");
+    return false;
+}
+
+static PyObject *new_screen(PyTypeObject *type, PyObject *args, PyObject *named)
+{
+    static char *names[] = {"sentence", "store", "most", NULL};
+    struct weir_options options = {.size = sizeof options};
+    const char *sentence = "";
+    unsigned long long most = 0;
+    PyObject *store = Py_None;
+    struct weir_error error;
+    weir_screen *s;
+
+    (void)type;
+    if (!PyArg_ParseTupleAndKeywords(args, named, "|sO$K", names, &sentence, &store, &most) ||
+        !is_store(store))
+        return NULL;
+    options.most = most;
+    if (weir_screen_open_with(&s, sentence, &options, &error) != WEIR_OK)
+        return raise_error(&error);
+    return wrap(s, store);
+}
+
+static weir_screen *ready(PyObject *self)
+{
+    struct screen_object *o = (struct screen_object *)self;
+
+    if (!handle_wait(&o->use))
+        return NULL;
+    if (!o->s)
+        PyErr_SetString(PyExc_ValueError, "this screen is closed");
+    return o->s;
+}
+
+static bool enter(PyObject *self)
+{
+    return ready(self) && handle_take(&((struct screen_object *)self)->use);
+}
+
+static void leave(PyObject *self)
+{
+    handle_give(&((struct screen_object *)self)->use);
+}
+
+static PyObject *close_screen(PyObject *self, PyObject *args)
+{
+    struct screen_object *o = (struct screen_object *)self;
+
+    (void)args;
+    if (!handle_wait(&o->use))
+        return NULL;
+    close_handle(o);
+    Py_RETURN_NONE;
+}
+
+static PyObject *enter_with(PyObject *self, PyObject *none)
+{
+    (void)none;
+    return ready(self) ? Py_NewRef(self) : NULL;
+}
+
+/* ---- the store ---- */
+
+/* A check on its way. */
+struct checking {
+    PyObject *store;
+    PyThreadState *thread; /* without the GIL */
+};
+
+static PyObject *list_of_keys(const struct weir_bytes *keys, size_t n)
+{
+    PyObject *list = PyList_New((Py_ssize_t)n);
+
+    for (size_t i = 0; list && i < n; i++) {
+        PyObject *key = PyBytes_FromStringAndSize(keys[i].data, (Py_ssize_t)keys[i].size);
+
+        if (!key)
+            Py_CLEAR(list);
+        else
+            PyList_SetItem(list, (Py_ssize_t)i, key);
+    }
+    return list;
+}
+
+static bool read_answer(PyObject *o, uint8_t *answer)
+{
+    int yes = o == Py_None ? 0 : PyObject_IsTrue(o);
+
+    *answer = o == Py_None ? WEIR_UNANSWERED : yes > 0 ? WEIR_MEMBER : WEIR_OTHER;
+    return yes >= 0;
+}
+
+/* One answer for each of n keys, no more and no fewer. */
+static bool read_answers(PyObject *from, size_t n, uint8_t *answers)
+{
+    PyObject *iterator = PyObject_GetIter(from), *o;
+    size_t got = 0;
+    bool ok = iterator != NULL;
+
+    while (ok && (o = PyIter_Next(iterator))) {
+        ok = got < n && read_answer(o, &answers[got]);
+        got++;
+        Py_DECREF(o);
+    }
+    Py_XDECREF(iterator);
+    if (PyErr_Occurred())
+        return false;
+    if (got != n)
+        PyErr_Format(PyExc_ValueError, "the store was asked for %zu keys and gave %s answers", n,
+                     got < n ? "fewer" : "more");
+    return got == n;
+}
+
+static bool ask_store(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
+{
+    struct checking *c = context;
+    PyObject *list, *said = NULL;
+    bool ok = false;
+
+    PyEval_RestoreThread(c->thread);
+    if (c->store == Py_None)
+        PyErr_SetString(PyExc_TypeError,
+                        "this screen has no store to ask: Screen(sentence, store)");
+    list = c->store == Py_None ? NULL : list_of_keys(keys, n);
+    if (list)
+        said = PyObject_CallFunctionObjArgs(c->store, list, NULL);
+    if (said)
+        ok = read_answers(said, n, answers);
+    if (!ok)
+        memset(answers, WEIR_UNANSWERED, n); /* those of a store that failed count for nothing */
+    Py_XDECREF(said);
+    Py_XDECREF(list);
+    c->thread = PyEval_SaveThread();
+    return ok;
+}
+
+/* ---- check ---- */
+
+static bool check_list(PyObject *self, const struct key_list *l, uint8_t *answers)
+{
+    struct screen_object *o = (struct screen_object *)self;
+    struct checking c;
+
+    if (!enter(self))
+        return false;
+    c.store = Py_NewRef(o->store);
+    c.thread = PyEval_SaveThread();
+    weir_screen_check(o->s, l->keys, l->n, ask_store, &c, answers);
+    PyEval_RestoreThread(c.thread);
+    leave(self);
+    Py_DECREF(c.store);
+    return !PyErr_Occurred();
+}
+
+static PyObject *said(uint8_t answer)
+{
+    return answer == WEIR_UNANSWERED ? Py_NewRef(Py_None) : PyBool_FromLong(answer == WEIR_MEMBER);
+}
+
+static bool append_answers(PyObject *list, const uint8_t *answers, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        PyObject *one = said(answers[i]);
+        int failed = PyList_Append(list, one);
+
+        Py_DECREF(one);
+        if (failed < 0)
+            return false;
+    }
+    return true;
+}
+
+static bool check_before_raising(PyObject *self, const struct key_list *l, uint8_t *answers)
+{
+    PyObject *type, *value, *trace;
+
+    PyErr_Fetch(&type, &value, &trace);
+    if (!check_list(self, l, answers))
+        PyErr_Clear();
+    PyErr_Restore(type, value, trace);
+    return false;
+}
+
+static bool check_all(PyObject *self, struct key_source *source, struct key_list *l,
+                      uint8_t *answers, PyObject *out)
+{
+    size_t done = 0;
+    int more;
+
+    do {
+        more = key_list_fill(l, source, WEIR_SCREEN_BATCH, &done);
+        if (more < 0)
+            return check_before_raising(self, l, answers);
+        if (!check_list(self, l, answers) || !append_answers(out, answers, l->n) ||
+            PyErr_CheckSignals() < 0)
+            return false;
+    } while (more);
+    return true;
+}
+
+static PyObject *check_many(PyObject *self, PyObject *args, PyObject *named)
+{
+    static char *names[] = {"keys", "size", NULL};
+    PyObject *keys, *size = Py_None, *out;
+    struct key_source source;
+    struct key_list l = {NULL};
+    uint8_t *answers;
+
+    if (!PyArg_ParseTupleAndKeywords(args, named, "O|$O", names, &keys, &size) ||
+        !key_source_open(&source, keys, size))
+        return NULL;
+    answers = malloc(WEIR_SCREEN_BATCH);
+    out = answers ? PyList_New(0) : PyErr_NoMemory();
+    if (out && !check_all(self, &source, &l, answers, out))
+        Py_CLEAR(out);
+    free(answers);
+    key_list_close(&l);
+    key_source_close(&source);
+    return out;
+}
+
+static PyObject *check(PyObject *self, PyObject *object)
+{
+    struct text_room room;
+    struct key_view key;
+    uint8_t answer = WEIR_UNANSWERED;
+    bool ok = false;
+
+    text_room_open(&room);
+    if (key_read(object, &room, &key)) {
+        struct key_list l = {.keys = &key.bytes, .n = 1};
+
+        ok = check_list(self, &l, &answer);
+        key_release(&key);
+    }
+    text_room_close(&room);
+    return ok ? said(answer) : NULL;
+}
+
+/* ---- the set ---- */
+
+static PyObject *learn(PyObject *self, PyObject *args, PyObject *named)
+{
+    static char *names[] = {"keys", "size", NULL};
+    PyObject *keys, *size = Py_None;
+    struct key_source source;
+    struct key_list l = {NULL};
+    size_t done = 0;
+    int more = 1;
+
+    if (!PyArg_ParseTupleAndKeywords(args, named, "O|$O", names, &keys, &size) ||
+        !key_source_open(&source, keys, size))
+        return NULL;
+    while (more > 0) {
+        more = key_list_fill(&l, &source, WEIR_SCREEN_BATCH, &done);
+        if (more < 0 || !enter(self)) {
+            more = -1;
+            break;
+        }
+        Py_BEGIN_ALLOW_THREADS weir_screen_learn_set(((struct screen_object *)self)->s, l.keys,
+                                                     l.n);
+        Py_END_ALLOW_THREADS leave(self);
+    }
+    key_list_close(&l);
+    key_source_close(&source);
+    return more < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *forget_set(PyObject *self, PyObject *none)
+{
+    weir_screen *s = ready(self);
+
+    (void)none;
+    if (!s)
+        return NULL;
+    weir_screen_forget_set(s);
+    Py_RETURN_NONE;
+}
+
+static PyObject *wants_set(PyObject *self, void *unused)
+{
+    weir_screen *s = ready(self);
+
+    (void)unused;
+    return s ? PyBool_FromLong(weir_screen_wants_set(s)) : NULL;
+}
+
+/* ---- the whole ---- */
+
+static PyObject *clear(PyObject *self, PyObject *none)
+{
+    weir_screen *s = ready(self);
+
+    (void)none;
+    if (!s)
+        return NULL;
+    weir_screen_clear(s);
+    Py_RETURN_NONE;
+}
+
+static PyObject *copy(PyObject *self, PyObject *memo)
+{
+    weir_screen *s = ready(self);
+    struct weir_error error;
+
+    (void)memo;
+    if (!s)
+        return NULL;
+    s = weir_screen_clone(s, &error);
+    return s ? wrap(s, ((struct screen_object *)self)->store) : raise_error(&error);
+}
+
+static PyObject *merge(PyObject *self, PyObject *other)
+{
+    weir_screen *into, *from;
+    struct weir_error error;
+
+    if (!PyObject_TypeCheck(other, screen_type)) {
+        PyErr_SetString(PyExc_TypeError, "merge() takes another weir.Screen");
+        return NULL;
+    }
+    do { /* until neither is in a call */
+        into = ready(self);
+        from = into ? ready(other) : NULL;
+    } while (from && ((struct screen_object *)self)->use.taken);
+    if (!into || !from)
+        return NULL;
+    if (weir_screen_merge(into, from, &error) != WEIR_OK)
+        return raise_error(&error);
+    Py_RETURN_NONE;
+}
+
+static PyStructSequence_Field stats_fields[] = {
+    {"memory", "bytes of cells"},
+    {"bytes", "all that the handle occupies"},
+    {"checked", "keys answered or not, of which"},
+    {"asked", "the store answered,"},
+    {"saved", "the screen answered by itself,"},
+    {"unanswered", "and the store could not tell"},
+    {"members", "answered True"},
+    {"fill", "share of cells in use"},
+    {"error", "chance that a key it was never told of is taken for known"},
+    {NULL, NULL}};
+
+static PyObject *stats(PyObject *self, PyObject *none)
+{
+    weir_screen *s = ready(self);
+    struct weir_screen_stats m;
+
+    (void)none;
+    if (!s)
+        return NULL;
+    weir_screen_measure(s, &m, sizeof m);
+
+    PyObject *values[] = {PyLong_FromUnsignedLongLong(m.memory),
+                          PyLong_FromUnsignedLongLong(m.bytes),
+                          PyLong_FromUnsignedLongLong(m.checked),
+                          PyLong_FromUnsignedLongLong(m.asked),
+                          PyLong_FromUnsignedLongLong(m.saved),
+                          PyLong_FromUnsignedLongLong(m.unanswered),
+                          PyLong_FromUnsignedLongLong(m.members),
+                          PyFloat_FromDouble(m.fill),
+                          PyFloat_FromDouble(m.error)};
+
+    return record_of(stats_type, values, 9);
+}
+
+static PyObject *config(PyObject *self, void *unused)
+{
+    weir_screen *s = ready(self);
+    char text[WEIR_SENTENCE];
+
+    (void)unused;
+    if (!s)
+        return NULL;
+    weir_screen_config(s, text, sizeof text);
+    return PyUnicode_FromString(text);
+}
+
+static PyObject *closed(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(((struct screen_object *)self)->s == NULL);
+}
+
+static PyObject *repr(PyObject *self)
+{
+    PyObject *text, *out;
+
+    if (!((struct screen_object *)self)->s)
+        return PyUnicode_FromString("<weir.Screen, closed>");
+    text = config(self, NULL);
+    out = text ? PyUnicode_FromFormat("<weir.Screen %R>", text) : NULL;
+    Py_XDECREF(text);
+    return out;
+}
+
+/* ---- saved ---- */
+
+static enum weir_status write_screen(void *handle, weir_sink sink, void *context,
+                                     struct weir_error *error)
+{
+    return weir_screen_write(handle, sink, context, error);
+}
+
+static PyObject *save(PyObject *self, PyObject *path)
+{
+    PyObject *out;
+
+    if (!enter(self))
+        return NULL;
+    out = saved_write(path, write_screen, ((struct screen_object *)self)->s);
+    leave(self);
+    return out;
+}
+
+static PyObject *tobytes(PyObject *self, PyObject *none)
+{
+    weir_screen *s;
+    PyObject *out;
+
+    (void)none;
+    if (!enter(self))
+        return NULL;
+    s = ((struct screen_object *)self)->s;
+    out = saved_bytes_of(write_screen, s, weir_screen_saved_size(s));
+    leave(self);
+    return out;
+}
+
+static PyObject *load(PyObject *type, PyObject *args, PyObject *named)
+{
+    static char *names[] = {"source", "store", NULL};
+    PyObject *source, *store = Py_None;
+    struct saved_bytes saved;
+    struct weir_error error;
+    const void *data;
+    size_t size;
+    uint32_t shards;
+    weir_screen *s = NULL;
+    bool found;
+
+    (void)type;
+    if (!PyArg_ParseTupleAndKeywords(args, named, "O|O", names, &source, &store) ||
+        !is_store(store) || !saved_open(&saved, source))
+        return NULL;
+    found = saved_find(&saved, 1u << WEIR_PART_SCREEN, "screen", &data, &size, &shards);
+    if (found)
+        (void)weir_screen_load(&s, data, size, NULL, &error);
+    saved_close(&saved);
+    if (s)
+        return wrap(s, store);
+    return found ? raise_error(&error) : NULL;
+}
+
+static PyObject *reduce(PyObject *self, PyObject *none)
+{
+    PyObject *bytes = tobytes(self, none);
+    PyObject *loader = PyObject_GetAttrString((PyObject *)screen_type, "load");
+    PyObject *out = bytes && loader ? Py_BuildValue("O(OO)", loader, bytes,
+                                                    ((struct screen_object *)self)->store)
+                                    : NULL;
+
+    Py_XDECREF(loader);
+    Py_XDECREF(bytes);
+    return out;
+}
+
+/* ---- the type ---- */
+
+static PyMethodDef methods[] = {
+    {"check", check, METH_O,
+     "check($self, key, /)\n--\n\nWhether a key is a member: True, False, or None if the store "
+     "could not tell."},
+    {"check_many", METHOD(check_many), METH_VARARGS | METH_KEYWORDS,
+     "check_many($self, /, keys, *, size=None)\n--\n\n"
+     "A list with the answer for each key; the store is asked for many in one call. What it\n"
+     "raises is raised here; keys before that are remembered as answered."},
+    {"learn", METHOD(learn), METH_VARARGS | METH_KEYWORDS,
+     "learn($self, /, keys, *, size=None)\n--\n\nTell members to a screen that holds the set (1bf, "
+     "strict)."},
+    {"forget_set", forget_set, METH_NOARGS,
+     "forget_set($self, /)\n--\n\nForget the set, so that it can be told anew."},
+    {"clear", clear, METH_NOARGS, "clear($self, /)\n--\n\nForget everything."},
+    {"merge", merge, METH_O,
+     "merge($self, other, /)\n--\n\nAdd all that another of the same configuration and seed "
+     "knows."},
+    {"copy", copy, METH_NOARGS,
+     "copy($self, /)\n--\n\nA second screen in the same state, before the same store."},
+    {"__copy__", copy, METH_NOARGS, "As copy()."},
+    {"__deepcopy__", copy, METH_O, "As copy()."},
+    {"stats", stats, METH_NOARGS, "stats($self, /)\n--\n\nThe figures, a weir.ScreenStats."},
+    {"save", save, METH_O, "save($self, path, /)\n--\n\nSave to a file, in one step."},
+    {"tobytes", tobytes, METH_NOARGS, "tobytes($self, /)\n--\n\nWhat save() would write."},
+    {"load", METHOD(load), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
+     "load($type, /, source, store=None)\n--\n\nLoad what was saved, from a path or from bytes, "
+     "before this store."},
+    {"__reduce__", reduce, METH_NOARGS, "For pickle: the saved bytes and the store."},
+    {"close", close_screen, METH_NOARGS, "close($self, /)\n--\n\nGive its memory back."},
+    {"__enter__", enter_with, METH_NOARGS, "The screen itself."},
+    {"__exit__", close_screen, METH_VARARGS, "Close it."},
+    {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef properties[] = {
+    {"config", config, NULL, "The sentence in full: it opens an equal screen.", NULL},
+    {"wants_set", wants_set, NULL, "Whether learn() is to be called first.", NULL},
+    {"closed", closed, NULL, "Whether it was closed.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+#define SCREEN_DOC                                                                                 \
+    "Screen(sentence='', store=None, *, most=0)\n--\n\n"                                           \
+    "Does it belong? Stands before a slow, exact store and asks it as rarely as it can.\n\n"       \
+    "store: a function that takes a list of keys (bytes) and gives True, False or None for\n"      \
+    "each. sentence as in docs/screens.md.\n\n"                                                    \
+    ">>> members = {b'a', b'c'}\n"                                                                 \
+    ">>> s = Screen('memory=64K seed=1', lambda keys: [k in members for k in keys])\n"             \
+    ">>> s.check_many(['a', 'b', 'a'])\n"                                                          \
+    "[True, False, True]\n"                                                                        \
+    ">>> s.stats().asked\n"                                                                        \
+    "2\n"
+
+static PyType_Slot slots[] = {
+    {Py_tp_new, new_screen},         {Py_tp_dealloc, dealloc}, {Py_tp_traverse, traverse},
+    {Py_tp_clear, clear_references}, {Py_tp_doc, SCREEN_DOC},  {Py_tp_methods, methods},
+    {Py_tp_getset, properties},      {Py_tp_repr, repr},       {0, NULL}};
+
+static PyType_Spec spec = {"weir.Screen", sizeof(struct screen_object), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+                           slots};
+
+static PyStructSequence_Desc stats_desc = {"weir.ScreenStats", "What a screen knows of itself.",
+                                           stats_fields, 9};
+
+bool screen_add(PyObject *module)
+{
+    screen_type = type_add(module, &spec, "Screen");
+    stats_type = record_add(module, &stats_desc, "ScreenStats");
+    return screen_type && stats_type;
+}

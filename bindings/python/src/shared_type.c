@@ -1,0 +1,476 @@
+/* shared_type.c - weir.Shared: one filter, many threads. Calls come at the same time, so
+ * they are counted; the last one that leaves after close() gives the memory back. */
+#include "filter_type.h"
+#include "show_keys.h"
+
+#include <stdlib.h>
+#include <weir/saved.h>
+#include <weir/shared.h>
+
+struct shared_object {
+    PyObject_HEAD weir_shared *s;
+    struct hasher hash;
+    bool learns, is_view, is_closed;
+    unsigned calls; /* under the GIL, as are the flags */
+    struct saved_bytes lent;
+};
+
+static PyTypeObject *shared_type;
+
+/* ---- life ---- */
+
+static PyObject *wrap(weir_shared *s, struct saved_bytes *lent)
+{
+    struct shared_object *o = PyObject_New(struct shared_object, shared_type);
+    char config[WEIR_SENTENCE];
+    uint64_t traits = 0;
+
+    if (!o) {
+        weir_shared_close(s);
+        if (lent)
+            saved_close(lent);
+        return NULL;
+    }
+    weir_shared_config(s, config, sizeof config);
+    o->s = s;
+    o->hash = hasher_of(config);
+    o->is_view = lent != NULL;
+    o->lent = lent ? *lent : (struct saved_bytes){.data = NULL};
+    o->learns = !o->is_view && weir_traits(WEIR_KIND_FILTER, config, &traits, NULL) == WEIR_OK &&
+                traits & WEIR_CAN_LEARN;
+    o->is_closed = false;
+    o->calls = 0;
+    return (PyObject *)o;
+}
+
+static void close_handle(struct shared_object *o)
+{
+    weir_shared *s = o->s;
+
+    o->s = NULL;
+    weir_shared_close(s);
+    saved_close(&o->lent);
+}
+
+static void dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+
+    close_handle((struct shared_object *)self);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *new_shared(PyTypeObject *type, PyObject *args, PyObject *named)
+{
+    static char *names[] = {"sentence", "shards", "most", NULL};
+    const char *sentence = "";
+    unsigned int shards = 0;
+    unsigned long long most = 0;
+    struct weir_options options = {.size = sizeof options};
+    struct weir_error error;
+    enum weir_status status;
+    weir_shared *s;
+
+    (void)type;
+    if (!PyArg_ParseTupleAndKeywords(args, named, "|s$IK", names, &sentence, &shards, &most))
+        return NULL;
+    options.most = most;
+    Py_BEGIN_ALLOW_THREADS status = weir_shared_open(&s, sentence, shards, &options, &error);
+    Py_END_ALLOW_THREADS return status == WEIR_OK ? wrap(s, NULL) : raise_error(&error);
+}
+
+static bool enter(PyObject *self)
+{
+    struct shared_object *o = (struct shared_object *)self;
+
+    if (o->is_closed)
+        PyErr_SetString(PyExc_ValueError, "this filter is closed");
+    else
+        o->calls++;
+    return !o->is_closed;
+}
+
+static void leave(PyObject *self)
+{
+    struct shared_object *o = (struct shared_object *)self;
+
+    o->calls--;
+    if (o->is_closed && o->calls == 0)
+        close_handle(o);
+}
+
+static bool enter_to_learn(PyObject *self)
+{
+    struct shared_object *o = (struct shared_object *)self;
+
+    if (!enter(self))
+        return false;
+    if (!o->learns) {
+        leave(self);
+        raise_status(WEIR_UNSUPPORTED, o->is_view ? "a view of a saved filter is for asking; "
+                                                    "weir.Shared.load() gives one that can be "
+                                                    "shown keys"
+                                                  : "this filter is of a set that never changes");
+    }
+    return o->learns;
+}
+
+static PyObject *close_shared(PyObject *self, PyObject *none)
+{
+    struct shared_object *o = (struct shared_object *)self;
+
+    (void)none;
+    if (!o->is_closed) {
+        o->is_closed = true;
+        if (o->calls == 0)
+            close_handle(o);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *enter_with(PyObject *self, PyObject *none)
+{
+    (void)none;
+    if (!enter(self))
+        return NULL;
+    leave(self);
+    return Py_NewRef(self);
+}
+
+static PyObject *exit_with(PyObject *self, PyObject *args)
+{
+    (void)args;
+    return close_shared(self, NULL);
+}
+
+/* ---- one key: a shard's lock may be held by a thread in a batch, so without the GIL ---- */
+
+static int answer(PyObject *self, PyObject *object, bool observing)
+{
+    struct shared_object *o = (struct shared_object *)self;
+    struct weir_key key;
+    enum weir_verdict verdict;
+
+    if (!key_hash(object, o->hash, &key) || !(observing ? enter_to_learn : enter)(self))
+        return -1;
+    Py_BEGIN_ALLOW_THREADS verdict = (observing ? weir_shared_observe : weir_shared_ask)(o->s, key);
+    Py_END_ALLOW_THREADS leave(self);
+    return verdict == WEIR_SEEN;
+}
+
+static PyObject *observe(PyObject *self, PyObject *object)
+{
+    int seen = answer(self, object, true);
+
+    return seen < 0 ? NULL : PyBool_FromLong(seen);
+}
+
+static int contains(PyObject *self, PyObject *object)
+{
+    return answer(self, object, false);
+}
+
+static PyObject *ask(PyObject *self, PyObject *object)
+{
+    int seen = answer(self, object, false);
+
+    return seen < 0 ? NULL : PyBool_FromLong(seen);
+}
+
+static PyObject *forget(PyObject *self, PyObject *object)
+{
+    struct shared_object *o = (struct shared_object *)self;
+    struct weir_error error;
+    struct weir_key key;
+    enum weir_status status;
+    bool was_there = false;
+
+    if (!key_hash(object, o->hash, &key) || !enter(self))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS status = weir_shared_forget(o->s, key, &was_there, &error);
+    Py_END_ALLOW_THREADS leave(self);
+    return status == WEIR_OK ? PyBool_FromLong(was_there) : raise_error(&error);
+}
+
+/* ---- many keys ---- */
+
+static enum weir_status show_observe(PyObject *self, const struct weir_key *keys,
+                                     const uint64_t *times, size_t n, uint8_t *verdicts,
+                                     struct weir_error *error)
+{
+    weir_shared *s = ((struct shared_object *)self)->s;
+
+    (void)error;
+    if (times)
+        weir_shared_observe_many_at(s, keys, times, n, verdicts);
+    else
+        weir_shared_observe_many(s, keys, n, verdicts);
+    return WEIR_OK;
+}
+
+static enum weir_status show_ask(PyObject *self, const struct weir_key *keys, const uint64_t *times,
+                                 size_t n, uint8_t *verdicts, struct weir_error *error)
+{
+    (void)times;
+    (void)error;
+    weir_shared_ask_many(((struct shared_object *)self)->s, keys, n, verdicts);
+    return WEIR_OK;
+}
+
+static PyObject *observe_many(PyObject *self, PyObject *args, PyObject *named)
+{
+    static char *names[] = {"keys", "size", "importance", "times", NULL};
+    struct shared_object *o = (struct shared_object *)self;
+    struct shown_to to = {self, o->hash, enter_to_learn, leave, show_observe};
+    struct batch_given given = {NULL};
+
+    if (!PyArg_ParseTupleAndKeywords(args, named, "O|$OOO", names, &given.keys, &given.size,
+                                     &given.importance, &given.times))
+        return NULL;
+    return show_keys(&to, &given, true);
+}
+
+static PyObject *ask_many(PyObject *self, PyObject *args, PyObject *named)
+{
+    static char *names[] = {"keys", "size", NULL};
+    struct shared_object *o = (struct shared_object *)self;
+    struct shown_to to = {self, o->hash, enter, leave, show_ask};
+    struct batch_given given = {NULL};
+
+    if (!PyArg_ParseTupleAndKeywords(args, named, "O|$O", names, &given.keys, &given.size))
+        return NULL;
+    return show_keys(&to, &given, true);
+}
+
+/* ---- the whole ---- */
+
+static PyObject *advance(PyObject *self, PyObject *time)
+{
+    uint64_t now;
+
+    if (!number_read(time, "time", UINT64_MAX, &now) || !enter(self))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS weir_shared_advance(((struct shared_object *)self)->s, now);
+    Py_END_ALLOW_THREADS leave(self);
+    Py_RETURN_NONE;
+}
+
+static PyObject *stats(PyObject *self, PyObject *none)
+{
+    struct weir_stats s;
+
+    (void)none;
+    if (!enter(self))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS weir_shared_measure(((struct shared_object *)self)->s, &s, sizeof s);
+    Py_END_ALLOW_THREADS leave(self);
+    return stats_record(&s);
+}
+
+static PyObject *config(PyObject *self, void *unused)
+{
+    char text[WEIR_SENTENCE];
+
+    (void)unused;
+    if (!enter(self))
+        return NULL;
+    weir_shared_config(((struct shared_object *)self)->s, text, sizeof text);
+    leave(self);
+    return PyUnicode_FromString(text);
+}
+
+static PyObject *shards(PyObject *self, void *unused)
+{
+    uint32_t n;
+
+    (void)unused;
+    if (!enter(self))
+        return NULL;
+    n = weir_shared_shards(((struct shared_object *)self)->s);
+    leave(self);
+    return PyLong_FromUnsignedLong(n);
+}
+
+static PyObject *closed(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(((struct shared_object *)self)->is_closed);
+}
+
+static PyObject *repr(PyObject *self)
+{
+    PyObject *text, *out;
+
+    if (((struct shared_object *)self)->is_closed)
+        return PyUnicode_FromString("<weir.Shared, closed>");
+    text = config(self, NULL);
+    out = text ? PyUnicode_FromFormat("<weir.Shared %R>", text) : NULL;
+    Py_XDECREF(text);
+    return out;
+}
+
+/* ---- saved ---- */
+
+static enum weir_status write_shared(void *handle, weir_sink sink, void *context,
+                                     struct weir_error *error)
+{
+    return weir_shared_write(handle, sink, context, error);
+}
+
+static PyObject *save(PyObject *self, PyObject *path)
+{
+    PyObject *out;
+
+    if (!enter(self))
+        return NULL;
+    out = saved_write(path, write_shared, ((struct shared_object *)self)->s);
+    leave(self);
+    return out;
+}
+
+static PyObject *tobytes(PyObject *self, PyObject *none)
+{
+    weir_shared *s = ((struct shared_object *)self)->s;
+    size_t size = 0;
+    PyObject *out;
+
+    (void)none;
+    if (!enter(self))
+        return NULL;
+    for (uint32_t i = 0; i < weir_shared_shards(s); i++)
+        size += weir_saved_size(weir_shared_shard(s, i)); /* stays what it is */
+    out = saved_bytes_of(write_shared, s, size);
+    leave(self);
+    return out;
+}
+
+/* Handles on the shards where they lie, as one. */
+static enum weir_status view_shards(weir_shared **out, const void *data, size_t size, uint32_t most,
+                                    struct weir_error *error)
+{
+    weir **w = calloc(most, sizeof(weir *));
+    uint32_t n = 0;
+    enum weir_status status;
+
+    if (!w) {
+        *error = (struct weir_error){.status = WEIR_NO_MEMORY, .text = "out of memory"};
+        return WEIR_NO_MEMORY;
+    }
+    status = weir_view_all(w, most, &n, data, size, NULL, NULL, error);
+    if (status == WEIR_OK) {
+        status = weir_shared_join(out, w, n, NULL, error);
+        for (uint32_t i = 0; status != WEIR_OK && i < n; i++)
+            weir_close(w[i]);
+    }
+    free(w);
+    return status;
+}
+
+static PyObject *open_saved(PyObject *source, bool as_view)
+{
+    struct saved_bytes saved;
+    struct weir_error error;
+    const void *data;
+    size_t size;
+    uint32_t n = 1;
+    enum weir_status status;
+    weir_shared *s = NULL;
+
+    if (!saved_open(&saved, source))
+        return NULL;
+    if (!saved_find(&saved, 1u << WEIR_PART_FILTER, "filter", &data, &size, &n)) {
+        saved_close(&saved);
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS status = as_view ? view_shards(&s, data, size, n ? n : 1, &error)
+                                            : weir_shared_load(&s, data, size, NULL, NULL, &error);
+    Py_END_ALLOW_THREADS if (status == WEIR_OK && as_view) return wrap(s, &saved);
+    saved_close(&saved);
+    return status == WEIR_OK ? wrap(s, NULL) : raise_error(&error);
+}
+
+static PyObject *load(PyObject *type, PyObject *source)
+{
+    (void)type;
+    return open_saved(source, false);
+}
+
+static PyObject *view(PyObject *type, PyObject *source)
+{
+    (void)type;
+    return open_saved(source, true);
+}
+
+static PyObject *reduce(PyObject *self, PyObject *none)
+{
+    PyObject *bytes = tobytes(self, none);
+    PyObject *loader = PyObject_GetAttrString((PyObject *)shared_type, "load");
+    PyObject *out = bytes && loader ? Py_BuildValue("O(O)", loader, bytes) : NULL;
+
+    Py_XDECREF(loader);
+    Py_XDECREF(bytes);
+    return out;
+}
+
+/* ---- the type ---- */
+
+static PyMethodDef methods[] = {
+    {"observe", observe, METH_O,
+     "observe($self, key, /)\n--\n\nSay whether a key was probably seen before, then remember it."},
+    {"observe_many", METHOD(observe_many), METH_VARARGS | METH_KEYWORDS,
+     "observe_many($self, /, keys, *, size=None, importance=None, times=None)\n--\n\n"
+     "As Filter.observe_many(); batches of thousands are best."},
+    {"ask", ask, METH_O,
+     "ask($self, key, /)\n--\n\nSay whether a key was probably seen, without remembering it."},
+    {"ask_many", METHOD(ask_many), METH_VARARGS | METH_KEYWORDS,
+     "ask_many($self, /, keys, *, size=None)\n--\n\nAs Filter.ask_many()."},
+    {"forget", forget, METH_O,
+     "forget($self, key, /)\n--\n\nTake back one showing of a key; whether there was any."},
+    {"advance", advance, METH_O,
+     "advance($self, time, /)\n--\n\nWhat time it is, in milliseconds, for filters with span=."},
+    {"stats", stats, METH_NOARGS,
+     "stats($self, /)\n--\n\nThe figures of all shards together, a weir.Stats."},
+    {"save", save, METH_O,
+     "save($self, path, /)\n--\n\nSave to a file, in one step. Keys that other threads show "
+     "meanwhile may be in it or not."},
+    {"tobytes", tobytes, METH_NOARGS, "tobytes($self, /)\n--\n\nWhat save() would write."},
+    {"load", load, METH_O | METH_CLASS,
+     "load($type, source, /)\n--\n\nLoad all shards of what was saved: from a path, or from "
+     "bytes."},
+    {"view", view, METH_O | METH_CLASS,
+     "view($type, source, /)\n--\n\nAsk saved shards where they lie, as Filter.view()."},
+    {"__reduce__", reduce, METH_NOARGS, "For pickle: the saved bytes."},
+    {"close", close_shared, METH_NOARGS,
+     "close($self, /)\n--\n\nNo more calls; the last thread that is in one gives the memory back."},
+    {"__enter__", enter_with, METH_NOARGS, "The filter itself."},
+    {"__exit__", exit_with, METH_VARARGS, "Close it."},
+    {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef properties[] = {
+    {"config", config, NULL, "The sentence in full, of the whole.", NULL},
+    {"shards", shards, NULL, "How many shards there are.", NULL},
+    {"closed", closed, NULL, "Whether it was closed.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+#define SHARED_DOC                                                                                 \
+    "Shared(sentence='', *, shards=0, most=0)\n--\n\n"                                             \
+    "One filter for many threads: its keys are shared out among shards with a lock each,\n"        \
+    "and batches are shown without the GIL. shards: 1 to 256; 0 means 8.\n\n"                      \
+    ">>> f = Shared('memory=1M seed=1', shards=4)\n"                                               \
+    ">>> list(f.observe_many(['a', 'b', 'a']))\n"                                                  \
+    "[0, 0, 1]\n"
+
+static PyType_Slot slots[] = {{Py_tp_new, new_shared},    {Py_tp_dealloc, dealloc},
+                              {Py_tp_doc, SHARED_DOC},    {Py_tp_methods, methods},
+                              {Py_tp_getset, properties}, {Py_tp_repr, repr},
+                              {Py_sq_contains, contains}, {0, NULL}};
+
+static PyType_Spec spec = {"weir.Shared", sizeof(struct shared_object), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, slots};
+
+bool shared_add(PyObject *module)
+{
+    shared_type = type_add(module, &spec, "Shared");
+    return shared_type != NULL;
+}

@@ -1,0 +1,624 @@
+/* sketch_type.c - weir.Sketch: how often? */
+#include "key_list.h"
+#include "numbers.h"
+#include "saved_file.h"
+
+#include <stdlib.h>
+#include <weir/sketch.h>
+
+#define CHUNK 4096
+
+struct sketch_object {
+    PyObject_HEAD weir_sketch *s;
+    struct handle_use use;
+};
+
+static PyTypeObject *sketch_type, *estimate_type, *heavy_type, *stats_type;
+
+/* ---- life ---- */
+
+static PyObject *wrap(weir_sketch *s)
+{
+    struct sketch_object *o = PyObject_New(struct sketch_object, sketch_type);
+
+    if (!o) {
+        weir_sketch_close(s);
+        return NULL;
+    }
+    o->s = s;
+    if (handle_use_open(&o->use))
+        return (PyObject *)o;
+    Py_DECREF(o);
+    return NULL;
+}
+
+static void close_handle(struct sketch_object *o)
+{
+    weir_sketch *s = o->s;
+
+    o->s = NULL;
+    if (s)
+        weir_sketch_close(s);
+}
+
+static void dealloc(PyObject *self)
+{
+    struct sketch_object *o = (struct sketch_object *)self;
+    PyTypeObject *type = Py_TYPE(self);
+
+    close_handle(o);
+    handle_use_close(&o->use);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *new_sketch(PyTypeObject *type, PyObject *args, PyObject *named)
+{
+    static char *names[] = {"sentence", "most", NULL};
+    struct weir_options options = {.size = sizeof options};
+    const char *sentence = "";
+    unsigned long long most = 0;
+    struct weir_error error;
+    weir_sketch *s;
+
+    (void)type;
+    if (!PyArg_ParseTupleAndKeywords(args, named, "s|$K", names, &sentence, &most))
+        return NULL;
+    options.most = most;
+    if (weir_sketch_open_with(&s, sentence, &options, &error) != WEIR_OK)
+        return raise_error(&error);
+    return wrap(s);
+}
+
+static weir_sketch *ready(PyObject *self)
+{
+    struct sketch_object *o = (struct sketch_object *)self;
+
+    if (!handle_wait(&o->use))
+        return NULL;
+    if (!o->s)
+        PyErr_SetString(PyExc_ValueError, "this sketch is closed");
+    return o->s;
+}
+
+static bool enter(PyObject *self)
+{
+    return ready(self) && handle_take(&((struct sketch_object *)self)->use);
+}
+
+static void leave(PyObject *self)
+{
+    handle_give(&((struct sketch_object *)self)->use);
+}
+
+static PyObject *close_sketch(PyObject *self, PyObject *args)
+{
+    struct sketch_object *o = (struct sketch_object *)self;
+
+    (void)args;
+    if (!handle_wait(&o->use))
+        return NULL;
+    close_handle(o);
+    Py_RETURN_NONE;
+}
+
+static PyObject *enter_with(PyObject *self, PyObject *none)
+{
+    (void)none;
+    return ready(self) ? Py_NewRef(self) : NULL;
+}
+
+/* ---- count ---- */
+
+/* What add() and take() are given. */
+static bool read_key_and_amount(PyObject *args, PyObject *named, struct text_room *room,
+                                struct key_view *key, uint64_t *amount)
+{
+    static char *names[] = {"key", "amount", NULL};
+    PyObject *object, *number = NULL;
+
+    *amount = 1;
+    return PyArg_ParseTupleAndKeywords(args, named, "O|O", names, &object, &number) &&
+           (!number || number_read(number, "amount", UINT64_MAX, amount)) &&
+           key_read(object, room, key);
+}
+
+static PyObject *add_or_take(PyObject *self, PyObject *args, PyObject *named, bool taking)
+{
+    struct text_room room;
+    struct key_view key;
+    struct weir_error error;
+    uint64_t amount;
+    enum weir_status status = WEIR_OK;
+    weir_sketch *s = NULL;
+
+    text_room_open(&room);
+    if (read_key_and_amount(args, named, &room, &key, &amount)) {
+        s = ready(self);
+        if (s && taking)
+            status = weir_sketch_take(s, key.bytes, amount, &error);
+        else if (s)
+            weir_sketch_add(s, key.bytes, amount);
+        key_release(&key);
+    }
+    text_room_close(&room);
+    if (status != WEIR_OK)
+        return raise_error(&error);
+    return s ? Py_NewRef(Py_None) : NULL;
+}
+
+static PyObject *add(PyObject *self, PyObject *args, PyObject *named)
+{
+    return add_or_take(self, args, named, false);
+}
+
+static PyObject *take(PyObject *self, PyObject *args, PyObject *named)
+{
+    return add_or_take(self, args, named, true);
+}
+
+/* A batch on its way. */
+struct adding {
+    struct key_source source;
+    struct numbers amounts, times;
+    struct key_list list;
+    uint64_t *amount, *time;
+    size_t done; /* keys of a buffer */
+};
+
+/* The numbers of the keys that were gathered. If something has gone wrong already, what goes
+ * wrong here is not told. */
+static bool read_numbers(struct adding *a, bool failed)
+{
+    PyObject *type = NULL, *value = NULL, *trace = NULL;
+    size_t i = 0;
+
+    if (failed)
+        PyErr_Fetch(&type, &value, &trace);
+    while (i < a->list.n && numbers_next(&a->amounts, &a->amount[i]) &&
+           (!a->times.given || numbers_next(&a->times, &a->time[i])))
+        i++;
+    if (failed)
+        PyErr_Restore(type, value, trace);
+    if (i == a->list.n)
+        return true;
+    a->list.n = i;
+    return false;
+}
+
+static void add_list(weir_sketch *s, const struct adding *a)
+{
+    if (a->times.given)
+        weir_sketch_add_many_at(s, a->list.keys, a->amount, a->time, a->list.n);
+    else
+        weir_sketch_add_many(s, a->list.keys, a->amount, a->list.n);
+}
+
+static bool add_chunk(PyObject *self, struct adding *a)
+{
+    if (!enter(self))
+        return false;
+    Py_BEGIN_ALLOW_THREADS add_list(((struct sketch_object *)self)->s, a);
+    Py_END_ALLOW_THREADS leave(self);
+    return true;
+}
+
+/* What was gathered before something went wrong counts, and the exception is kept. */
+static bool add_before_raising(PyObject *self, struct adding *a)
+{
+    PyObject *type, *value, *trace;
+
+    PyErr_Fetch(&type, &value, &trace);
+    if (!add_chunk(self, a))
+        PyErr_Clear();
+    PyErr_Restore(type, value, trace);
+    return false;
+}
+
+static bool add_all(PyObject *self, struct adding *a)
+{
+    int more;
+
+    do {
+        more = key_list_fill(&a->list, &a->source, CHUNK, &a->done);
+        if (!read_numbers(a, more < 0) || more < 0)
+            return add_before_raising(self, a);
+        if (!add_chunk(self, a) || PyErr_CheckSignals() < 0)
+            return false;
+    } while (more);
+    return numbers_end(&a->amounts) && numbers_end(&a->times);
+}
+
+static PyObject *add_many(PyObject *self, PyObject *args, PyObject *named)
+{
+    static char *names[] = {"keys", "amounts", "size", "times", NULL};
+    PyObject *keys, *amounts = Py_None, *size = Py_None, *times = Py_None;
+    struct adding a = {.done = 0};
+    bool ok;
+
+    if (!PyArg_ParseTupleAndKeywords(args, named, "O|O$OO", names, &keys, &amounts, &size, &times))
+        return NULL;
+    a.amount = malloc(CHUNK * sizeof *a.amount);
+    a.time = malloc(CHUNK * sizeof *a.time);
+    if (!a.amount || !a.time)
+        PyErr_NoMemory();
+    ok = a.amount && a.time && key_source_open(&a.source, keys, size);
+    if (ok) {
+        ok = numbers_open(&a.amounts, amounts, "amounts", 1, UINT64_MAX) &&
+             numbers_open(&a.times, times, "times", 0, UINT64_MAX) && add_all(self, &a);
+        key_source_close(&a.source);
+        numbers_close(&a.amounts);
+        numbers_close(&a.times);
+    }
+    key_list_close(&a.list);
+    free(a.amount);
+    free(a.time);
+    return ok ? Py_NewRef(Py_None) : NULL;
+}
+
+static PyObject *advance(PyObject *self, PyObject *time)
+{
+    uint64_t now;
+    weir_sketch *s;
+
+    if (!number_read(time, "time", UINT64_MAX, &now))
+        return NULL;
+    s = ready(self);
+    if (!s)
+        return NULL;
+    weir_sketch_advance(s, now);
+    Py_RETURN_NONE;
+}
+
+/* ---- ask ---- */
+
+/* None stands for no bound. */
+static PyObject *bound(uint64_t error)
+{
+    return error == WEIR_NO_BOUND ? Py_NewRef(Py_None) : PyLong_FromUnsignedLongLong(error);
+}
+
+static bool ask(PyObject *self, PyObject *object, struct weir_estimate *out)
+{
+    struct text_room room;
+    struct key_view key;
+    weir_sketch *s = NULL;
+
+    text_room_open(&room);
+    if (key_read(object, &room, &key)) {
+        s = ready(self);
+        if (s)
+            *out = weir_sketch_ask(s, key.bytes);
+        key_release(&key);
+    }
+    text_room_close(&room);
+    return s != NULL;
+}
+
+static PyObject *count(PyObject *self, PyObject *object)
+{
+    struct weir_estimate e;
+
+    return ask(self, object, &e) ? PyLong_FromUnsignedLongLong(e.count) : NULL;
+}
+
+static PyObject *estimate(PyObject *self, PyObject *object)
+{
+    struct weir_estimate e;
+
+    if (!ask(self, object, &e))
+        return NULL;
+
+    PyObject *values[] = {PyLong_FromUnsignedLongLong(e.count), bound(e.error)};
+
+    return record_of(estimate_type, values, 2);
+}
+
+static PyObject *list_of(const struct weir_heavy *heavy, size_t n)
+{
+    PyObject *list = PyList_New(0);
+
+    for (size_t i = 0; list && i < n; i++) {
+        PyObject *values[] = {
+            PyBytes_FromStringAndSize(heavy[i].key.data, (Py_ssize_t)heavy[i].key.size),
+            PyLong_FromUnsignedLongLong(heavy[i].count), bound(heavy[i].error)};
+        PyObject *record = record_of(heavy_type, values, 3);
+
+        if (!record || PyList_Append(list, record) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(record);
+    }
+    return list;
+}
+
+static PyObject *top(PyObject *self, PyObject *args, PyObject *named)
+{
+    static char *names[] = {"n", NULL};
+    Py_ssize_t n = 10;
+    struct weir_sketch_stats stats;
+    struct weir_heavy *heavy;
+    PyObject *out = NULL;
+    size_t found;
+
+    if (!PyArg_ParseTupleAndKeywords(args, named, "|n", names, &n))
+        return NULL;
+    if (n < 0) {
+        PyErr_SetString(PyExc_ValueError, "top() takes how many keys, from 0");
+        return NULL;
+    }
+    if (!enter(self))
+        return NULL;
+    weir_sketch_measure(((struct sketch_object *)self)->s, &stats, sizeof stats);
+    if ((uint64_t)n > stats.keys)
+        n = (Py_ssize_t)stats.keys;
+    heavy = calloc((size_t)n + 1, sizeof *heavy);
+    if (heavy) {
+        Py_BEGIN_ALLOW_THREADS found =
+            weir_sketch_top(((struct sketch_object *)self)->s, heavy, (size_t)n);
+        Py_END_ALLOW_THREADS out = list_of(heavy, found);
+    } else {
+        PyErr_NoMemory();
+    }
+    free(heavy);
+    leave(self);
+    return out;
+}
+
+/* ---- the whole ---- */
+
+static PyObject *clear(PyObject *self, PyObject *none)
+{
+    weir_sketch *s = ready(self);
+
+    (void)none;
+    if (!s)
+        return NULL;
+    weir_sketch_clear(s);
+    Py_RETURN_NONE;
+}
+
+static PyObject *copy(PyObject *self, PyObject *memo)
+{
+    weir_sketch *s = ready(self);
+    struct weir_error error;
+
+    (void)memo;
+    if (!s)
+        return NULL;
+    s = weir_sketch_clone(s, &error);
+    return s ? wrap(s) : raise_error(&error);
+}
+
+static PyObject *merge(PyObject *self, PyObject *other)
+{
+    weir_sketch *into, *from;
+    struct weir_error error;
+
+    if (!PyObject_TypeCheck(other, sketch_type)) {
+        PyErr_SetString(PyExc_TypeError, "merge() takes another weir.Sketch");
+        return NULL;
+    }
+    do { /* until neither is in a call */
+        into = ready(self);
+        from = into ? ready(other) : NULL;
+    } while (from && ((struct sketch_object *)self)->use.taken);
+    if (!into || !from)
+        return NULL;
+    if (weir_sketch_merge(into, from, &error) != WEIR_OK)
+        return raise_error(&error);
+    Py_RETURN_NONE;
+}
+
+static PyStructSequence_Field stats_fields[] = {
+    {"memory", "bytes of counters and keys"},
+    {"bytes", "all that the handle occupies"},
+    {"total", "all that was added, less what was taken back"},
+    {"keys", "keys kept"},
+    {"error", "by how much a count may be too high, or of a key that is not kept; None: no bound"},
+    {"confidence", "with what chance that holds"},
+    {"too_long", "of total, what belongs to keys too long to be kept"},
+    {NULL, NULL}};
+
+static PyObject *stats(PyObject *self, PyObject *none)
+{
+    weir_sketch *s = ready(self);
+    struct weir_sketch_stats m;
+
+    (void)none;
+    if (!s)
+        return NULL;
+    weir_sketch_measure(s, &m, sizeof m);
+
+    PyObject *values[] = {PyLong_FromUnsignedLongLong(m.memory),
+                          PyLong_FromUnsignedLongLong(m.bytes),
+                          PyLong_FromUnsignedLongLong(m.total),
+                          PyLong_FromUnsignedLongLong(m.keys),
+                          bound(m.error),
+                          PyFloat_FromDouble(m.confidence),
+                          PyLong_FromUnsignedLongLong(m.too_long)};
+
+    return record_of(stats_type, values, 7);
+}
+
+static PyObject *config(PyObject *self, void *unused)
+{
+    weir_sketch *s = ready(self);
+    char text[WEIR_SENTENCE];
+
+    (void)unused;
+    if (!s)
+        return NULL;
+    weir_sketch_config(s, text, sizeof text);
+    return PyUnicode_FromString(text);
+}
+
+static PyObject *closed(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(((struct sketch_object *)self)->s == NULL);
+}
+
+static PyObject *repr(PyObject *self)
+{
+    PyObject *text, *out;
+
+    if (!((struct sketch_object *)self)->s)
+        return PyUnicode_FromString("<weir.Sketch, closed>");
+    text = config(self, NULL);
+    out = text ? PyUnicode_FromFormat("<weir.Sketch %R>", text) : NULL;
+    Py_XDECREF(text);
+    return out;
+}
+
+/* ---- saved ---- */
+
+static enum weir_status write_sketch(void *handle, weir_sink sink, void *context,
+                                     struct weir_error *error)
+{
+    return weir_sketch_write(handle, sink, context, error);
+}
+
+static PyObject *save(PyObject *self, PyObject *path)
+{
+    PyObject *out;
+
+    if (!enter(self))
+        return NULL;
+    out = saved_write(path, write_sketch, ((struct sketch_object *)self)->s);
+    leave(self);
+    return out;
+}
+
+static PyObject *tobytes(PyObject *self, PyObject *none)
+{
+    weir_sketch *s;
+    PyObject *out;
+
+    (void)none;
+    if (!enter(self))
+        return NULL;
+    s = ((struct sketch_object *)self)->s;
+    out = saved_bytes_of(write_sketch, s, weir_sketch_saved_size(s));
+    leave(self);
+    return out;
+}
+
+static PyObject *load(PyObject *type, PyObject *source)
+{
+    struct saved_bytes saved;
+    struct weir_error error;
+    const void *data;
+    size_t size;
+    uint32_t shards;
+    weir_sketch *s = NULL;
+    bool found;
+
+    (void)type;
+    if (!saved_open(&saved, source))
+        return NULL;
+    found = saved_find(&saved, 1u << WEIR_PART_COUNTS | 1u << WEIR_PART_TOP, "sketch", &data, &size,
+                       &shards);
+    if (found)
+        (void)weir_sketch_load(&s, data, size, NULL, &error);
+    saved_close(&saved);
+    if (s)
+        return wrap(s);
+    return found ? raise_error(&error) : NULL;
+}
+
+static PyObject *reduce(PyObject *self, PyObject *none)
+{
+    PyObject *bytes = tobytes(self, none);
+    PyObject *loader = PyObject_GetAttrString((PyObject *)sketch_type, "load");
+    PyObject *out = bytes && loader ? Py_BuildValue("O(O)", loader, bytes) : NULL;
+
+    Py_XDECREF(loader);
+    Py_XDECREF(bytes);
+    return out;
+}
+
+/* ---- the type ---- */
+
+static PyMethodDef methods[] = {
+    {"add", METHOD(add), METH_VARARGS | METH_KEYWORDS,
+     "add($self, /, key, amount=1)\n--\n\nAdd to the count of a key."},
+    {"add_many", METHOD(add_many), METH_VARARGS | METH_KEYWORDS,
+     "add_many($self, /, keys, amounts=None, *, size=None, times=None)\n--\n\n"
+     "Add keys in order; keys and size as of Filter.observe_many(). amounts: one number for\n"
+     "all, or one for each key. times: milliseconds, for sketches whose half-life= is a time."},
+    {"take", METHOD(take), METH_VARARGS | METH_KEYWORDS,
+     "take($self, /, key, amount=1)\n--\n\nTake back what was added (count-min update=plain)."},
+    {"advance", advance, METH_O,
+     "advance($self, time, /)\n--\n\nWhat time it is, in milliseconds, where half-life= is a "
+     "time."},
+    {"count", count, METH_O, "count($self, key, /)\n--\n\nHow often a key came, about."},
+    {"estimate", estimate, METH_O,
+     "estimate($self, key, /)\n--\n\nA weir.Estimate: the true count is from count - error to "
+     "count."},
+    {"top", METHOD(top), METH_VARARGS | METH_KEYWORDS,
+     "top($self, /, n=10)\n--\n\nThe keys that came most often, as bytes, highest first: a list "
+     "of weir.Heavy."},
+    {"clear", clear, METH_NOARGS, "clear($self, /)\n--\n\nForget everything."},
+    {"merge", merge, METH_O,
+     "merge($self, other, /)\n--\n\nAdd all that another of the same configuration and seed has "
+     "counted."},
+    {"copy", copy, METH_NOARGS, "copy($self, /)\n--\n\nA second sketch in the same state."},
+    {"__copy__", copy, METH_NOARGS, "As copy()."},
+    {"__deepcopy__", copy, METH_O, "As copy()."},
+    {"stats", stats, METH_NOARGS, "stats($self, /)\n--\n\nThe figures, a weir.SketchStats."},
+    {"save", save, METH_O, "save($self, path, /)\n--\n\nSave to a file, in one step."},
+    {"tobytes", tobytes, METH_NOARGS, "tobytes($self, /)\n--\n\nWhat save() would write."},
+    {"load", load, METH_O | METH_CLASS,
+     "load($type, source, /)\n--\n\nLoad what was saved: from a path, or from bytes."},
+    {"__reduce__", reduce, METH_NOARGS, "For pickle: the saved bytes."},
+    {"close", close_sketch, METH_NOARGS, "close($self, /)\n--\n\nGive its memory back."},
+    {"__enter__", enter_with, METH_NOARGS, "The sketch itself."},
+    {"__exit__", close_sketch, METH_VARARGS, "Close it."},
+    {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef properties[] = {
+    {"config", config, NULL, "The sentence in full: it opens an equal sketch.", NULL},
+    {"closed", closed, NULL, "Whether it was closed.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+#define SKETCH_DOC                                                                                 \
+    "Sketch(sentence, *, most=0)\n--\n\n"                                                          \
+    "How often? Counts of keys in fixed memory; sentence as in docs/sketches.md.\n\n"              \
+    ">>> s = Sketch('top memory=64K seed=1')\n"                                                    \
+    ">>> s.add_many(['a', 'b', 'a'])\n"                                                            \
+    ">>> s.count('a'), s.top(1)[0].key\n"                                                          \
+    "(2, b'a')\n"
+
+static PyType_Slot slots[] = {{Py_tp_new, new_sketch},
+                              {Py_tp_dealloc, dealloc},
+                              {Py_tp_doc, SKETCH_DOC},
+                              {Py_tp_methods, methods},
+                              {Py_tp_getset, properties},
+                              {Py_tp_repr, repr},
+                              {0, NULL}};
+
+static PyType_Spec spec = {"weir.Sketch", sizeof(struct sketch_object), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, slots};
+
+static PyStructSequence_Field estimate_fields[] = {
+    {"count", "at most so often"},
+    {"error", "and at least count - error; None: no bound"},
+    {NULL, NULL}};
+static PyStructSequence_Field heavy_fields[] = {{"key", "bytes"},
+                                                {"count", "at most so often"},
+                                                {"error", "and at least count - error; None"},
+                                                {NULL, NULL}};
+static PyStructSequence_Desc estimate_desc = {"weir.Estimate", "How often a key came.",
+                                              estimate_fields, 2};
+static PyStructSequence_Desc heavy_desc = {"weir.Heavy", "A key that is kept.", heavy_fields, 3};
+static PyStructSequence_Desc stats_desc = {"weir.SketchStats", "What a sketch knows of itself.",
+                                           stats_fields, 7};
+
+bool sketch_add(PyObject *module)
+{
+    sketch_type = type_add(module, &spec, "Sketch");
+    estimate_type = record_add(module, &estimate_desc, "Estimate");
+    heavy_type = record_add(module, &heavy_desc, "Heavy");
+    stats_type = record_add(module, &stats_desc, "SketchStats");
+    return sketch_type && estimate_type && heavy_type && stats_type;
+}

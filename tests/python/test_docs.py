@@ -1,0 +1,33 @@
+"""Every example that help() or docs/python.md shows is run."""
+import doctest
+
+import weir
+import weir._ready_made
+import weir._weir
+
+
+def run_examples(module, globs):
+    runner = doctest.DocTestRunner()
+    for test in doctest.DocTestFinder().find(module, module.__name__, module=False, globs=dict(globs)):
+        runner.run(test)
+    return runner.summarize()
+
+
+def test_examples_of_the_types():
+    outcome = run_examples(weir._weir, vars(weir._weir))
+    assert outcome.failed == 0 and outcome.attempted > 30
+
+
+def test_examples_of_the_package():
+    for module in (weir, weir._ready_made):
+        outcome = run_examples(module, vars(module))
+        assert outcome.failed == 0 and outcome.attempted >= 3
+
+
+def test_all_that_is_public_has_a_text():
+    for name in weir.__all__:
+        thing = getattr(weir, name)
+        assert thing.__doc__, name
+        if isinstance(thing, type) and not issubclass(thing, (tuple, Exception)):
+            for method, value in vars(thing).items():
+                assert method.startswith("__") or value.__doc__, f"{name}.{method}"

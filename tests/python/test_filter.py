@@ -1,0 +1,233 @@
+"""weir.Filter, key by key: what is a key, what is said, what is raised."""
+import copy
+import random
+
+import pytest
+
+import weir
+
+SENTENCE = "memory=64K seed=1"
+
+
+def test_a_key_is_new_once():
+    f = weir.open(SENTENCE)
+    assert [f.observe(k) for k in ("a", "b", "a")] == [False, False, True]
+    assert "a" in f and "c" not in f
+    assert f.ask("b") is True and f.ask("c") is False
+    assert f.stats().shown == 3 and f.stats().seen == 1
+
+
+def test_text_is_its_utf8():
+    f = weir.open(SENTENCE)
+    for text in ("plain", "naïve", "日本語", "🎈", "", "a\0b", "\x7f", "\x80", "\u07ff", "\u0800", "\uffff", "\U0010ffff"):
+        assert not f.observe(text)
+        assert text.encode() in f and text in f
+
+
+def test_long_text_is_its_utf8():
+    random.seed(5)
+    f = weir.open(SENTENCE)
+    for n in (63, 64, 65, 255, 256, 257, 100_000):
+        text = "".join(chr(random.choice((random.randrange(1, 128), random.randrange(0x800, 0xD000)))) for _ in range(n))
+        assert not f.observe(text)
+        assert text.encode() in f
+
+
+def test_bytes_that_were_no_text_come_back():
+    f = weir.open(SENTENCE)
+    raw = b"caf\xe9 \xff\x80"
+    f.observe(raw.decode("utf-8", "surrogateescape"))
+    assert raw in f
+
+
+def test_other_lone_surrogates_are_keys_too():
+    f = weir.open(SENTENCE)
+    for text in ("\ud800", "x\udfff", "\udc7f", "\udd00"):
+        assert not f.observe(text)
+        assert text in f and text.encode("utf-8", "surrogatepass") in f
+
+
+def test_nul_bytes_and_length_count():
+    f = weir.open(SENTENCE)
+    f.observe(b"a\0")
+    assert b"a" not in f and b"a\0\0" not in f and b"" not in f and "a\0" in f
+
+
+def test_anything_with_a_buffer_is_a_key():
+    f = weir.open(SENTENCE)
+    block = bytearray(b"abc")
+    f.observe(memoryview(b"xabcx")[1:4])
+    assert block in f
+    block.append(1)  # the buffer was given back
+
+
+@pytest.mark.parametrize("key", [1, None, 1.5, ["a"], ("a",), object()])
+def test_what_is_no_key_is_refused(key):
+    f = weir.open(SENTENCE)
+    for call in (f.observe, f.ask, f.count, f.__contains__, lambda k: f.observe_many([k])):
+        with pytest.raises(TypeError, match="a key is bytes, str or a buffer, not " + type(key).__name__):
+            call(key)
+    assert f.stats().shown == 0
+
+
+def test_strided_views_are_refused():
+    with pytest.raises(BufferError):
+        weir.open(SENTENCE).observe(memoryview(b"abcd")[::2])
+
+
+def test_the_sentence_says_what_is_wrong():
+    with pytest.raises(weir.ConfigError, match="blom") as caught:
+        weir.open("blom memory=1M")
+    assert isinstance(caught.value, weir.Error) and isinstance(caught.value, ValueError)
+    with pytest.raises(weir.ConfigError):
+        weir.open("memory=0")
+
+
+def test_more_memory_than_allowed_is_refused():
+    with pytest.raises(weir.NoMemoryError) as caught:
+        weir.open("memory=64M", most=1 << 20)
+    assert isinstance(caught.value, MemoryError)
+
+
+def test_config_opens_an_equal_one():
+    f = weir.open("rlbsbf memory=64K")
+    g = weir.open(f.config)
+    for key in range(1000):
+        assert f.observe(str(key % 300)) == g.observe(str(key % 300))
+    assert f.tobytes() == g.tobytes()
+    assert repr(f) == f"<weir.Filter '{f.config}'>"
+
+
+def test_importance_is_heeded():
+    """What matters more is kept longer, in a filter that is told."""
+    kept = {}
+    for importance in (1, 1000):
+        f = weir.open("ibf-mc memory=4K seed=3 importance=log")
+        for i in range(200):
+            f.observe(f"old {i}", importance=importance)
+        for i in range(1000):
+            f.observe(f"new {i}", importance=10)
+        kept[importance] = sum(f.ask_many([f"old {i}" for i in range(200)]))
+    assert kept[1000] > kept[1] + 50
+
+
+@pytest.mark.parametrize("number", [-1, 1 << 32, 10**30])
+def test_importance_out_of_range_is_refused(number):
+    f = weir.open(SENTENCE)
+    for call in (lambda: f.observe("a", importance=number), lambda: f.observe_many(["a"], importance=number),
+                 lambda: f.observe_many(["a"], importance=[number])):
+        with pytest.raises(ValueError, match="importance is a whole number from 0 to 4294967295"):
+            call()
+    assert f.stats().shown == 0
+
+
+@pytest.mark.parametrize("number", [-1, 1 << 64, 10**30])
+def test_times_out_of_range_are_refused(number):
+    f = weir.open("memory=64K span=1h")
+    with pytest.raises(ValueError, match="time is a whole number"):
+        f.observe("a", time=number)
+    with pytest.raises(ValueError, match="time is a whole number"):
+        f.advance(number)
+
+
+def test_time_passes():
+    f = weir.open("memory=64K span=10s seed=1")
+    assert not f.observe("a", time=1000)
+    assert f.observe("a", time=5000)
+    f.advance(60_000)
+    assert "a" not in f
+
+
+def test_arguments_are_checked():
+    f = weir.open(SENTENCE)
+    for call in (lambda: f.observe(), lambda: f.observe("a", "b"), lambda: f.observe("a", weight=1),
+                 lambda: f.observe("a", importance=1.5), lambda: weir.open(1), lambda: weir.open("a\0b"),
+                 lambda: f.merge("x"), lambda: weir.open("", shards=3)):
+        with pytest.raises((TypeError, ValueError)):
+            call()
+
+
+def test_forget_and_count():
+    f = weir.open("cuckoo memory=64K seed=1")
+    f.observe("a"), f.observe("a")
+    assert f.count("a") == 2
+    assert f.forget("a") and f.forget("a") and not f.forget("a")
+    with pytest.raises(weir.UnsupportedError):
+        weir.open("rlbsbf memory=64K").forget("a")
+
+
+def test_clear_begins_anew():
+    f = weir.open(SENTENCE)
+    empty = f.tobytes()
+    f.observe_many(map(str, range(1000)))
+    f.clear()
+    assert f.tobytes() == empty
+
+
+def test_copies_go_their_own_way():
+    f = weir.open(SENTENCE)
+    f.observe("a")
+    for g in (f.copy(), copy.copy(f), copy.deepcopy([f])[0]):
+        assert "a" in g
+        g.observe("b")
+        assert "b" not in f
+
+
+def test_merge():
+    a, b = weir.open("bloom memory=64K seed=1"), weir.open("bloom memory=64K seed=1")
+    a.observe("a"), b.observe("b")
+    a.merge(b)
+    assert "a" in a and "b" in a and "a" not in b
+    a.merge(a)
+    assert "a" in a
+    with pytest.raises(weir.MismatchError, match="seed"):
+        a.merge(weir.open("bloom memory=64K seed=2"))
+    with pytest.raises(weir.UnsupportedError):
+        weir.open("rlbsbf memory=64K seed=1").merge(weir.open("rlbsbf memory=64K seed=1"))
+
+
+def test_a_closed_filter_says_so():
+    with weir.open("bloom memory=64K seed=1") as f:
+        assert not f.closed
+    other = weir.open("bloom memory=64K seed=1")
+    assert f.closed and repr(f) == "<weir.Filter, closed>"
+    f.close()
+    for call in (lambda: f.observe("a"), lambda: f.ask("a"), lambda: "a" in f, lambda: f.observe_many(["a"]), lambda: f.ask_many([]),
+                 f.clear, f.copy, f.stats, lambda: f.config, f.tobytes, lambda: f.save("/dev/null"), lambda: f.merge(other),
+                 lambda: other.merge(f), lambda: f.advance(1), lambda: f.forget("a"), lambda: f.count("a"), f.__enter__,
+                 lambda: list(weir.unique(["a"], filter=f))):
+        with pytest.raises(ValueError, match="closed"):
+            call()
+
+
+def test_a_set_is_built_whole():
+    keys = [f"key {i}" for i in range(20_000)]
+    f = weir.build("fuse fpr=0.4% seed=1", keys)
+    assert all(f.ask_many(keys))
+    assert sum(f.ask_many(f"other {i}" for i in range(20_000))) < 20_000 * 0.008
+    assert f.tobytes() == weir.build("fuse fpr=0.4% seed=1", keys[::-1]).tobytes()
+    for call in (lambda: f.observe("a"), lambda: f.observe_many(["a"]), lambda: list(weir.unique(["a"], filter=f))):
+        with pytest.raises(weir.UnsupportedError, match="never changes"):
+            call()
+
+
+def test_a_builder_is_used_once():
+    b = weir.Builder("fuse seed=1")
+    b.add("a")
+    b.add_many(b"bbcc", size=2)
+    f = b.finish()
+    assert all(f.ask_many(["a", "bb", "cc"]))
+    for call in (b.finish, lambda: b.add("x"), lambda: b.add_many(["x"]), b.__enter__):
+        with pytest.raises(ValueError, match="finished"):
+            call()
+    b.cancel()
+    with pytest.raises(weir.FullError):
+        weir.build("fuse memory=64 seed=1", map(str, range(10_000)))
+
+
+def test_a_builder_given_up_is_done():
+    with pytest.raises(KeyError):
+        with weir.Builder("fuse") as b:
+            raise KeyError
+    with pytest.raises(ValueError):
+        b.add("a")

@@ -1,0 +1,172 @@
+"""What is saved: by path, as bytes, looked at where it lies, pickled; and the command's files."""
+import os
+import pathlib
+import pickle
+import subprocess
+
+import pytest
+
+import weir
+
+SENTENCE = "memory=64K seed=1"
+
+
+@pytest.fixture
+def filled():
+    f = weir.open(SENTENCE)
+    f.observe_many(map(str, range(1000)))
+    return f
+
+
+def test_by_path_and_as_bytes(filled, tmp_path):
+    path = tmp_path / "seen.weir"
+    filled.save(path)
+    assert path.read_bytes() == filled.tobytes()
+    for source in (path, str(path), filled.tobytes(), bytearray(filled.tobytes()), memoryview(filled.tobytes())):
+        f = weir.load(source)
+        assert f.tobytes() == filled.tobytes()
+        assert f.observe("999") and not f.observe("new")
+
+
+def test_saving_replaces_in_one_step(filled, tmp_path):
+    path = tmp_path / "seen.weir"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    filled.save(path)
+    assert weir.load(path).stats().shown == 1000
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert [p.name for p in tmp_path.iterdir()] == ["seen.weir"]
+    mask = os.umask(0o027)
+    try:
+        filled.save(tmp_path / "new.weir")
+    finally:
+        os.umask(mask)
+    assert (tmp_path / "new.weir").stat().st_mode & 0o777 == 0o640
+
+
+def test_links_are_followed_and_devices_written_to(filled, tmp_path):
+    (tmp_path / "real.weir").write_bytes(b"")
+    (tmp_path / "link.weir").symlink_to("real.weir")
+    filled.save(tmp_path / "link.weir")
+    assert (tmp_path / "link.weir").is_symlink()
+    assert weir.load(tmp_path / "real.weir").stats().shown == 1000
+    filled.save("/dev/null")
+    assert not pathlib.Path("/dev/null").is_file()
+
+
+def test_a_name_without_a_folder(filled, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    filled.save("plain.weir")
+    assert weir.view("plain.weir").ask("5")
+
+
+def test_errors_of_the_system_are_oserrors(filled, tmp_path):
+    with pytest.raises(FileNotFoundError) as caught:
+        weir.load(tmp_path / "none")
+    assert caught.value.filename == tmp_path / "none"
+    with pytest.raises(FileNotFoundError):
+        filled.save(tmp_path / "no" / "folder")
+    with pytest.raises(OSError, match="No space"):
+        filled.save("/dev/full")
+    with pytest.raises(IsADirectoryError):
+        weir.load(tmp_path)
+    with pytest.raises(OSError):
+        filled.save(tmp_path)
+    with pytest.raises(TypeError):
+        weir.load(5)
+    with pytest.raises(ValueError):
+        weir.load("a\0b")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_damaged_bytes_are_refused(filled, tmp_path):
+    good = filled.tobytes()
+    for wrong in (b"", b"WEIR", good[:100], good[:-1], good[:200] + b"X" + good[201:], b"\0" * 5000):
+        with pytest.raises(weir.DataError):
+            weir.load(wrong)
+        (tmp_path / "wrong").write_bytes(wrong)
+        with pytest.raises(weir.DataError):
+            weir.load(tmp_path / "wrong")
+
+
+def test_a_view_is_asked_and_not_changed(filled, tmp_path):
+    filled.save(tmp_path / "seen.weir")
+    for source in (tmp_path / "seen.weir", filled.tobytes()):
+        with weir.view(source) as v:
+            assert "5" in v and "new" not in v
+            assert v.ask_many(["5", "new"]) == b"\1\0"
+            for call in (lambda: v.observe("a"), lambda: v.observe_many(["a"]), v.clear):
+                with pytest.raises(weir.UnsupportedError, match="view"):
+                    call()
+            with pytest.raises(weir.UnsupportedError):
+                v.copy()
+            assert pickle.loads(pickle.dumps(v)).observe("5")
+            assert v.tobytes() == filled.tobytes()
+
+
+@pytest.mark.parametrize("sentence", ["memory=64K seed=1", "rlbsbf memory=64K seed=1", "bloom memory=64K seed=1", "ibf-mc memory=64K seed=1",
+                                      "cuckoo memory=64K seed=1", "apbf window=1000 seed=1", "two-buffer memory=64K window=1000 seed=1"])
+def test_a_view_may_lie_anywhere(sentence):
+    f = weir.open(sentence)
+    f.observe_many(map(str, range(500)))
+    these = [str(i) for i in range(1000)]
+    for shift in (0, 1, 3, 8, 33):
+        block = bytes(shift) + f.tobytes()
+        assert weir.view(memoryview(block)[shift:]).ask_many(these) == f.ask_many(these)
+
+
+def test_a_view_keeps_what_it_looks_at(filled):
+    block = bytearray(filled.tobytes())
+    v = weir.view(block)
+    with pytest.raises(BufferError):
+        block.append(1)
+    v.close()
+    block.append(1)
+    v = weir.view(filled.tobytes())  # nobody else has these bytes
+    assert v.ask("5")
+
+
+def test_pickle(filled):
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        f = pickle.loads(pickle.dumps(filled, protocol))
+        assert f.tobytes() == filled.tobytes()
+
+
+def test_the_commands_files_are_ours(tool, tmp_path):
+    """A state file has notes before the filter."""
+    state = tmp_path / "state.weir"
+    subprocess.run([tool, "dedup", "-m", "1M", "--state", state], input=b"a\nb\n", check=True, capture_output=True)
+    assert weir.load(state).ask_many(["a", "b", "c"]) == b"\1\1\0"
+    assert weir.view(state).ask_many(["a", "b", "c"]) == b"\1\1\0"
+    assert weir.Shared.load(state).ask_many(["a", "b", "c"]) == b"\1\1\0"
+
+
+def test_our_files_are_the_commands(filled, tool, tmp_path):
+    filled.save(tmp_path / "seen.weir")
+    said = subprocess.run([tool, "ask", tmp_path / "seen.weir"], input=b"5\nnew\n7\n", capture_output=True)
+    assert said.stdout == b"seen\t5\nnew\tnew\nseen\t7\n"
+
+
+def test_files_in_shards_are_for_shared(tool, tmp_path):
+    state = tmp_path / "state.weir"
+    lines = b"".join(b"%d\n" % i for i in range(1000))
+    subprocess.run([tool, "dedup", "-m", "1M", "-j", "2", "--state", state], input=lines, check=True, capture_output=True)
+    for call in (weir.load, weir.view):
+        with pytest.raises(weir.UnsupportedError, match="Shared"):
+            call(state)
+    these = [str(i) for i in range(2000)]
+    for f in (weir.Shared.load(state), weir.Shared.view(state), weir.Shared.view(state.read_bytes())):
+        assert f.shards == 2
+        assert f.ask_many(these) == b"\1" * 1000 + bytes(1000)
+    with pytest.raises(weir.UnsupportedError, match="view"):
+        weir.Shared.view(state).observe("a")
+
+
+def test_one_kind_is_not_taken_for_another(filled):
+    sketch = weir.sketch("top memory=64K")
+    with pytest.raises(weir.DataError, match="weir.Sketch.load"):
+        weir.load(sketch.tobytes())
+    with pytest.raises(weir.DataError, match="weir.load"):
+        weir.Sketch.load(filled.tobytes())
+    with pytest.raises(weir.DataError, match="weir.load"):
+        weir.Screen.load(filled.tobytes())
