@@ -1,4 +1,4 @@
-"""The examples of docs/module.md give what they say, in their order."""
+"""The examples of docs/module.md and README.md give what they say, in their order."""
 import os
 import pathlib
 import re
@@ -7,11 +7,12 @@ import subprocess
 
 import pytest
 
-PAGE = pathlib.Path(os.environ["WEIR_SOURCE"]) / "docs/module.md"
+SOURCE = pathlib.Path(os.environ["WEIR_SOURCE"])
+PAGE = SOURCE / "docs/module.md"
 
 
-def examples():
-    for block in re.findall(r"^```\n(.*?)^```$", PAGE.read_text(), re.M | re.S):
+def examples(page):
+    for block in re.findall(r"^```\n(.*?)^```$", page.read_text(), re.M | re.S):
         for piece in re.split(r"^> ", block, flags=re.M)[1:]:
             command, _, expected = piece.partition("\n")
             yield command, expected
@@ -20,8 +21,9 @@ def examples():
 def test_every_example_gives_what_it_says(server, r):
     if subprocess.run(["sh", "-c", "command -v redis-cli"], stdout=subprocess.DEVNULL).returncode != 0:
         pytest.skip("redis-cli is not here; scripts/setup test installs it with redis-server")
-    found = list(examples())
+    found = list(examples(PAGE))
     assert len(found) > 30
+    found += examples(SOURCE / "README.md")
     for command, expected in found:
         told = subprocess.run(["redis-cli", "--no-raw", "-p", str(server.port), *shlex.split(command)],
                               capture_output=True, text=True, check=True).stdout

@@ -1,5 +1,8 @@
-"""Every example that help() or docs/python.md shows is run."""
+"""Every example that help(), docs/python.md or README.md shows is run."""
 import doctest
+import os
+import pathlib
+import re
 
 import weir
 import weir._ready_made
@@ -31,3 +34,11 @@ def test_all_that_is_public_has_a_text():
         if isinstance(thing, type) and not issubclass(thing, (tuple, Exception)):
             for method, value in vars(thing).items():
                 assert method.startswith("__") or value.__doc__, f"{name}.{method}"
+
+
+def test_the_example_of_the_readme():
+    page = (pathlib.Path(os.environ["WEIR_SOURCE"]) / "README.md").read_text()
+    (code,) = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
+    names = {"urls": ["/a", "/b", "/a"]}
+    exec(code, names)
+    assert names["fresh"] == ["/a", "/b"]

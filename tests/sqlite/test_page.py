@@ -1,4 +1,4 @@
-"""docs/sql.md: its examples, in the shell of SQLite, print what they are said to."""
+"""docs/sql.md and README.md: their examples, in the shell of SQLite, print what they are said to."""
 import os
 import pathlib
 import re
@@ -9,8 +9,9 @@ import pytest
 
 from conftest import EXTENSION, WEIR
 
-PAGE = (pathlib.Path(os.environ["WEIR_SOURCE"]) / "docs/sql.md").read_text()
-EXAMPLES = re.findall(r"^```sql\n(.*?)^```\n```\n(.*?)^```", PAGE, re.M | re.S)
+SOURCE = pathlib.Path(os.environ["WEIR_SOURCE"])
+PAGES = (SOURCE / "docs/sql.md").read_text() + (SOURCE / "README.md").read_text()
+EXAMPLES = re.findall(r"^```sql\n(.*?)^```\n```\n(.*?)^```", PAGES, re.M | re.S)
 
 
 @pytest.mark.skipif(not shutil.which("sqlite3"), reason="needs the shell of SQLite")
@@ -23,4 +24,4 @@ def test_an_example_prints_what_the_page_says(here, code, prints):
 
 
 def test_every_example_is_run():
-    assert len(EXAMPLES) == PAGE.count("```sql\n") == 3
+    assert len(EXAMPLES) == PAGES.count("```sql\n") == 4
