@@ -18,8 +18,9 @@
 #include "slot.h"
 #include "store/url.h"
 
-#define REMOTE_DIGITS 16 /* of a number */
-#define IN_FLIGHT 16     /* commands of a lane: so many numbers of a producer are remembered */
+#define REMOTE_DIGITS 16    /* of a number */
+#define IN_FLIGHT 16        /* commands of a lane: so many numbers of a producer are remembered */
+#define KEYS_MOST_ONCE 8192 /* keys of a command that has a number */
 #define NODES_MOST 1024
 #define FIRST_PAUSE 0.05 /* seconds before another attempt, then twice as long, up to */
 #define LONGEST_PAUSE 1.0
@@ -182,6 +183,22 @@ void call_free(struct call *c);
 
 /* Wait until all are done. False if the client failed. */
 bool remote_wait(struct remote *r, const uint32_t *outstanding);
+
+/* The keys of a batch. */
+struct remote_batch {
+    struct remote *r;
+    struct command *command;
+    uint32_t commands, room;
+    uint32_t outstanding;
+    bool sent;
+    char *text;
+    size_t text_room;
+    uint32_t *origin, *first; /* shard by shard: the place of each key; where shards begin */
+    uint64_t *hash;           /* lo and hi of each */
+    uint16_t *shard;
+    uint8_t *verdict;
+    uint32_t n, keys, keys_room; /* records, of which so many have a key */
+};
 
 /* Put commands into their lanes, in order, and wake the thread. */
 void remote_put(struct remote *r, struct command *list, size_t count);

@@ -12,20 +12,6 @@
 #define HEAD_MOST 768 /* bytes before the items: with a name of 400 */
 #define ITEM_MOST 72  /* of an item: "$16\r\n", 16 bytes, "\r\n", its time and importance */
 
-struct remote_batch {
-    struct remote *r;
-    struct command *command;
-    uint32_t commands, room;
-    uint32_t outstanding;
-    bool sent;
-    char *text;
-    size_t text_room;
-    uint32_t *origin, *first; /* shard by shard: the place of each key; where shards begin */
-    uint16_t *shard;
-    uint8_t *verdict;
-    uint32_t keys, keys_room;
-};
-
 struct remote_batch *remote_batch_open(struct remote *r)
 {
     struct remote_batch *b = calloc(1, sizeof *b);
@@ -48,6 +34,7 @@ void remote_batch_close(struct remote_batch *b)
     free(b->text);
     free(b->origin);
     free(b->first);
+    free(b->hash);
     free(b->shard);
     free(b->verdict);
     free(b);
@@ -72,6 +59,7 @@ static bool make_room(struct remote_batch *b, uint32_t n, uint32_t shards)
 
     if (n > b->keys_room) {
         if (!grow(&b->origin, n, sizeof *b->origin) || !grow(&b->shard, n, sizeof *b->shard) ||
+            !grow(&b->hash, 2 * (size_t)n, sizeof *b->hash) ||
             !grow(&b->verdict, n, sizeof *b->verdict))
             return false;
         b->keys_room = n;
@@ -107,6 +95,7 @@ static void deal(struct remote_batch *b, const struct remote_keys *k, uint32_t s
     for (uint32_t i = 0; i < k->n; i++)
         if (!(k->skip && k->skip[i]))
             b->origin[next[b->shard[i]]++] = i;
+    b->n = k->n;
     b->keys = b->first[shards];
 }
 
@@ -181,6 +170,8 @@ static char *put_items(const struct remote_batch *b, const struct remote_keys *k
         if (k->weighted && !k->ask)
             to = put_number(to, k->keys[i].importance);
         to = put_key(to, &k->keys[i]);
+        b->hash[2 * j] = k->keys[i].lo;
+        b->hash[2 * j + 1] = k->keys[i].hi;
     }
     return to;
 }

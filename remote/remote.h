@@ -91,6 +91,32 @@ void remote_batch_send(struct remote_batch *b);
  * if the client has failed, and none is put. */
 bool remote_batch_take(struct remote_batch *b, uint8_t *verdicts);
 
+/* ---- a client that has failed ---- */
+
+/* Bytes by which a later run finds out what became of commands that were sent. */
+struct remote_kept {
+    uint8_t *data;
+    size_t size, room;
+};
+
+/* Add a batch that was sent, when the client has failed: batches in the order of the stream.
+ * False if memory is short. */
+bool remote_keep(struct remote_kept *k, const struct remote_batch *b);
+
+/* Verdicts of the keys of these batches, in the order of the stream. */
+struct remote_settled {
+    struct remote_verdict {
+        uint64_t lo, hi; /* of the key */
+        uint8_t verdict;
+    } * list;
+    size_t n;
+};
+
+/* Ask for those that are not known, under the numbers they had: what was carried out then is only
+ * answered again. False if it failed, or the bytes are none of these (then the failure is empty).
+ * The list is to be freed. */
+bool remote_settle(struct remote *r, const uint8_t *data, size_t size, struct remote_settled *s);
+
 /* ---- what happened ---- */
 
 struct remote_figures {

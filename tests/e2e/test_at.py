@@ -1,10 +1,12 @@
 """weir dedup --at against servers that misbehave: a clear error within the time-out, nothing lost, nothing doubled."""
 import json
 import random
+import subprocess
+import time
 
 import pytest
 
-from conftest import refused, run
+from conftest import WEIR, refused, run
 from servers import Mute, Rude, Scripted, redis_commands
 
 KEYS = [b"%d\n" % (i * i % 7919) for i in range(20000)]
@@ -227,3 +229,67 @@ def test_odd_addresses_show_no_secret():
                 "redis://u:SECRET@h/a{b}", "SECRET"]:
         result = refused("dedup", "--at", url, input="a\n")
         assert "SECRET" not in result.err, (url, result.err)
+
+
+# ---- going on ----
+
+def test_resume_goes_on_where_servers_stayed_away(fake, here):
+    """However far commands had come when they did: carried out or not, answered or not."""
+    lines = [b"%d %060d\n" % (i * i % 7919, i) for i in range(20000)]
+    unique = list({line.split()[0]: line for line in reversed(lines)}.values())
+    (here / "in.txt").write_bytes(b"".join(lines))
+    for seed in range(4):
+        rng = random.Random(seed)
+        breaks, shown, broken = [rng.randrange(2, 25) for _ in range(3)], [0], [False]
+
+        def break_it(words, reply):
+            shown[0] += words[0] == b"WEIR.OBSERVE"
+            broken[0] |= runs < 3 and shown[0] == breaks[runs]
+            return None if broken[0] and words[0] == b"WEIR.OBSERVE" else reply
+
+        server, out, state = fake(), f"out{seed}", f"state{seed}"
+        runs, server.break_it = 0, break_it
+        how = ["dedup", "-q", "-k", 1, "-d", " ", "--shards", 3, "--at", server.url(), "--timeout", "300ms",
+               "--state", state, "--resume", "-o", out, "in.txt"]
+        while (result := run(*how, ok=False)).status:
+            assert "not passed, nor any record after it" in result.err or f"{state}: 127.0.0.1" in result.err
+            assert "(waited 0.3 s)" in result.err
+            shown[0], broken[0], runs = 0, False, runs + 1
+        assert sorted((here / out).read_bytes().splitlines(keepends=True)) == sorted(unique)
+        assert server.shown == len(lines) and runs > 1
+
+
+def test_states_of_others(fake, here):
+    (here / "in.txt").write_bytes(b"a\nb\n")
+    server = fake()
+    how = ["dedup", "--at", server.url(), "--state", "s", "--resume"]
+    refused(*how[:5], "in.txt", saying="give --resume")
+    assert run(*how, "in.txt").out == b"a\nb\n" and run(*how, "in.txt").out == b""
+    with open(here / "in.txt", "ab") as file:
+        file.write(b"c\na\n")
+    assert run(*how, "in.txt").out == b"c\n"
+    assert b"127.0.0.1" in (here / "s").read_bytes()
+    refused("dedup", "--at", server.url("other"), "--state", "s", "--resume", "in.txt", saying="other keys")
+    run("dedup", "--state", "t", "in.txt")
+    refused("dedup", "--at", server.url(), "--state", "t", "--resume", "in.txt", saying="no state of a run with --at")
+    refused("dedup", "--state", "s", "in.txt")
+    server.texts.clear()
+    refused(*how, "in.txt", saying="saved with another filter")
+
+
+def test_a_run_that_was_killed(fake, here):
+    """It says so, and does not cut the output back."""
+    (here / "in.txt").write_bytes(b"".join(b"%064d\n" % i for i in range(20000)))
+    server = fake(lambda words, reply: time.sleep(0.01) or reply)
+    how = ["dedup", "--at", server.url(), "--state", "s", "--resume", "--checkpoint", "1k", "--shards", 30]
+    process = subprocess.Popen([WEIR, *map(str, how), "-o", "out", "in.txt"])
+    end = time.time() + 60
+    while not (here / "s").exists() and time.time() < end:
+        time.sleep(0.005)
+    process.kill()
+    process.wait()
+    server.break_it = lambda words, reply: reply
+    refused(*how, "-o", "out", "in.txt", saying=["was cut off", "give another -o"])
+    result = run(*how, "-o", "more", "in.txt")
+    assert "records that were under way then count as seen" in result.err
+    assert (here / "s").exists() and "cut off" not in run(*how, "-o", "more", "in.txt").err

@@ -14,7 +14,7 @@ static int add_at(const struct options *o)
         return fail(AT_NOT_ON_FULL);
     r.output = (struct output){.mute = true};
     if (at_open(&at, o, false))
-        status = at_run(&at, &r, false, NULL);
+        status = at_run(&at, &r, false, NULL, NULL);
     at_close(&at);
     return status;
 }

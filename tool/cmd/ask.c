@@ -58,7 +58,7 @@ static int ask_at(const struct options *o)
     struct run r = run_of_questions(o, 0);
     struct tally tally = {0};
     struct at at;
-    int status = at_open(&at, o, false) ? at_run(&at, &r, true, &tally) : EXIT_ERROR;
+    int status = at_open(&at, o, false) ? at_run(&at, &r, true, NULL, &tally) : EXIT_ERROR;
 
     at_close(&at);
     return status_of(o, &tally, status);

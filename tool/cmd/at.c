@@ -1,10 +1,15 @@
 /* at.c - see at.h. */
 #include "cmd/at.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/messages.h"
 #include "cli/signals.h"
+#include "state/under_way.h"
 
 #define SHARDS_IN_CLUSTER 64 /* unless told: enough for tens of nodes; guessed */
 #define THREADS_LEAST 3      /* one waits for answers, one reads, one prepares */
@@ -94,7 +99,8 @@ static void tell_lost(const struct at *a, const struct verbosity *v)
              remote_name(a->remote), (unsigned long long)f.lost);
 }
 
-int at_run(struct at *a, struct run *r, bool ask, struct tally *tally)
+int at_run(struct at *a, struct run *r, bool ask, struct remote_settled *settled,
+           struct tally *tally)
 {
     struct remoting remoting = {.remote = a->remote,
                                 .filter = &a->filter,
@@ -102,12 +108,78 @@ int at_run(struct at *a, struct run *r, bool ask, struct tally *tally)
                                 .weighted = r->records.importance != NULL};
     int status = EXIT_ERROR;
 
+    if (settled)
+        remoting.settled = *settled;
     r->threads = r->threads < THREADS_LEAST ? THREADS_LEAST : r->threads;
     if (remoting_open(&remoting, r->threads)) {
         r->verdict = verdict_by_remote(&remoting);
         status = run(r, tally);
+        if (!remoting_end(&remoting))
+            status = EXIT_ERROR;
         tell_lost(a, &r->verbosity);
     }
     remoting_close(&remoting);
     return status;
+}
+
+/* ---- a state ---- */
+
+/* A run that was killed: what it had sent and not passed yet, the servers take for seen. */
+static bool tell_killed(const struct options *o)
+{
+    const char *out = o->output.path;
+    struct stat st;
+
+    if (out && stat(out, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
+        return reject("the run that saved %s was cut off, and %s has records that are not in it; "
+                      "give another -o to go on",
+                      o->state.path, out);
+    if (!o->verbosity.quiet)
+        note("the run that saved %s was cut off: records that were under way then count as seen, "
+             "though they were not passed",
+             o->state.path);
+    return true;
+}
+
+static bool load(const struct at *a, const struct options *o, struct at_state *s)
+{
+    struct under_way u = {.data = NULL};
+    const char *path = o->state.path;
+    bool good = state_looks_right(path) && under_way_load(path, &s->state, &u) &&
+                state_same_records(path, s->keys, &s->state);
+
+    if (good && strcmp(s->state.config, a->filter.sentence) != 0)
+        good = reject("%s was saved with another filter, '%s'; remove the file to start anew", path,
+                      s->state.config);
+    if (good && !remote_settle(a->remote, u.data, u.size, &s->settled))
+        good = reject("%s: %s", path,
+                      *remote_failure(a->remote) ? remote_failure(a->remote) : "it is damaged");
+    good = good && (!u.going || tell_killed(o));
+    s->state.cut &= !u.going; /* then -o is another file */
+    free((void *)(uintptr_t)u.data);
+    return good;
+}
+
+bool at_resume(const struct at *a, const struct options *o, struct run *r, struct at_state *s)
+{
+    const char *path = o->state.path;
+    size_t n;
+
+    *s = (struct at_state){.settled = {.list = NULL}};
+    if (!path)
+        return true;
+    records_describe(&o->records, s->keys, sizeof s->keys);
+    n = strlen(s->keys);
+    snprintf(s->keys + n, sizeof s->keys - n, " --at %s", remote_name(a->remote));
+    r->save = path;
+    r->save_anyway = true;
+    r->state = o->state;
+    r->keys = s->keys;
+    if (access(path, F_OK) != 0)
+        return true;
+    if (!load(a, o, s))
+        return false;
+    r->resume = &s->state;
+    r->clock = s->state.clock;
+    return true;
 }

@@ -18,8 +18,19 @@ struct at {
 bool at_open(struct at *a, const struct options *o, bool make);
 void at_close(struct at *a);
 
-/* Run it with verdicts of that filter, which is shown the keys or only asked. */
-int at_run(struct at *a, struct run *r, bool ask, struct tally *tally);
+/* Run it with verdicts of that filter, which is shown the keys or only asked. settled: of the first
+ * records, by at_resume(); or NULL. */
+int at_run(struct at *a, struct run *r, bool ask, struct remote_settled *settled,
+           struct tally *tally);
+
+/* Go on where the run of a state file stopped: what it had sent is settled first. False after a
+ * sentence. */
+struct at_state {
+    struct state state;
+    char keys[1536]; /* how they are made, and where the filter is */
+    struct remote_settled settled;
+};
+bool at_resume(const struct at *a, const struct options *o, struct run *r, struct at_state *s);
 
 /* weir info --at. */
 int at_info(const struct options *o);

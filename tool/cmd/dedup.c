@@ -107,14 +107,17 @@ static int dedup(struct options *o)
 static int dedup_at(struct options *o)
 {
     char knobs[2][KNOB_MAX];
+    static struct at_state state;
     int status = EXIT_ERROR;
     struct at at;
 
     if (o->on_full == FULL_STOPS)
         return fail(AT_NOT_ON_FULL);
-    if (o->state.path)
-        return fail("--state does not go with --at: the servers remember");
-    if (!want_once_per(o, knobs))
+    if (o->state.path && !o->state.resume)
+        return fail(
+            "with --at the servers remember, and --state says where to go on: give --resume "
+            "too, or leave it out");
+    if (!want_once_per(o, knobs) || (o->state.path && !lock_file(o->state.path)))
         return EXIT_ERROR;
     if (at_open(&at, o, true) && set_span(o, at.filter.sentence)) {
         struct run r = run_asked(o, 0);
@@ -122,7 +125,8 @@ static int dedup_at(struct options *o)
         r.passes = write_passes(&r.output, o->output.emit == EMIT_DUPLICATES ? WEIR_SEEN : WEIR_NEW,
                                 false);
         run_tell_clock(&r, "the span");
-        status = at_run(&at, &r, false, NULL);
+        if (at_resume(&at, o, &r, &state))
+            status = at_run(&at, &r, false, &state.settled, NULL);
     }
     at_close(&at);
     return status;

@@ -105,7 +105,7 @@ static int filter_at(const struct options *o)
         struct run r = run_asked(o, 0);
 
         r.passes = write_passes(&r.output, o->set.invert ? WEIR_NEW : WEIR_SEEN, false);
-        status = at_run(&at, &r, true, NULL);
+        status = at_run(&at, &r, true, NULL, NULL);
     }
     at_close(&at);
     return status;

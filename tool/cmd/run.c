@@ -435,7 +435,8 @@ static bool is_to_be_saved(const struct running *r)
 
     if (!r->run->save)
         return false;
-    return r->run->state.path ? !nothing : !r->pipe.failed && !signals_caught();
+    return r->run->state.path ? !nothing || r->run->save_anyway
+                              : !r->pipe.failed && !signals_caught();
 }
 
 static int finish(struct running *r)

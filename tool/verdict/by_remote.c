@@ -11,17 +11,20 @@
 #include "cli/signals.h"
 #include "cli/units.h"
 #include "cli/utf8.h"
+#include "state/under_way.h"
 #include "verdict/deal.h"
 
 bool remoting_open(struct remoting *r, uint32_t threads)
 {
     r->hash = hash_of_sentence(r->filter->sentence);
     r->slots = 2 * (uint64_t)threads + 2; /* the pipe has one less */
+    r->failed = UINT64_MAX;
+    r->skip = malloc(RECORDS_MAX);
     r->under_way = calloc(r->slots, sizeof(struct remote_batch *));
     for (uint64_t i = 0; r->under_way && i < r->slots; i++)
         if (!(r->under_way[i] = remote_batch_open(r->remote)))
             return reject("memory is short");
-    return r->under_way || reject("memory is short");
+    return (r->under_way && r->skip) || reject("memory is short");
 }
 
 void remoting_close(struct remoting *r)
@@ -29,6 +32,9 @@ void remoting_close(struct remoting *r)
     for (uint64_t i = 0; r->under_way && i < r->slots; i++)
         remote_batch_close(r->under_way[i]);
     free(r->under_way);
+    free(r->settled.list);
+    free(r->skip);
+    free(r->note);
     r->under_way = NULL;
 }
 
@@ -51,12 +57,32 @@ static void prepare(void *context, struct batch *b)
     hash_keys(r->hash, b);
 }
 
+/* What a run before has sent already has its verdict. False: these are other records. */
+static bool take_settled(struct remoting *r, struct batch *b)
+{
+    for (uint32_t i = 0; i < b->n; i++) {
+        const struct remote_verdict *v = &r->settled.list[r->taken];
+
+        r->skip[i] = b->bads && b->bad[i];
+        if (r->skip[i] || r->taken == r->settled.n)
+            continue;
+        if (v->lo != b->raw[i].lo || v->hi != b->raw[i].hi) {
+            batch_fault(b, i, false,
+                        "this is not the record that was here when the run before ended");
+            return false;
+        }
+        r->skip[i] = 1;
+        b->verdict[i] = v->verdict;
+        r->taken++;
+    }
+    return true;
+}
+
 static void give(void *context, struct batch *b, uint32_t part)
 {
-    const struct remoting *r = context;
+    struct remoting *r = context;
     struct remote_keys keys = {.keys = b->raw,
                                .skip = b->bads ? b->bad : NULL,
-                               .n = b->n,
                                .weighted = r->weighted,
                                .ask = r->ask,
                                .times = b->timed && b->begun != NO_TIME ? b->time : NULL,
@@ -64,15 +90,22 @@ static void give(void *context, struct batch *b, uint32_t part)
 
     (void)part;
     memset(b->verdict, VERDICT_NONE, b->n);
+    if (r->taken < r->settled.n) {
+        take_settled(r, b);
+        keys.skip = r->skip;
+    }
+    keys.n = b->n;
     if (remote_batch_fill(commands_of(r, b), &keys))
         remote_batch_send(commands_of(r, b));
     else
         batch_fault(b, 0, false, "memory is short");
+    r->given = b->ticket + 1;
 }
 
 /* The run ends before this batch; after a signal that needs no words. */
-static void stop_before(const struct remoting *r, struct batch *b)
+static void stop_before(struct remoting *r, struct batch *b)
 {
+    r->failed = b->ticket;
     batch_fault(b, 0, false, "not passed, nor any record after it: %.400s",
                 remote_failure(r->remote));
     if (signals_caught())
@@ -81,11 +114,41 @@ static void stop_before(const struct remoting *r, struct batch *b)
 
 static void complete(void *context, struct batch *b)
 {
-    const struct remoting *r = context;
+    struct remoting *r = context;
 
-    if (!b->failed || b->n > 0)
-        if (!remote_batch_take(commands_of(r, b), b->verdict))
-            stop_before(r, b);
+    if (b->n > 0 && !remote_batch_take(commands_of(r, b), b->verdict))
+        stop_before(r, b);
+}
+
+/* ---- the state ---- */
+
+static bool save_as(const struct remoting *r, bool going)
+{
+    struct remote_kept kept = {.data = NULL};
+    bool good = true;
+
+    for (uint64_t i = r->failed; i < r->given && good; i++)
+        good = remote_keep(&kept, r->under_way[i % r->slots]);
+    good = good ? under_way_save(r->path, r->note, &(struct under_way){kept.data, kept.size, going})
+                : reject("cannot save %s: memory is short", r->path);
+    free(kept.data);
+    return good;
+}
+
+static bool save(void *context, const char *path, const char *note)
+{
+    struct remoting *r = context;
+
+    free(r->note);
+    r->note = strdup(note);
+    r->path = path;
+    r->saved = r->given;
+    return r->note ? save_as(r, true) : reject("cannot save %s: memory is short", path);
+}
+
+bool remoting_end(struct remoting *r)
+{
+    return !r->note || r->saved != r->given || save_as(r, false);
 }
 
 /* ---- the report ---- */
@@ -172,6 +235,7 @@ struct verdict verdict_by_remote(struct remoting *r)
                             .prepare = prepare,
                             .give = give,
                             .complete = complete,
+                            .save = save,
                             .report = report,
                             .describe = describe,
                             .words = words,

@@ -14,7 +14,20 @@ struct remoting {
     struct trace_hash hash;
     struct remote_batch **under_way; /* by ticket, as many as slots */
     uint64_t slots, tickets;
+    uint64_t given;  /* batches that were sent */
+    uint64_t failed; /* the first of them that got no answers; UINT64_MAX: none */
+
+    struct remote_settled settled; /* verdicts of the first records, from a run before */
+    size_t taken;                  /* so many of them */
+    uint8_t *skip;                 /* records that are not sent, of a batch */
+
+    const char *path; /* where it was saved last, */
+    char *note;       /* with this note, */
+    uint64_t saved;   /* after so many batches; or NULL */
 };
+
+/* The run is at its end, and what was saved last is all there is. False after a sentence. */
+bool remoting_end(struct remoting *r);
 
 /* For a run of so many threads. False after a sentence. */
 bool remoting_open(struct remoting *r, uint32_t threads);
