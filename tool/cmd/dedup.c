@@ -34,14 +34,26 @@ static bool load(const struct options *o, const char *keys, struct stored *s)
     return state_same_records(o->state.path, keys, &s->state) && same_shards(o, s);
 }
 
+/* A system gives memory when it is first written to, which may take longer than thousands of
+ * records. Whoever waits for each answer is to wait for that before the first one. */
+static void touch_memory(const struct shards *shards)
+{
+    for (uint32_t i = 0; i < shards->count; i++)
+        weir_clear(shards->w[i]);
+}
+
 static bool open_new(const struct options *o, struct shards *shards)
 {
     char sentence[WEIR_SENTENCE];
     struct weir_error error;
 
-    return wanted_complete(&o->wanted, WEIR_KIND_FILTER, NULL, NULL, sentence) &&
-           (shards_open(shards, sentence, o->shards ? o->shards : o->threads, &error) == WEIR_OK ||
-            reject("%s", error.text));
+    if (!wanted_complete(&o->wanted, WEIR_KIND_FILTER, NULL, NULL, sentence))
+        return false;
+    if (shards_open(shards, sentence, o->shards ? o->shards : o->threads, &error) != WEIR_OK)
+        return reject("%s", error.text);
+    if (write_answers_all(&o->output))
+        touch_memory(shards);
+    return true;
 }
 
 /* ---- by time ---- */

@@ -21,6 +21,8 @@
 #define FORGOTTEN 0.01   /* share of the keys that may be forgotten before a word is said */
 #define BYTES_PER_KEY 8  /* with more than that for each key none errs much or forgets */
 #define FIRST_LOOK 1024
+#define ASKED_AT_ONCE 256
+#define SOON 0.0625        /* of the records so far, at least, between the first two measurements */
 #define GROWTH 1.125       /* of the records between two looks at the keys that are kept */
 #define COUNTED_SHORT 1.06 /* the count of keys may be too low by so much */
 #define ROOM_TO_SPARE 1.15 /* of memory that is advised: lines fill unevenly */
@@ -33,6 +35,7 @@ struct watched_shard {
     uint64_t shown;        /* records of this run */
     uint64_t next_look;    /* as many of them: at the keys that are kept, */
     uint64_t next_measure; /* and at the figures of the filter, which may take milliseconds */
+    uint32_t measured;     /* so often */
     bool missed;           /* keys were missing */
     uint64_t before;       /* keys that were new in earlier runs */
     /* for the writer: */
@@ -129,16 +132,14 @@ static bool is_kept(const struct watched_shard *s, struct weir_key key)
 
 static void put(struct watched_shard *s, struct weir_key key)
 {
-    uint64_t at = key.lo >> 8;
+    const uint32_t places = 2 * s->room;
+    uint32_t at = (uint32_t)((key.lo >> 32) * places >> 32);
 
-    while (s->kept[at % (2 * s->room)].origin) {
-        const struct weir_key *there = &s->kept[at++ % (2 * s->room)];
-
-        if (there->lo == key.lo && there->hi == key.hi)
+    for (; s->kept[at].origin; at = at + 1 < places ? at + 1 : 0)
+        if (s->kept[at].lo == key.lo && s->kept[at].hi == key.hi)
             return;
-    }
     key.origin = 1;
-    s->kept[at % (2 * s->room)] = key;
+    s->kept[at] = key;
     s->n++;
 }
 
@@ -167,36 +168,56 @@ static void keep_few(struct watched_shard *s, const struct weir_key *keys, uint3
     }
 }
 
-/* Hardly any is kept: several are looked at at once. */
+/* Hardly any is kept: several are looked at at once. What is not zero stays so, less one,
+ * below 2^63. */
 static void keep_some(struct watched_shard *s, const struct weir_key *keys, uint32_t n)
 {
-    uint32_t i = 0;
-
-    for (; i + 8 <= n; i += 8) {
+    for (; n >= 8; n -= 8, keys += 8) {
         const uint64_t mask = s->mask << 4;
-        bool any = false;
+        uint64_t any = 0;
 
         for (uint32_t j = 0; j < 8; j++)
-            any |= (keys[i + j].hi & mask) == 0;
-        if (any)
-            keep_few(s, keys + i, 8);
+            any |= (keys[j].hi & mask) - 1;
+        if (any >> 63)
+            keep_few(s, keys, 8);
     }
-    keep_few(s, keys + i, n - i);
+    keep_few(s, keys, n);
 }
 
-/* How many of those that were kept it does not know any more. */
-static uint32_t count_missing(const struct watched_shard *s, const weir *w)
+/* Of the keys in so many places of the table: how many there are, and how many it does not know
+ * any more. */
+static uint32_t count_missing(const struct watched_shard *s, const weir *w, uint32_t places,
+                              uint32_t *asked)
 {
+    struct weir_key keys[ASKED_AT_ONCE];
+    uint8_t verdicts[ASKED_AT_ONCE];
     uint32_t missing = 0;
 
-    for (uint32_t i = 0; i < 2 * s->room; i++) {
-        struct weir_key key = s->kept[i];
-        bool taken = key.origin;
+    *asked = 0;
+    for (uint32_t i = 0; i < places;) {
+        uint32_t n = 0;
 
-        key.origin = 0;
-        missing += taken && weir_ask(w, key) == WEIR_NEW;
+        for (; i < places && n < ASKED_AT_ONCE; i++)
+            if (s->kept[i].origin) {
+                keys[n] = s->kept[i];
+                keys[n++].origin = 0;
+            }
+        weir_ask_many(w, keys, n, verdicts);
+        for (uint32_t j = 0; j < n; j++)
+            missing += verdicts[j] == WEIR_NEW;
+        *asked += n;
     }
     return missing;
+}
+
+/* As the share of a quarter of them, unless that is near what may be forgotten. */
+static double share_missing(const struct watched_shard *s, const weir *w)
+{
+    uint32_t asked, missing = count_missing(s, w, s->room / 2, &asked);
+
+    if (missing > FORGOTTEN / 2 * asked || asked < SAMPLE_LEAST)
+        missing = count_missing(s, w, 2 * s->room, &asked);
+    return asked ? (double)missing / asked : 0;
 }
 
 /* Of this run and those before, among which some may be the same: no more than were said to be
@@ -210,42 +231,46 @@ static double all_keys(const struct watched_shard *s, const struct weir_stats *f
 }
 
 /* How much longer until the error may pass the ceiling, if cells fill as those of a Bloom filter
- * do: most do so at first, and who does not is looked at often enough. */
-static double time_left(const struct watch *w, const struct weir_stats *f)
+ * do: most do so at first. Others are measured ever more rarely: one that keeps its error near the
+ * ceiling, as ours does by design, is not to be measured again and again. */
+static double time_left(const struct watch *w, const struct watched_shard *s,
+                        const struct weir_stats *f)
 {
     double most = w->windows ? 1.25 : 4, told_at = w->ceiling * TOLERANCE, k, full;
+    double least = 1 + ldexp(SOON, (int)(s->measured < 6 ? s->measured : 6));
 
     if (f->error <= 0 || f->error >= told_at || f->fill <= 0 || f->fill >= 1)
         return most;
     k = log(f->error) / log(f->fill);
     full = pow(told_at, 1 / k);
-    return full < 1 ? fmin(most, fmax(1.0625, log1p(-full) / log1p(-f->fill))) : most;
+    return full < 1 ? fmin(fmax(most, least), fmax(least, log1p(-full) / log1p(-f->fill))) : most;
 }
 
 static void measure(struct watch *w, struct watched_shard *s, const weir *filter)
 {
     struct weir_stats f = weir_stats_of(filter);
 
+    s->measured++;
     s->keys = all_keys(s, &f);
     s->error = f.error;
     s->fresh = (double)f.fresh;
     s->lost = f.lost;
-    s->next_measure = 1 + (uint64_t)((double)s->shown * time_left(w, &f));
+    s->next_measure = 1 + (uint64_t)((double)s->shown * time_left(w, s, &f));
 }
 
 static void look(struct watch *w, uint32_t shard, bool last)
 {
     struct watched_shard *s = &w->shard[shard];
     const weir *filter = w->shards->w[shard];
-    uint32_t missing = w->forgets ? count_missing(s, filter) : 0;
-    bool misses = missing > FORGOTTEN * s->n;
+    double missing = w->forgets ? share_missing(s, filter) : 0;
+    bool misses = missing > FORGOTTEN;
 
     if (last || (misses && !s->missed) || s->shown >= s->next_measure)
         measure(w, s, filter);
     s->missed |= misses;
     s->asked = s->n;
     s->records = (double)s->shown;
-    s->missing = missing / (1 - fmin(s->error, 0.999));
+    s->missing = missing * s->n / (1 - fmin(s->error, 0.999));
     s->next_look = s->next_measure;
     if (w->forgets && !s->missed && (double)s->shown * GROWTH < (double)s->next_measure)
         s->next_look = 1 + (uint64_t)((double)s->shown * GROWTH);

@@ -36,7 +36,7 @@
 
 #define WIDTH_DEFAULT 16
 #define LINE_BITS (8 * LINE_BYTES)
-#define LINES_LOOKED_AT 65536 /* to measure fill and error */
+#define LINES_LOOKED_AT 4096 /* to measure fill and error */
 
 /* ---- planning ---- */
 
