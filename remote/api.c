@@ -184,6 +184,11 @@ const char *remote_name(const struct remote *r)
     return r->url.name;
 }
 
+const char *remote_key(const struct remote *r)
+{
+    return r->url.path;
+}
+
 const char *remote_failure(const struct remote *r)
 {
     return r->failure;

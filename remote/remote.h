@@ -35,6 +35,7 @@ void remote_close(struct remote *r);
 
 /* The address without user and password. */
 const char *remote_name(const struct remote *r);
+const char *remote_key(const struct remote *r); /* the NAME in it */
 bool remote_is_cluster(const struct remote *r);
 
 /* Why it failed: a sentence. From then on nothing goes any more. */

@@ -170,7 +170,8 @@ bool at_resume(const struct at *a, const struct options *o, struct run *r, struc
         return true;
     records_describe(&o->records, s->keys, sizeof s->keys);
     n = strlen(s->keys);
-    snprintf(s->keys + n, sizeof s->keys - n, " --at %s", remote_name(a->remote));
+    snprintf(s->keys + n, sizeof s->keys - n, " --at %s",
+             remote_key(a->remote)); /* hosts may change */
     r->save = path;
     r->save_anyway = true;
     r->state = o->state;
