@@ -4,6 +4,7 @@ PostgreSQL refuses to be run by root, so its processes belong to an unprivileged
 import glob
 import os
 import pwd
+import random
 import shutil
 import signal
 import socket
@@ -18,6 +19,18 @@ def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return s.getsockname()[1]
+
+
+def steady_port():
+    """For a server that is killed and comes back: not of those that connections are made from, one of which might take
+    it meanwhile (a client that tries a port long enough is at last connected to itself)."""
+    while True:
+        with socket.socket() as s:
+            try:
+                s.bind(("127.0.0.1", random.SystemRandom().randrange(15000, 32000)))
+                return s.getsockname()[1]
+            except OSError:
+                continue
 
 
 def unprivileged():
@@ -52,8 +65,11 @@ class Server:
 
     def __init__(self):
         self.directory = tempfile.mkdtemp(prefix="weir-")
-        self.port = free_port()
+        self.port = self.choose_port()
         self.process = None
+
+    def choose_port(self):
+        return free_port()
 
     def start(self):
         self.process = subprocess.Popen(self.command(), stdout=subprocess.DEVNULL,

@@ -1,8 +1,7 @@
 """A cluster of private servers on loopback, with weir.so: masters first, then a replica of each."""
-import re
-
 from conftest import Weir
-from servers import free_port
+from resp import ReplyError
+from servers import steady_port
 from test_survival import wait
 
 SLOTS = 16384
@@ -10,10 +9,13 @@ SLOTS = 16384
 
 class Node(Weir):
     def __init__(self, timeout, options=()):
-        super().__init__(options=("--cluster-enabled", "yes", "--cluster-port", str(free_port()),
+        super().__init__(options=("--cluster-enabled", "yes", "--cluster-port", str(steady_port()),
                                   "--cluster-node-timeout", str(timeout), "--cluster-require-full-coverage", "no",
                                   "--repl-diskless-sync-delay", "0", *options))
         self.name = self.call_one("CLUSTER", "MYID").decode()
+
+    def choose_port(self):
+        return steady_port()
 
     def call_one(self, *words):
         """Over a connection of its own, since servers come and go."""
@@ -81,18 +83,22 @@ class Cluster:
 
     def is_ok(self):
         """Every slot has a master that runs, all nodes agree, and every replica has its master."""
-        alive = self.alive()
-        for node in alive:
-            told, replication = node.told("CLUSTER", "INFO"), node.told("INFO", "replication")
-            if told["cluster_state"] != "ok" or told["cluster_slots_ok"] != str(SLOTS) or \
-                    replication.get("master_link_status", "up") != "up":
-                return False
-        return len({re.sub(r"\n.*", "", self.slots_of(node)) for node in alive}) == 1
+        try:
+            return all(self.is_well(node) for node in self.alive()) and \
+                len({self.slots_of(node) for node in self.alive()}) == 1
+        except ReplyError:  # it is loading what its master has sent
+            return False
+
+    @staticmethod
+    def is_well(node):
+        told, replication = node.told("CLUSTER", "INFO"), node.told("INFO", "replication")
+        return told["cluster_state"] == "ok" and told["cluster_slots_ok"] == str(SLOTS) and \
+            replication.get("master_link_status", "up") == "up"
 
     def slots_of(self, node):
         return " ".join(sorted(f"{row[0]}-{row[1]}:{row[2][1]}" for row in node.call_one("CLUSTER", "SLOTS")))
 
-    def wait_until_ok(self, seconds=60):
+    def wait_until_ok(self, seconds=30):
         wait(self.is_ok, seconds)
 
     def owner(self, key):
