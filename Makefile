@@ -1,5 +1,5 @@
 # The front door. Meson and Ninja do the work, under build/.
-.PHONY: all demo serve test test-all bench fuzz reproduce install dist setup-% clean
+.PHONY: all demo serve test test-all bench fuzz reproduce install dist deb setup-% clean
 
 all: setup-build
 	@scripts/build
@@ -13,7 +13,7 @@ serve: setup-build all
 test: setup-build setup-test
 	@scripts/test
 
-test-all: setup-build setup-test
+test-all: setup-build setup-test setup-package setup-cross
 	@scripts/test --long
 
 bench: setup-build setup-bench all
@@ -33,6 +33,9 @@ install: all
 
 dist:
 	@scripts/dist
+
+deb: setup-build setup-package
+	@scripts/deb
 
 setup-%:
 	@scripts/setup $*

@@ -24,6 +24,13 @@ def test_without_the_right_to_install_it_prints_the_command(here):
     assert " gcc " in done.stderr and done.stderr.count("\n") == 1
 
 
+def test_packages_of_another_machine_need_its_architecture(here):
+    env = on_path(here, **{"dpkg-query": "exit 1", "apt-get": "exit 1", "id": "echo 1000"})
+    done = subprocess.run(["/bin/sh", SETUP, "cross"], env=env, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "run: dpkg --add-architecture arm64 && dpkg --add-architecture s390x && apt-get update && " in done.stderr
+
+
 def test_with_nothing_missing_it_says_nothing(here):
     env = on_path(here, **{"dpkg-query": "echo installed", "id": "echo 1000"})
     done = subprocess.run(["/bin/sh", SETUP, "build", "test"], env=env, capture_output=True)

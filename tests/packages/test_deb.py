@@ -1,0 +1,166 @@
+"""make deb: packages of equal bytes twice, that lintian finds no error in, and that each in a fresh root install, do the
+first example of their page, and leave nothing behind. WEIR_DEBS names a folder of packages, so that none are built."""
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+SOURCE = pathlib.Path(os.environ["WEIR_SOURCE"])
+NEEDED = ["debootstrap", "dpkg-buildpackage", "dh", "lintian", "chroot", "apt-get"]
+MISSING = [tool for tool in NEEDED if not shutil.which(tool)]
+PACKAGES = re.findall(r"^Package: (\S+)", (SOURCE / "debian/control").read_text(), re.M)
+
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)}: scripts/setup package")
+
+
+def build(folder):
+    subprocess.run([SOURCE / "scripts/deb", folder], check=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def debs(tmp_path_factory):
+    if os.environ.get("WEIR_DEBS"):
+        return pathlib.Path(os.environ["WEIR_DEBS"])
+    return build(tmp_path_factory.mktemp("debs"))
+
+
+def sums(folder):
+    return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in folder.glob("*.deb")}
+
+
+def one(debs, package):
+    (path,) = debs.glob(f"{package}_*.deb")
+    return path
+
+
+def test_there_is_a_package_for_each_part(debs):
+    assert {p.name.split("_")[0] for p in debs.glob("*.deb")} - {f"{p}-dbgsym" for p in PACKAGES} == set(PACKAGES)
+    assert not re.search(r"^E:", (debs / "lintian.log").read_text(), re.M)
+
+
+def test_two_builds_give_equal_bytes(debs, tmp_path):
+    """In another folder, with another number of letters."""
+    again = build(tmp_path / "a second time")
+    assert sums(again) == sums(debs) and len(sums(debs)) >= len(PACKAGES)
+
+
+# ---- a fresh root ----
+
+def apts():
+    """Where apt gets this system's own packages from: (address, release)."""
+    codename = re.search(r"^VERSION_CODENAME=(\w+)", pathlib.Path("/etc/os-release").read_text(), re.M)[1]
+    out = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE)", "Identifier: Packages"],
+                         capture_output=True, text=True, check=True).stdout
+    return next((tuple(line.split()) for line in out.splitlines() if line.split()[1:] == [codename]), None)
+
+
+@pytest.fixture(scope="session")
+def root(tmp_path_factory):
+    """Debian as it is first installed; every test has it as the one before left it, which is as it was."""
+    if os.geteuid() != 0:
+        pytest.skip("a fresh root needs root's rights")
+    source = apts()
+    if not source:
+        pytest.skip("apt has no source for this release")
+    folder = tmp_path_factory.mktemp("root")
+    done = subprocess.run(["debootstrap", "--variant=minbase", source[1], folder, source[0]], capture_output=True, text=True)
+    if done.returncode != 0:
+        pytest.skip(f"debootstrap cannot make a root here: {(done.stdout + done.stderr).strip().splitlines()[-1]}")
+    for file in ("/etc/resolv.conf", "/etc/hosts"):
+        shutil.copy(file, f"{folder}{file}")
+    shutil.copytree("/etc/apt/apt.conf.d", folder / "etc/apt/apt.conf.d", dirs_exist_ok=True)
+    (folder / "usr/sbin/policy-rc.d").write_text("#!/bin/sh\nexit 101\n")  # no services
+    (folder / "usr/sbin/policy-rc.d").chmod(0o755)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def inside(root, script, input=None):
+    env = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive",
+           **{k: v for k, v in os.environ.items() if k.lower().endswith("_proxy")}}
+    done = subprocess.run(["chroot", root, "sh", "-ec", script], input=input, capture_output=True, text=True, env=env, timeout=900)
+    assert done.returncode == 0, (script, done.stdout[-2000:], done.stderr[-2000:])
+    return done.stdout
+
+
+def block(page, language, having=""):
+    """The first code of a page, or the first that has a word."""
+    text = (SOURCE / page).read_text()
+    return next(b for b in re.findall(rf"```{language}\n(.*?)```", text, re.S) if having in b)
+
+
+def library(root):
+    assert "libweir.so.0" in inside(root, "ldconfig -p")
+
+
+def headers(root):
+    (root / "tmp/once.c").write_text(block("README.md", "c", "weir_open"))
+    assert inside(root, "cd /tmp && cc once.c $(pkg-config --cflags --libs weir) -o once && ./once && rm once once.c",
+                  "b\na\nb\n") == "b\na\n"
+
+
+def command(root):
+    (root / "tmp/access.log").write_text("a\na\nb\n")
+    first = block("README.md", "sh", "weir dedup").splitlines()[0].split("  #")[0]
+    assert inside(root, f"cd /tmp && {first} && cat once.log && rm once.log access.log") == "a\nb\n"
+
+
+def module(root):
+    """The first questions of its page, and their answers as redis-cli prints them."""
+    said = re.search(r"```\n((?:>.*\n.*\n)+)", (SOURCE / "docs/module.md").read_text())[1].splitlines()[:4]
+    start = "redis-server --port 0 --unixsocket /tmp/redis.sock --save '' --daemonize yes --dir /tmp --loadmodule /usr/lib/redis/modules/weir.so"
+    ask = "redis-cli --no-raw -s /tmp/redis.sock"
+    lines = inside(root, f"{start} >/dev/null; until {ask} PING >/dev/null 2>&1; do sleep 0.1; done; {ask}; {ask} SHUTDOWN NOSAVE",
+                   "".join(line[2:] + "\n" for line in said[::2])).splitlines()
+    assert lines == said[1::2]
+
+
+def sql(root):
+    code, prints = re.search(r"```sql\n(.*?)```\n```\n(.*?)```", (SOURCE / "docs/sql.md").read_text(), re.S).groups()
+    assert inside(root, "sqlite3 -batch", code) == prints
+
+
+# What else its page supposes to be there, and the example.
+TRIED = {
+    "libweir0": ("", library),
+    "libweir-dev": ("gcc libc6-dev pkg-config", headers),
+    "weir": ("", command),
+    "redis-weir": ("redis-server", module),
+    "sqlite3-weir": ("sqlite3", sql),
+}
+
+
+def test_every_package_is_tried():
+    assert set(TRIED) == set(PACKAGES)
+
+
+def files(root):
+    """All that is there, but for what apt and dpkg remember of their own doings."""
+    out = inside(root, "find / -xdev \\( -path /proc -o -path /sys -o -path /dev -o -path /var/cache -o -path /var/lib/apt -o "
+                       "-path /var/lib/dpkg -o -path /var/log -o -path /tmp \\) -prune -o -print")
+    return {line for line in out.splitlines() if "weir" in line.lower()}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_in_a_fresh_root(root, debs, package):
+    also, example = TRIED[package]
+    if also:
+        inside(root, f"apt-get update && apt-get install -y --no-install-recommends {also}")
+    else:
+        inside(root, "apt-get update")
+    before = files(root)
+    needed = [p for p in ("libweir0",) if p != package and re.search(rf"\b{p}\b", subprocess.run(
+        ["dpkg-deb", "-f", one(debs, package), "Depends"], capture_output=True, text=True, check=True).stdout)]
+    for name in [package, *needed]:
+        shutil.copy(one(debs, name), root / "tmp")
+    inside(root, f"apt-get install -y --no-install-recommends {' '.join(f'/tmp/{one(debs, n).name}' for n in [package, *needed])}")
+    assert files(root) > before
+    example(root)
+    inside(root, f"apt-get purge -y {' '.join([package, *needed])}; rm /tmp/*.deb")
+    assert files(root) == before
+    assert "weir" not in inside(root, "dpkg-query -W")
