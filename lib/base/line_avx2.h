@@ -217,119 +217,152 @@ static inline void line_read(const uint8_t *line, uint32_t used, uint32_t droppe
 
 /* ---- moving ---- */
 
-/* For four words of the line from bit `at` on: the bits below n. */
-static inline __m256i line_below(uint32_t n, __m256i at)
-{
-    __m256i count = _mm256_subs_epu16(_mm256_set1_epi64x(n), at);
-    __m256i one = _mm256_set1_epi64x(1);
-
-    return _mm256_sub_epi64(_mm256_sllv_epi64(one, count), one);
-}
-
-/* One half of line_move(): words of the line from bit `at` on. */
-static inline __m256i line_shift(__m256i old, __m256i before, __m256i at, uint32_t bits,
-                                 uint32_t begin, uint32_t end, uint32_t value)
-{
-    __m256i number = _mm256_set1_epi64x(value), where = _mm256_set1_epi64x(begin);
-    __m256i up = _mm256_sll_epi64(old, _mm_cvtsi32_si128((int)bits));
-    __m256i carried = _mm256_srl_epi64(before, _mm_cvtsi32_si128((int)(64 - bits)));
-    __m256i own = _mm256_or_si256(_mm256_sllv_epi64(number, _mm256_sub_epi64(where, at)),
-                                  _mm256_srlv_epi64(number, _mm256_sub_epi64(at, where)));
-    __m256i upto_end = line_below(end, at);
-    __m256i changed = _mm256_andnot_si256(line_below(begin, at), upto_end);
-    __m256i shifted = _mm256_andnot_si256(line_below(begin + bits, at), upto_end);
-
-    return _mm256_or_si256(
-        _mm256_or_si256(_mm256_and_si256(_mm256_or_si256(up, carried), shifted), own),
-        _mm256_andnot_si256(changed, old));
-}
-
-/* Of the lower or upper half of a line of slots of so many bits: ones in slots 0 to
- * `last` of the line. Slots that are lanes can be compared by number. */
-INLINED __m256i line_ones(uint32_t last, uint32_t bits, uint32_t half)
+/* Where the four words of the lower or upper half of a line begin. */
+INLINED __m256i line_begins(const uint32_t half)
 {
     const long long at = 256 * (long long)half;
-    __m256i number = _mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 
-    if (__builtin_constant_p(bits) && bits == 16)
-        return _mm256_cmpgt_epi16(_mm256_set1_epi16((short)(last + 1)),
-                                  _mm256_add_epi16(number, _mm256_set1_epi16((short)(16 * half))));
-    return line_below((last + 1) * bits, _mm256_set_epi64x(at + 192, at + 128, at + 64, at));
+    return _mm256_set_epi64x(at + 192, at + 128, at + 64, at);
 }
 
-/* line_move() to slot 0, which is what most are; of slots of this many bits. */
-INLINED void line_to_front(uint8_t *line, uint32_t bits, uint32_t from, uint32_t value)
+/* Of one half of a line: the bits from bit n of the line on. */
+INLINED __m256i line_beyond(uint32_t n, const uint32_t half)
+{
+    __m256i count = _mm256_subs_epu16(_mm256_set1_epi64x(n), line_begins(half));
+
+    return _mm256_sllv_epi64(_mm256_set1_epi64x(-1), count);
+}
+
+/* Slots that are lanes can be compared by number. */
+INLINED bool line_has_lanes(const uint32_t bits)
+{
+    return __builtin_constant_p(bits) && bits == 16;
+}
+
+INLINED __m256i line_numbers(const uint32_t half)
+{
+    __m256i number = _mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+
+    return _mm256_add_epi16(number, _mm256_set1_epi16((short)(16 * half)));
+}
+
+/* Of one half of a line of slots of so many bits: ones from slot n on. */
+INLINED __m256i line_from_slot(uint32_t n, const uint32_t bits, const uint32_t half)
+{
+    if (line_has_lanes(bits))
+        return _mm256_cmpgt_epi16(line_numbers(half), _mm256_set1_epi16((short)(n - 1)));
+    return line_beyond(n * bits, half);
+}
+
+/* The halves of a line, and the same with all slots one place down. What lies before slot 0
+ * is the value given. */
+struct line_halves {
+    __m256i low, high, new_low, new_high;
+};
+
+INLINED void line_shift(struct line_halves *h, const uint32_t bits, __m256i before_high,
+                        uint32_t value)
 {
     const int up = (int)bits, down = 64 - (int)bits;
-    __m256i low = _mm256_loadu_si256((const __m256i *)line);
-    __m256i high = _mm256_loadu_si256((const __m256i *)line + 1);
     /* The word before the first is value, where it carries into slot 0. */
     __m256i own = _mm256_zextsi128_si256(_mm_cvtsi64_si128((long long)((uint64_t)value << down)));
     __m256i before_low =
-        _mm256_blend_epi32(_mm256_permute4x64_epi64(low, _MM_SHUFFLE(2, 1, 0, 0)), own, 3);
-    __m256i before_high = _mm256_loadu_si256((const __m256i *)(line + 24));
-    __m256i new_low =
-        _mm256_or_si256(_mm256_slli_epi64(low, up), _mm256_srli_epi64(before_low, down));
-    __m256i new_high =
-        _mm256_or_si256(_mm256_slli_epi64(high, up), _mm256_srli_epi64(before_high, down));
-    __m256i change_low = _mm256_and_si256(_mm256_xor_si256(low, new_low), line_ones(from, bits, 0));
-    __m256i change_high =
-        _mm256_and_si256(_mm256_xor_si256(high, new_high), line_ones(from, bits, 1));
+        _mm256_blend_epi32(_mm256_permute4x64_epi64(h->low, _MM_SHUFFLE(2, 1, 0, 0)), own, 3);
 
-    _mm256_storeu_si256((__m256i *)line, _mm256_xor_si256(low, change_low));
-    _mm256_storeu_si256((__m256i *)line + 1, _mm256_xor_si256(high, change_high));
+    h->new_low =
+        _mm256_or_si256(_mm256_slli_epi64(h->low, up), _mm256_srli_epi64(before_low, down));
+    h->new_high =
+        _mm256_or_si256(_mm256_slli_epi64(h->high, up), _mm256_srli_epi64(before_high, down));
+}
+
+INLINED struct line_halves line_load(const uint8_t *line, const uint32_t bits, uint32_t value)
+{
+    struct line_halves h = {.low = _mm256_loadu_si256((const __m256i *)line),
+                            .high = _mm256_loadu_si256((const __m256i *)line + 1)};
+
+    line_shift(&h, bits, _mm256_loadu_si256((const __m256i *)(line + 24)), value);
+    return h;
+}
+
+/* One half, changed to the other where a mask has ones and `kept` has none. */
+INLINED __m256i line_change(__m256i from, __m256i to, __m256i kept)
+{
+    return _mm256_xor_si256(from, _mm256_andnot_si256(kept, _mm256_xor_si256(from, to)));
+}
+
+/* line_move() to slot 0, which is what most are; of slots of this many bits. */
+INLINED void line_to_front(uint8_t *line, const uint32_t bits, uint32_t from, uint32_t value)
+{
+    struct line_halves h = line_load(line, bits, value);
+
+    _mm256_storeu_si256((__m256i *)line,
+                        line_change(h.low, h.new_low, line_from_slot(from + 1, bits, 0)));
+    _mm256_storeu_si256((__m256i *)line + 1,
+                        line_change(h.high, h.new_high, line_from_slot(from + 1, bits, 1)));
 }
 
 /* line_to_front() of a line whose slots from `live` on are empty from now on, and whose
  * last bytes, from bit `room` on, become those of `tail`, a word. */
-INLINED void line_renew(uint8_t *line, uint32_t bits, uint32_t room, uint32_t live, uint32_t from,
-                        uint32_t value, uint64_t tail)
+INLINED void line_renew(uint8_t *line, const uint32_t bits, const uint32_t room, uint32_t live,
+                        uint32_t from, uint32_t value, uint64_t tail)
 {
-    const int up = (int)bits, down = 64 - (int)bits;
-    const __m256i at = _mm256_set_epi64x(192, 128, 64, 0);
-    const __m256i at_high = _mm256_set_epi64x(448, 384, 320, 256);
     __m256i limit = _mm256_set_epi64x((int64_t)((UINT64_C(1) << (room - 448)) - 1), -1, -1, -1);
-    __m256i low =
-        _mm256_and_si256(_mm256_loadu_si256((const __m256i *)line), line_below(live * bits, at));
-    __m256i high = _mm256_and_si256(_mm256_loadu_si256((const __m256i *)line + 1),
-                                    _mm256_and_si256(line_below(live * bits, at_high), limit));
-    __m256i own = _mm256_zextsi128_si256(_mm_cvtsi64_si128((long long)((uint64_t)value << down)));
-    __m256i before_low =
-        _mm256_blend_epi32(_mm256_permute4x64_epi64(low, _MM_SHUFFLE(2, 1, 0, 0)), own, 3);
+    struct line_halves h = {
+        .low = _mm256_andnot_si256(line_from_slot(live, bits, 0),
+                                   _mm256_loadu_si256((const __m256i *)line)),
+        .high = _mm256_and_si256(_mm256_andnot_si256(line_from_slot(live, bits, 1),
+                                                     _mm256_loadu_si256((const __m256i *)line + 1)),
+                                 limit)};
     __m256i before_high =
-        _mm256_blend_epi32(_mm256_permute4x64_epi64(high, _MM_SHUFFLE(2, 1, 0, 0)),
-                           _mm256_permute4x64_epi64(low, 3), 3);
-    __m256i new_low =
-        _mm256_or_si256(_mm256_slli_epi64(low, up), _mm256_srli_epi64(before_low, down));
-    __m256i new_high =
-        _mm256_or_si256(_mm256_slli_epi64(high, up), _mm256_srli_epi64(before_high, down));
-    uint32_t end = (from + 1) * bits;
+        _mm256_blend_epi32(_mm256_permute4x64_epi64(h.high, _MM_SHUFFLE(2, 1, 0, 0)),
+                           _mm256_permute4x64_epi64(h.low, 3), 3);
 
-    low = _mm256_xor_si256(low,
-                           _mm256_and_si256(_mm256_xor_si256(low, new_low), line_below(end, at)));
-    high = _mm256_xor_si256(
-        high, _mm256_and_si256(_mm256_xor_si256(high, new_high), line_below(end, at_high)));
+    line_shift(&h, bits, before_high, value);
+    __m256i low = line_change(h.low, h.new_low, line_from_slot(from + 1, bits, 0));
+    __m256i high = line_change(h.high, h.new_high, line_from_slot(from + 1, bits, 1));
     high =
         _mm256_or_si256(_mm256_and_si256(high, limit), _mm256_set_epi64x((int64_t)tail, 0, 0, 0));
     _mm256_storeu_si256((__m256i *)line, low);
     _mm256_storeu_si256((__m256i *)line + 1, high);
 }
 
-/* Shift the slots to..from-1 one place down and put value in slot `to`. */
-INLINED void line_move(uint8_t *line, uint32_t bits, uint32_t from, uint32_t to, uint32_t value)
+/* A number in slot n of one half of a line, if it is there, and zeros. */
+INLINED __m256i line_placed(uint32_t n, const uint32_t bits, const uint32_t half, uint32_t value)
 {
-    uint32_t begin = to * bits, end = (from + 1) * bits;
-    __m256i low = _mm256_loadu_si256((const __m256i *)line);
-    __m256i high = _mm256_loadu_si256((const __m256i *)line + 1);
-    /* The word before the first is not looked at: slot 0 is kept or replaced. */
-    __m256i before_low = _mm256_permute4x64_epi64(low, _MM_SHUFFLE(2, 1, 0, 0));
-    __m256i before_high = _mm256_loadu_si256((const __m256i *)(line + 24));
-    __m256i at = _mm256_set_epi64x(192, 128, 64, 0);
-    __m256i at_high = _mm256_add_epi64(at, _mm256_set1_epi64x(256));
+    __m256i number = _mm256_set1_epi64x(value), where = _mm256_set1_epi64x(n * bits);
 
-    _mm256_storeu_si256((__m256i *)line, line_shift(low, before_low, at, bits, begin, end, value));
+    return _mm256_or_si256(_mm256_sllv_epi64(number, _mm256_sub_epi64(where, line_begins(half))),
+                           _mm256_srlv_epi64(number, _mm256_sub_epi64(line_begins(half), where)));
+}
+
+/* One half of line_move(): it stays before slot `to` and after slot `from`, and has the value
+ * in slot `to`. */
+INLINED __m256i line_moved(__m256i old, __m256i shifted, const uint32_t bits, const uint32_t half,
+                           uint32_t from, uint32_t to, uint32_t value)
+{
+    __m256i after = line_from_slot(from + 1, bits, half), begin = line_from_slot(to, bits, half);
+
+    if (line_has_lanes(bits)) {
+        __m256i here = _mm256_cmpeq_epi16(line_numbers(half), _mm256_set1_epi16((short)to));
+
+        shifted = _mm256_blendv_epi8(shifted, _mm256_set1_epi16((short)value), here);
+        return _mm256_blendv_epi8(old, shifted, _mm256_andnot_si256(after, begin));
+    }
+    __m256i moved = _mm256_andnot_si256(after, line_from_slot(to + 1, bits, half));
+    __m256i kept = _mm256_andnot_si256(_mm256_andnot_si256(after, begin), old);
+    return _mm256_or_si256(_mm256_or_si256(_mm256_and_si256(shifted, moved), kept),
+                           line_placed(to, bits, half, value));
+}
+
+/* Shift the slots to..from-1 one place down and put value in slot `to`. */
+INLINED void line_move(uint8_t *line, const uint32_t bits, uint32_t from, uint32_t to,
+                       uint32_t value)
+{
+    struct line_halves h = line_load(line, bits, 0);
+
+    _mm256_storeu_si256((__m256i *)line, line_moved(h.low, h.new_low, bits, 0, from, to, value));
     _mm256_storeu_si256((__m256i *)line + 1,
-                        line_shift(high, before_high, at_high, bits, begin, end, value));
+                        line_moved(h.high, h.new_high, bits, 1, from, to, value));
 }
 
 #endif

@@ -209,7 +209,7 @@ static inline uint32_t class_of(weir *w, struct weir_key key, uint32_t classes)
 {
     const struct importance *imp = &w->config.importance;
 
-    if (importance_samples(imp))
+    if (importance_samples(imp) && sample_draws(&w->sample, w->shown))
         sample_take(&w->sample, key.importance, w->shown, w->config.seed);
     return importance_class(imp, &w->sample, key.importance, classes);
 }

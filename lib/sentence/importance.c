@@ -50,11 +50,6 @@ void importance_write(struct text *t, const struct importance *imp)
     text_add_u64(t, imp->hi);
 }
 
-bool importance_samples(const struct importance *imp)
-{
-    return imp->mode == IMPORTANCE_PERCENTILE || imp->mode == IMPORTANCE_CAPPED;
-}
-
 /* One step of a binary search: past `half` more values if the last of them is
  * below. By arithmetic: a branch would be guessed wrong every other time. */
 static inline uint32_t step(const struct sample *s, uint32_t at, uint32_t half, uint64_t value)
@@ -104,7 +99,7 @@ static uint32_t by_percentile(const struct sample *s, uint32_t value, uint32_t t
 
 static uint32_t by_cap(const struct sample *s, uint32_t value, uint32_t top)
 {
-    uint32_t cap = s->n ? s->value[s->n * 9 / 10] : 0;
+    uint32_t cap = sample_cap(s);
 
     return value < cap ? share(value, cap, top) : top;
 }
@@ -158,9 +153,9 @@ void sample_take(struct sample *s, uint32_t value, uint64_t arrival, uint64_t se
 {
     uint32_t in, out = s->n;
 
+    if (!sample_draws(s, arrival))
+        return;
     if (s->n == SAMPLE_SIZE) {
-        if (arrival % SAMPLE_EVERY)
-            return;
         struct rng r = rng_at(~seed, arrival);
         out = (uint32_t)rng_below(&r, SAMPLE_SIZE);
     } else {

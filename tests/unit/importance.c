@@ -1,6 +1,7 @@
 /* importance.c - from how much a key matters to a class. */
 #include "support/support.h"
 
+#include "base/rng.h"
 #include "sentence/importance.h"
 
 #include <string.h>
@@ -148,6 +149,75 @@ static void modes_are_written_as_they_are_read(void **state)
     }
 }
 
+/* The values around every step, and some others. */
+static void check_steps(const struct importance *imp, const struct sample *s, uint32_t top)
+{
+    struct steps steps;
+
+    assert_true(importance_steps(imp, s, top, &steps));
+    for (uint32_t i = 0; i < 3 * top; i++) {
+        uint32_t value = i / 3 < steps.top ? steps.from[i / 3] + i % 3 - 1 : i * 0x9e3779b9u;
+
+        assert_int_equal(steps_class(&steps, value), importance_class(imp, s, value, top));
+    }
+    for (uint32_t i = 0; i <= SAMPLE_SIZE; i++) {
+        uint32_t value = i < SAMPLE_SIZE ? s->value[i] : UINT32_MAX;
+
+        assert_int_equal(steps_class(&steps, value), importance_class(imp, s, value, top));
+        assert_int_equal(steps_class(&steps, value + 1), importance_class(imp, s, value + 1, top));
+    }
+    for (uint32_t i = 0; i < 300; i++)
+        assert_int_equal(steps_class(&steps, i), importance_class(imp, s, i, top));
+}
+
+static uint32_t drawn(struct rng *r, uint32_t kind)
+{
+    uint64_t any = rng_next(r);
+
+    return kind == 0   ? (uint32_t)any
+           : kind == 1 ? (uint32_t)any >> (any >> 32) % 32
+           : kind == 2 ? (uint32_t)(any % 5)
+           : kind == 3 ? UINT32_MAX - (uint32_t)(any % 3)
+           : kind == 4 ? UINT32_MAX
+                       : 0;
+}
+
+static void steps_give_the_same_classes(void **state)
+{
+    static const char *const modes[] = {"1-50", "0-4294967295", "7-8",   "4294967294-4294967295",
+                                        "log",  "percentile",   "capped"};
+
+    (void)state;
+    for (uint32_t kind = 0; kind < 6; kind++) {
+        struct sample s = {.n = 0};
+        struct rng r = rng_at(7, kind);
+
+        for (uint64_t i = 0; i < 1000; i++)
+            sample_take(&s, drawn(&r, kind), i, 1);
+        for (size_t m = 0; m < sizeof modes / sizeof *modes; m++)
+            for (uint32_t top = 1; top <= CLASSES_MOST; top++) {
+                struct importance imp = mode(modes[m]);
+
+                check_steps(&imp, &s, top);
+            }
+    }
+}
+
+static void steps_wait_for_a_full_sample(void **state)
+{
+    struct importance percentile = mode("percentile");
+    struct sample s = {.n = 0};
+    struct steps steps;
+
+    (void)state;
+    for (uint64_t i = 0; i < SAMPLE_SIZE; i++) {
+        assert_false(importance_steps(&percentile, &s, 31, &steps));
+        sample_take(&s, (uint32_t)i, i, 1);
+    }
+    assert_true(importance_steps(&percentile, &s, 31, &steps));
+    assert_false(importance_steps(&percentile, &s, CLASSES_MOST + 1, &steps));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,6 +229,8 @@ int main(void)
         cmocka_unit_test(equal_values_are_in_the_middle),
         cmocka_unit_test(the_sample_follows_the_stream),
         cmocka_unit_test(modes_are_written_as_they_are_read),
+        cmocka_unit_test(steps_give_the_same_classes),
+        cmocka_unit_test(steps_wait_for_a_full_sample),
     };
 
     return cmocka_run_group_tests_name("importance", tests, NULL, NULL);

@@ -24,7 +24,8 @@ enum manner {
 /* A key on its way: its line is being fetched. */
 struct spot {
     uint8_t *line;
-    uint32_t print, importance;
+    uint32_t print;
+    uint32_t depth; /* at which it enters, by importance */
 };
 
 /* What the keys of a batch share. */
@@ -36,11 +37,17 @@ struct common {
     bool tried, counts;          /* the last key's line: one that tries; at the floor */
     uint32_t at;                 /* the slot it was found in, or LINE_SLOTS_MOST */
     struct line_rounds rounds;
+    uint64_t first; /* arrivals before the batch */
+    bool many;      /* enough of them that steps of importance pay */
+    bool has_steps;
+    struct steps steps;
 };
+
+#define MANY 64 /* keys; guessed */
 
 INLINED struct spot spot_of(uint8_t *cells, uint64_t lines, struct weir_key key)
 {
-    struct spot s = {cells + place(key, 0, lines) * LINE_BYTES, line_print(key.hi), key.importance};
+    struct spot s = {cells + place(key, 0, lines) * LINE_BYTES, line_print(key.hi), 0};
 
     cells_fetch(s.line);
     return s;
@@ -57,7 +64,29 @@ INLINED uint32_t room_of(const enum manner m)
     return m == TIMED || m == TIMED_ONCE || m == ASKED_TIMED ? LINE_ROOM_WINDOW : LINE_ROOM;
 }
 
-static inline void share(const weir *w, struct common *b, const enum manner m)
+static __attribute__((noinline)) bool find_steps(const weir *w, struct common *b)
+{
+    return importance_steps(&w->config.importance, &w->sample, b->slots[b->floor], &b->steps);
+}
+
+/* How deep the i-th key of a batch enters, by importance: the top class at the front, the lowest at
+ * the end. The sample learns from every arrival, whatever becomes of it: so this may be worked out
+ * long before its line is there. */
+INLINED uint32_t depth_of(weir *w, uint32_t value, size_t i, struct common *b)
+{
+    const struct importance *imp = &w->config.importance;
+    uint32_t slots = b->slots[b->floor];
+
+    if (importance_samples(imp) && sample_draws(&w->sample, b->first + i)) {
+        sample_take(&w->sample, value, b->first + i, w->config.seed);
+        b->has_steps = b->many && find_steps(w, b);
+    }
+    return slots - (b->has_steps ? steps_class(&b->steps, value)
+                                 : importance_class(imp, &w->sample, value, slots));
+}
+
+/* n: of keys. */
+static inline void share(const weir *w, struct common *b, const enum manner m, size_t n)
 {
     for (b->floor = 0; line_width[b->floor] > w->config.width; b->floor++)
         b->slots[b->floor] = slots_at(&w->config, b->floor);
@@ -66,6 +95,11 @@ static inline void share(const weir *w, struct common *b, const enum manner m)
         for (uint32_t i = b->floor + 1; i < LINE_WIDTHS; i++)
             b->slots[i] = slots_at(&w->config, i);
     b->rounds.round = 0;
+    if (m == RANKED) {
+        b->first = w->shown;
+        b->many = n >= MANY;
+        b->has_steps = b->many && find_steps(w, b);
+    }
     if (m != DEEP)
         return;
     b->depth = weir_depth(w);
@@ -159,6 +193,12 @@ INLINED uint64_t show_front(weir *w, struct spot s, const uint32_t index, struct
 
 /* ---- at a depth ---- */
 
+/* One of two, without a branch: it would be guessed wrong for every other key. */
+INLINED uint32_t either(bool first, uint32_t a, uint32_t b)
+{
+    return b ^ ((a ^ b) & -(uint32_t)first);
+}
+
 /* A hit moves to slot `up`, unless it is there or before it; a new key enters at slot
  * `down`, or behind the last one in use. */
 INLINED uint64_t show_at(weir *w, struct spot s, const uint32_t index, uint32_t up, uint32_t down,
@@ -176,7 +216,8 @@ INLINED uint64_t show_at(weir *w, struct spot s, const uint32_t index, uint32_t 
     bool gap = (down > 0) & (line_get(s.line, bits, down - (down > 0)) == 0);
     if (__builtin_expect(gap & !found, false))
         down = line_used(s.line, index, LINE_ROOM);
-    line_move(s.line, bits, found ? at : last, found ? up : down, s.print >> (32 - bits));
+    line_move(s.line, bits, either(found, at, last), either(found, up, down),
+              s.print >> (32 - bits));
     return found;
 }
 
@@ -186,17 +227,8 @@ INLINED bool show_deep(weir *w, struct spot s, const uint32_t index, struct comm
     b->counts = index == b->floor;
     uint32_t depth = b->tried ? b->tried_depth : b->depth;
     uint64_t found = depth ? show_at(w, s, index, 0, depth, b) : show_front(w, s, index, b);
-    b->at = found ? (uint32_t)__builtin_ctzll(found) : LINE_SLOTS_MOST;
+    b->at = (uint32_t)__builtin_ctzll(found | UINT64_C(1) << LINE_SLOTS_MOST);
     return found != 0;
-}
-
-/* How deep a key enters: the top class at the front, the lowest at the end. */
-INLINED bool show_ranked(weir *w, struct spot s, const uint32_t index, struct common *b)
-{
-    uint32_t slots = b->slots[b->floor];
-    uint32_t depth = slots - class_of(w, (struct weir_key){.importance = s.importance}, slots);
-
-    return show_at(w, s, index, depth / 2, depth, b) != 0;
 }
 
 /* ---- with a window ---- */
@@ -233,7 +265,7 @@ INLINED bool visit_at(weir *w, struct spot s, const uint32_t index, const enum m
 {
     return m == RECENT                     ? show_front(w, s, index, b) != 0
            : m == DEEP                     ? show_deep(w, s, index, b)
-           : m == RANKED                   ? show_ranked(w, s, index, b)
+           : m == RANKED                   ? show_at(w, s, index, s.depth / 2, s.depth, b) != 0
            : m == TIMED || m == TIMED_ONCE ? show_timed(w, s, index, m, b)
                                            : ask_line(w, s, index, m, b);
 }
@@ -288,7 +320,7 @@ INLINED void fetch_next(const struct picked *p, size_t i)
         spot_of(p->next->cells, p->next->shape.cells / LINE_BYTES, p->keys[p->next_at[i]]);
 }
 
-/* Of a whole batch, or some of it; w->shown counts on for the sample's sake. */
+/* Of a whole batch, or some of it. */
 INLINED void walk(weir *w, const struct picked *p, const enum manner m)
 {
     uint8_t *const cells = w->cells; /* what the loop would otherwise read again each time */
@@ -302,26 +334,31 @@ INLINED void walk(weir *w, const struct picked *p, const enum manner m)
     struct common b;
     uint64_t seen = 0;
 
-    share(w, &b, m);
-    for (size_t i = 0; i < n && i < KEYS_AHEAD; i++)
+    share(w, &b, m, n);
+    for (size_t i = 0; i < n && i < KEYS_AHEAD; i++) {
         ring[i] = spot_of(cells, lines, keys[nth(at, i)]);
+        if (m == RANKED)
+            ring[i].depth = depth_of(w, keys[nth(at, i)].importance, i, &b);
+    }
     for (size_t i = 0; i < n; i++) {
         struct spot *s = &ring[i % KEYS_AHEAD];
         bool found = visit(w, *s, m, &b);
 
         verdicts[nth(at, i)] = found;
         seen += found;
-        w->shown += m == RANKED;
         if (m == DEEP)
             hits[b.tried][b.at] += b.counts;
-        if (i + KEYS_AHEAD < n)
-            *s = spot_of(cells, lines, keys[nth(at, i + KEYS_AHEAD)]);
-        else
+        if (i + KEYS_AHEAD >= n) {
             fetch_next(p, i + KEYS_AHEAD - n);
+            continue;
+        }
+        *s = spot_of(cells, lines, keys[nth(at, i + KEYS_AHEAD)]);
+        if (m == RANKED)
+            s->depth = depth_of(w, keys[nth(at, i + KEYS_AHEAD)].importance, i + KEYS_AHEAD, &b);
     }
     if (m == ASKED || m == ASKED_TIMED)
         return;
-    w->shown += m == RANKED ? 0 : n;
+    w->shown += n;
     w->seen += seen;
     if (m == DEEP && is_adaptive(&w->config))
         weir_count_hits(w, hits);
@@ -338,7 +375,7 @@ static void walk_located(weir *w, const struct picked *p)
     struct common b;
     uint64_t seen = 0;
 
-    share(w, &b, RECENT);
+    share(w, &b, RECENT, n);
     for (size_t i = 0; i < n && i < KEYS_AHEAD; i++)
         cells_fetch(spot_located(cells, spots[at[i]]).line);
     for (size_t i = 0, ahead = KEYS_AHEAD; i < n; i++, ahead++) {
@@ -359,8 +396,11 @@ INLINED bool walk_one(weir *w, struct weir_key key, const enum manner m)
 {
     struct common b;
 
-    share(w, &b, m);
-    bool found = visit(w, spot_of(w->cells, w->shape.cells / LINE_BYTES, key), m, &b);
+    share(w, &b, m, 1);
+    struct spot s = spot_of(w->cells, w->shape.cells / LINE_BYTES, key);
+    if (m == RANKED)
+        s.depth = depth_of(w, key.importance, 0, &b);
+    bool found = visit(w, s, m, &b);
     if (m == ASKED || m == ASKED_TIMED)
         return found;
     w->shown++;
