@@ -1,5 +1,5 @@
 # The front door. Meson and Ninja do the work, under build/.
-.PHONY: all demo serve test test-all bench fuzz reproduce install dist deb setup-% clean
+.PHONY: all demo serve test test-all bench fuzz reproduce site install dist deb setup-% clean
 
 all: setup-build
 	@scripts/build
@@ -24,6 +24,10 @@ fuzz: setup-build setup-test
 
 reproduce: setup-build setup-test all
 	@scripts/reproduce
+
+# The pages of docs/ as HTML, in build/site.
+site: setup-site
+	@scripts/site
 
 # make install PREFIX=/usr DESTDIR=/tmp/package; without them under /usr/local.
 install: all
