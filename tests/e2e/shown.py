@@ -2,6 +2,7 @@
 import os
 import re
 import subprocess
+import sys
 
 from conftest import WEIR
 
@@ -17,8 +18,9 @@ def is_shown(output, shown):
 
 
 def environment(**more):
-    """weir is on the path, and sorts as everywhere."""
-    return {**os.environ, "PATH": os.path.dirname(WEIR) + ":" + os.environ["PATH"], "LC_ALL": "C", **more}
+    """weir is on the path, python3 is the one that runs the tests, and sorting is the same everywhere."""
+    path = [os.path.dirname(WEIR), os.path.dirname(sys.executable), os.environ["PATH"]]
+    return {**os.environ, "PATH": ":".join(path), "LC_ALL": "C", **more}
 
 
 def shortfall(pairs, folder, timeout=60, **more):

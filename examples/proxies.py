@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""proxies.py NAME PEER LOG [SENTENCE [redis://HOST:PORT]] - one of two proxies that tell each other what they have.
+
+LOG has a key and a size in bytes per line. The proxy keeps objects in a cache of CACHE bytes and drops those that were used
+longest ago. After every ROUND requests it publishes a summary of its cache, a filter that SENTENCE opens, and takes that of
+its peer. What is not in its own cache but in the peer's summary is asked for there, the rest is fetched from afar. Without a
+SENTENCE nothing is exchanged. Summaries are files of this folder, or keys of a Redis with weir.so.
+
+Run two of them at once, each with the other as its peer, under names that no run before has used; each prints one line of JSON."""
+import json
+import os
+import pathlib
+import sys
+import time
+from collections import OrderedDict
+
+import weir
+
+CACHE = 16 << 20
+ROUND = 1000
+CLASSES = {"small": 10_000, "medium": 100_000, "large": 1 << 40}  # sizes below
+
+
+class Files:
+    """A summary is a file, and so is the list of what is in the cache, which stands for the proxy that is asked."""
+
+    def publish(self, name, sentence, objects):
+        summary = weir.open(sentence)
+        summary.observe_many([key for key, _ in objects], importance=[size for _, size in objects])
+        data = summary.tobytes()
+        self.put(name + ".weir", data)
+        self.put(name + ".has", "\n".join(key for key, _ in objects).encode())
+        return len(data)
+
+    @staticmethod
+    def put(name, data):
+        """Whole or not at all: it gets its name last."""
+        pathlib.Path(name + ".new").write_bytes(data)
+        os.rename(name + ".new", name)
+
+    def fetch(self, name):
+        while not os.path.exists(name + ".has"):
+            time.sleep(0.002)
+        summary = weir.load(name + ".weir")
+        has = set(pathlib.Path(name + ".has").read_text().split("\n"))
+        return summary.ask, has.__contains__
+
+    def drop(self, name):
+        for kind in ".weir", ".has":
+            pathlib.Path(name + kind).unlink(missing_ok=True)
+
+
+class Server:
+    """The same in a server: the filter is made there, and asked there."""
+
+    def __init__(self, url):
+        import redis
+        self.redis = redis.Redis.from_url(url)
+
+    def publish(self, name, sentence, objects):
+        self.redis.execute_command("WEIR.CREATE", name + ".weir", sentence)
+        words = [word for key, size in objects for word in (size, key)]
+        self.redis.execute_command("WEIR.OBSERVE", name + ".weir", "WEIGHTED", "ITEMS", *words)
+        self.redis.sadd(name + ".has", "", *(key for key, _ in objects))
+        for kind in ".weir", ".has":
+            self.redis.expire(name + kind, 600)
+        return sum(len(str(word)) for word in words)
+
+    def fetch(self, name):
+        while not self.redis.exists(name + ".has"):
+            time.sleep(0.002)
+        has = {key.decode() for key in self.redis.smembers(name + ".has")}
+        return lambda key: self.redis.execute_command("WEIR.ASK", name + ".weir", "ITEMS", key)[0] == 1, has.__contains__
+
+    def drop(self, name):
+        self.redis.delete(name + ".weir", name + ".has")
+
+
+class Proxy:
+    def __init__(self):
+        self.cache, self.held = OrderedDict(), 0
+        self.told = dict(requests=0, own=0, peer=0, wasted=0, bytes=0, far=0, exchanged=0,
+                         by_size={name: [0, 0] for name in CLASSES})
+
+    def request(self, key, size, says, has):
+        """says: does the peer's summary have it? has: does the peer?"""
+        self.told["requests"] += 1
+        self.told["bytes"] += size
+        if key in self.cache:
+            self.cache.move_to_end(key)
+            self.told["own"] += 1
+            return
+        kind = next(name for name, below in CLASSES.items() if size < below)
+        there = has(key)
+        self.told["by_size"][kind][0] += there
+        if says(key):
+            self.told["peer" if there else "wasted"] += 1
+            self.told["by_size"][kind][1] += there
+        else:
+            there = False
+        self.told["far"] += 0 if there else size
+        self.keep(key, size)
+
+    def keep(self, key, size):
+        self.cache[key] = size
+        self.held += size
+        while self.held > CACHE:
+            self.held -= self.cache.popitem(last=False)[1]
+
+
+def main(name, peer, log, sentence="", url=""):
+    proxy, exchange = Proxy(), Server(url) if url else Files()
+    says = has = lambda key: False
+    requests = [line.split() for line in open(log)]
+    for start in range(0, len(requests), ROUND):
+        number = start // ROUND
+        if sentence and number:
+            proxy.told["exchanged"] += exchange.publish(f"{name}.{number}", sentence, proxy.cache.items())
+            says, has = exchange.fetch(f"{peer}.{number}")
+            exchange.drop(f"{name}.{number - 2}")  # the peer has read it, or would not be in this round
+        for key, size in requests[start:start + ROUND]:
+            proxy.request(key, int(size), says, has)
+    print(json.dumps(proxy.told))
+
+
+if len(sys.argv) not in (4, 5, 6):
+    sys.exit(__doc__.split("\n")[0])
+main(*sys.argv[1:])
