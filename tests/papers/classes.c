@@ -18,7 +18,7 @@
 
 #define RECORDS 100000
 #define VALUES 50
-#define CLASSES_MOST 7
+#define TOP_MOST 7
 #define RUNS 7 /* importances are that far apart, from run to run */
 
 enum bias { EVEN, DIRECT, INVERSE };
@@ -125,7 +125,7 @@ static void model_of(const struct kind *kind, struct stream_model *m)
 
 struct counts {
     uint64_t fresh, taken; /* new, and of them said to be seen */
-    uint64_t again[CLASSES_MOST + 1], missed[CLASSES_MOST + 1];
+    uint64_t again[TOP_MOST + 1], missed[TOP_MOST + 1];
 };
 
 static weir *open_as_published(const char *filter, uint32_t classes, unsigned seed)
