@@ -125,11 +125,20 @@ def sql(root):
     assert inside(root, "sqlite3 -batch", code) == prints
 
 
+def python(root):
+    """The first code of its page."""
+    page = (SOURCE / "docs/python.md").read_text()
+    code = re.search(r"```python\n(.*?)```", page, re.S)[1]
+    (root / "tmp/first.py").write_text(code)
+    inside(root, "cd /tmp && python3 first.py && rm first.py")
+
+
 # What else its page supposes to be there, and the example.
 TRIED = {
     "libweir0": ("", library),
     "libweir-dev": ("gcc libc6-dev pkg-config", headers),
     "weir": ("", command),
+    "python3-weir": ("python3-minimal", python),
     "redis-weir": ("redis-server", module),
     "sqlite3-weir": ("sqlite3", sql),
 }
