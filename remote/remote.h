@@ -118,6 +118,16 @@ struct remote_settled {
  * The list is to be freed. */
 bool remote_settle(struct remote *r, const uint8_t *data, size_t size, struct remote_settled *s);
 
+/* ---- files ---- */
+
+/* A shard as a file of weir, as it is at this moment; the data is used again, and to be freed at
+ * the end. False if it failed. */
+bool remote_fetch(struct remote *r, uint32_t shard, struct remote_kept *image);
+
+/* Before the filter is there: it will have so many shards; and make one of a file of weir. */
+void remote_expect(struct remote *r, uint32_t shards);
+bool remote_bring(struct remote *r, uint32_t shard, const uint8_t *data, size_t size);
+
 /* ---- what happened ---- */
 
 struct remote_figures {

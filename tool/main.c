@@ -76,6 +76,10 @@ static const struct command commands[] = {
      TAKES_JSON | TAKES_AT, cmd_info, NULL},
     {"merge", "-o F A B...", "Join filter or sketch files of one configuration and seed",
      TAKES_FILE | TAKES_QUIET, cmd_merge, NULL},
+    {"save", "--at URL -o F", "Save a filter that lives in servers to a file",
+     TAKES_AT | TAKES_FILE | TAKES_QUIET, cmd_save, NULL},
+    {"load", "--at URL F", "Put a filter file into servers", TAKES_AT | TAKES_QUIET, cmd_load,
+     NULL},
     {"eval", "[OPTIONS] [FILE...|--synthetic SPEC]", "Measure the errors of filters on a stream",
      TAKES_FILTER | TAKES_RECORDS | TAKES_IMPORTANCE | TAKES_STATS | TAKES_QUIET | TAKES_TRUTH |
          TAKES_TIME,

@@ -323,3 +323,49 @@ def test_ten_producers_share_one_memory(cluster, stream):
     assert missing <= 2 and sum(len(one.lines) > 0 for one in fed) == 10
     told = json.loads(run("info", "--json", "--at", url).stdout)
     assert told["shown"] == len(lines) and told["new"] == len(passed) and told["error"] * 60000 < 0.01
+
+
+# ---- files ----
+
+@pytest.mark.parametrize("shards", [1, 5, 300])
+def test_save_and_load(url, stream, tmp_path, r, shards):
+    """What was saved goes on elsewhere as if nothing had happened."""
+    lines, file = stream.read_bytes().splitlines(keepends=True), tmp_path / "seen.weir"
+    half, rest = b"".join(lines[:100000]), b"".join(lines[100000:])
+    run("dedup", *SOME, "--shards", shards, "--at", url(), input=half)
+    run("save", "--at", url(), "-o", file)
+    run("load", "--at", url("copy"), file)
+    assert run("dedup", "--at", url("copy"), input=rest).stdout == run("dedup", "--at", url(), input=rest).stdout
+    assert json.loads(run("info", "--json", "--at", url("copy")).stdout)["shown"] == 200000
+    assert r("GET", "copy") == r("GET", "seen")
+    if shards <= 256:
+        asked = run("ask", file, input=rest).stdout
+        run("load", "--at", url("third"), file)
+        assert asked == run("ask", "--at", url("third"), input=rest).stdout
+        assert json.loads(run("info", "--json", file).stdout)["shards"] == shards
+    refused("load", "--at", url(), file, saying="there is a filter redis://127.0.0.1:")
+
+
+def test_files_of_others(url, tmp_path, r):
+    keys = tmp_path / "keys.txt"
+    keys.write_bytes(b"".join(b"k%d\n" % i for i in range(5000)))
+    for name, how in ("set", ["build", "--shards", 3]), ("state", ["dedup", "-q", "-m", "1M", "-j", 2, "--state"]):
+        file = tmp_path / name
+        run(*how, *([] if name == "state" else ["-o"]), file, keys)
+        run("load", "--at", url(name), file)
+        assert run("filter", "--at", url(name), input="k7\nx\nk4999\n").stdout == b"k7\nk4999\n"
+    run("build", "--fixed", "-o", tmp_path / "fixed", keys)
+    run("load", "--at", url("fixed"), tmp_path / "fixed")
+    assert run("filter", "--at", url("fixed"), input="k7\nx\n").stdout == b"k7\n"
+    refused("add", "--at", url("fixed"), input="y\n", saying="fixed")
+    run("build", "--fixed", "--shards", 3, "-o", tmp_path / "fixed", keys)
+    refused("load", "--at", url("fixed3"), tmp_path / "fixed", saying="cannot be made anew")
+    refused("load", "--at", url("text"), keys, saying="keys.txt: ")
+    refused("load", "--at", url("none"), tmp_path / "none", saying="cannot read")
+    refused("save", "--at", url("none"), "-o", tmp_path / "out", saying="there is no filter")
+    refused("save", "-o", tmp_path / "out", saying="needs --at URL")
+    refused("load", "--at", url("x"), saying="one filter file")
+    run("dedup", "--at", url(), input="a\n")
+    r("DEL", "seen:{0}")
+    refused("save", "--at", url(), "-o", tmp_path / "out", saying="there is no such key")
+    assert not (tmp_path / "out").exists()

@@ -69,7 +69,7 @@ static bool find_filter(struct at *a, const struct options *o, bool make)
     return is_wanted(a, o) && (remote_attach(a->remote, &a->filter, make) || refuse(a));
 }
 
-bool at_open(struct at *a, const struct options *o, bool make)
+bool at_connect(struct at *a, const struct options *o)
 {
     struct remote_options options = {
         .timeout = o->at.timeout, .replicas = o->at.replicas, .interrupted = is_interrupted};
@@ -79,7 +79,12 @@ bool at_open(struct at *a, const struct options *o, bool make)
     if (!signals_watch())
         return reject("the system is short of memory or files");
     a->remote = remote_open(o->at.url, &options, why, sizeof why);
-    return a->remote ? find_filter(a, o, make) : reject("%s", why);
+    return a->remote || reject("%s", why);
+}
+
+bool at_open(struct at *a, const struct options *o, bool make)
+{
+    return at_connect(a, o) && find_filter(a, o, make);
 }
 
 void at_close(struct at *a)

@@ -8,6 +8,9 @@
 
 #define AT_NOT_ON_FULL "--on-full stop does not go with --at; 'weir info --at' tells how full it is"
 
+/* The note of a file of weir save: this, then the sentence of the whole. */
+#define AT_NOTE_HEAD "weir at 1\nconfig="
+
 struct at {
     struct remote *remote;
     struct remote_filter filter;
@@ -15,6 +18,7 @@ struct at {
 
 /* Connect, and find the filter. make: as the options want it, if it is not there. False after a
  * sentence. */
+bool at_connect(struct at *a, const struct options *o); /* without looking for it */
 bool at_open(struct at *a, const struct options *o, bool make);
 void at_close(struct at *a);
 

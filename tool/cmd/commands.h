@@ -26,6 +26,8 @@ int cmd_count(const struct options *o);
 int cmd_top(const struct options *o);
 int cmd_plan(const struct options *o);
 int cmd_gen(const struct options *o);
+int cmd_save(const struct options *o);
+int cmd_load(const struct options *o);
 int cmd_list(const struct options *o);
 int cmd_help(const struct options *o);
 int cmd_version(const struct options *o);

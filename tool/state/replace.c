@@ -21,6 +21,8 @@ struct file_sink {
     uint8_t buffer[65536];
 };
 
+#define TOLD -1 /* what there was to be written from failed, and it was said why */
+
 static bool drain(struct file_sink *s, const uint8_t *data, size_t size)
 {
     while (size > 0) {
@@ -58,6 +60,8 @@ static bool write_all(struct file_sink *s, writes_to_sink write, const void *wha
 
     if (status == WEIR_NO_MEMORY)
         s->error = ENOMEM;
+    if (status == WEIR_BAD_DATA)
+        s->error = TOLD;
     if (status != WEIR_OK || !drain(s, s->buffer, s->used))
         return false;
     if (fsync(s->fd) != 0 && errno != EINVAL)
@@ -77,7 +81,7 @@ static void sync_directory(const char *folder)
 
 static bool refuse(const char *path, int error)
 {
-    return reject("cannot save %s: %s", path, strerror(error));
+    return error != TOLD && reject("cannot save %s: %s", path, strerror(error));
 }
 
 bool replace_possible(const char *path)

@@ -10,7 +10,8 @@
 bool replace_possible(const char *path);
 
 /* Replace a file by what write gives to the sink. It keeps owner and mode. A
- * device or pipe is written to instead. False after a sentence. */
+ * device or pipe is written to instead. False after a sentence; write says it itself where it
+ * returns WEIR_BAD_DATA: what it writes from has failed. */
 typedef enum weir_status (*writes_to_sink)(const void *what, weir_sink sink, void *into);
 bool replace_file(const char *path, writes_to_sink write, const void *what);
 

@@ -2,16 +2,14 @@
  * whether the run was going on. */
 #include "state/under_way.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/messages.h"
 #include "state/replace.h"
+#include "state/whole_file.h"
 
 #define PART_UNDER_WAY 0x5780
-#define FILE_MOST ((size_t)1 << 30)
 
 struct contents {
     const char *note;
@@ -47,32 +45,6 @@ bool under_way_save(const char *path, const char *note, const struct under_way *
 
 /* ---- loading ---- */
 
-/* All of a file; NULL after a sentence. */
-static uint8_t *read_file(const char *path, size_t *size)
-{
-    FILE *file = fopen(path, "rb");
-    size_t room = 1 << 16, n;
-    uint8_t *data = file ? malloc(room) : NULL;
-
-    *size = 0;
-    while (data && (n = fread(data + *size, 1, room - *size, file)) > 0) {
-        uint8_t *more;
-
-        *size += n;
-        if (*size < room)
-            continue;
-        more = room < FILE_MOST ? realloc(data, room *= 2) : NULL;
-        if (!more)
-            free(data);
-        data = more;
-    }
-    if (!data)
-        fail("cannot read %s: %s", path, file ? "memory is short" : strerror(errno));
-    if (file)
-        fclose(file);
-    return data;
-}
-
 static bool take_note(const struct weir_part *part, struct state *s)
 {
     static char note[NOTE_MAX];
@@ -103,7 +75,7 @@ bool under_way_load(const char *path, struct state *s, struct under_way *u)
 {
     struct weir_part part;
     size_t size;
-    uint8_t *data = read_file(path, &size);
+    uint8_t *data = whole_file(path, &size);
 
     if (!data)
         return false;
