@@ -42,3 +42,24 @@ def test_the_example_of_the_readme():
     names = {"urls": ["/a", "/b", "/a"]}
     exec(code, names)
     assert names["fresh"] == ["/a", "/b"]
+
+
+def test_examples_of_the_page(source, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = (source / "docs" / "python.md").read_text()
+    sessions = re.findall(r"^```pycon\n(.*?)^```", page, re.M | re.S)
+    test = doctest.DocTestParser().get_doctest("\n".join(sessions), {}, "docs/python.md", "docs/python.md", 0)
+    runner = doctest.DocTestRunner()
+    runner.run(test)
+    outcome = runner.summarize()
+    assert outcome.failed == 0 and outcome.attempted > 40
+
+
+def test_the_page_names_what_there_is(source):
+    page = (source / "docs" / "python.md").read_text()
+    for name in re.findall(r"`weir\.(\w+)", page):
+        assert hasattr(weir, name) or name == "scrapy", name
+    settings = dict(re.findall(r"^(\w+) = (\S+)", page, re.M))
+    text = (source / "bindings" / "python" / "weir" / "scrapy.py").read_text()
+    for name, value in settings.items():
+        assert f"{name} = {value}" in text, name

@@ -39,7 +39,7 @@ bool key_hash(PyObject *o, struct hasher hash, struct weir_key *out);
 /* Many of them: either fixed keys in a buffer, or a list, tuple or iterator. */
 struct key_source {
     Py_buffer buffer;
-    bool is_fixed;
+    bool is_fixed, is_list;
     size_t size, n;     /* fixed: of a key, how many */
     PyObject *sequence; /* a list or tuple, or else */
     PyObject *iterator;
@@ -53,6 +53,10 @@ void key_source_close(struct key_source *s);
 
 /* The next of keys that are not fixed: 1, 0 at the end, -1 with an exception. */
 int key_source_next(struct key_source *s, PyObject **object);
+
+/* The bytes of the key `ahead` from the next of a list or tuple, which has so many, if they are
+ * plain bytes and not long: there while nothing else runs. */
+bool key_source_peek_bytes(const struct key_source *s, size_t ahead, struct weir_bytes *out);
 
 /* How many keys there are, if that is known; else 0. */
 size_t key_source_hint(const struct key_source *s);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define LONG (64 << 10) /* is hashed by itself, without the GIL */
+
 /* Characters and objects are looked at one by one, as an iterable has them: their bytes
  * in a buffer are not those of the keys. */
 static bool has_keys_of_one_size(const Py_buffer *b)
@@ -76,7 +78,8 @@ bool key_source_open(struct key_source *s, PyObject *keys, PyObject *size)
         PyErr_SetString(PyExc_TypeError, "size= is for a buffer of keys that are all of one size");
         return false;
     }
-    if (PyList_CheckExact(keys) || PyTuple_CheckExact(keys))
+    s->is_list = PyList_CheckExact(keys);
+    if (s->is_list || PyTuple_CheckExact(keys))
         s->sequence = Py_NewRef(keys);
     else
         s->iterator = PyObject_GetIter(keys);
@@ -99,8 +102,19 @@ size_t key_source_hint(const struct key_source *s)
         return s->n;
     if (!s->sequence)
         return 0;
-    return (size_t)(PyList_CheckExact(s->sequence) ? PyList_Size(s->sequence)
-                                                   : PyTuple_Size(s->sequence));
+    return (size_t)(s->is_list ? PyList_Size(s->sequence) : PyTuple_Size(s->sequence));
+}
+
+bool key_source_peek_bytes(const struct key_source *s, size_t ahead, struct weir_bytes *out)
+{
+    Py_ssize_t at = s->at + (Py_ssize_t)ahead, size;
+    PyObject *o = s->is_list ? PyList_GetItem(s->sequence, at) : PyTuple_GetItem(s->sequence, at);
+    char *data;
+
+    if (!PyBytes_CheckExact(o) || PyBytes_AsStringAndSize(o, &data, &size) < 0 || size >= LONG)
+        return false;
+    *out = (struct weir_bytes){data, (size_t)size};
+    return true;
 }
 
 /* A list may become shorter while others run. */
@@ -112,8 +126,7 @@ int key_source_next(struct key_source *s, PyObject **object)
     }
     if (s->at >= (Py_ssize_t)key_source_hint(s))
         return 0;
-    *object = PyList_CheckExact(s->sequence) ? PyList_GetItem(s->sequence, s->at)
-                                             : PyTuple_GetItem(s->sequence, s->at);
+    *object = s->is_list ? PyList_GetItem(s->sequence, s->at) : PyTuple_GetItem(s->sequence, s->at);
     s->at++;
     Py_XINCREF(*object);
     return *object ? 1 : -1;

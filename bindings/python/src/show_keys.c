@@ -115,6 +115,28 @@ static int add_key(struct batch_run *r)
     return got;
 }
 
+/* Take bytes from a list or tuple up to the first thing that is something else. Nothing here
+ * runs Python code, so the list stays as it is and its references are enough: counting one more
+ * would write to each object. */
+static void take_plain_bytes(struct batch_run *r)
+{
+    struct weir_bytes bytes[HASHED];
+    struct key_source *s = &r->source;
+    size_t all = key_source_hint(s), left = all - (size_t)s->at;
+    size_t most = r->room - r->n < HASHED ? r->room - r->n : HASHED;
+    size_t n = 0;
+
+    if ((size_t)s->at >= all)
+        return;
+    if (left < most)
+        most = left;
+    while (n < most && key_source_peek_bytes(s, n, &bytes[n]))
+        n++;
+    weir_hash_bytes_many(r->to->hash.kind, r->to->hash.seed, bytes, n, r->keys + r->n);
+    r->n += n;
+    s->at += (Py_ssize_t)n;
+}
+
 /* Fill a chunk of keys that come one by one; as add_key(). */
 static int gather(struct batch_run *r)
 {
@@ -122,8 +144,12 @@ static int gather(struct batch_run *r)
 
     if (r->done > 0 && r->room < CHUNK && !r->source.sequence && !make_room(r, r->room * 4))
         return -1;
-    for (r->n = 0; r->n < r->room && got > 0;)
-        got = add_key(r);
+    for (r->n = 0; r->n < r->room && got > 0;) {
+        if (r->source.sequence && !needs_numbers(r))
+            take_plain_bytes(r);
+        if (r->n < r->room)
+            got = add_key(r);
+    }
     return got;
 }
 
