@@ -1,5 +1,6 @@
 /* screen_runs.c - see screen_runs.h. */
 #include "papers/screen_runs.h"
+#include "papers/literal_pairs.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -118,13 +119,13 @@ static double share(size_t part, size_t whole, double of_nothing)
     return whole ? (double)part / (double)whole : of_nothing;
 }
 
-static void add_outcome(struct outcome *sum, const struct tally *t, const weir_screen *s)
+static void add_outcome(struct outcome *sum, const struct tally *t, size_t calls)
 {
     sum->precision += share(t->right, t->said, 1);
     sum->recall += share(t->right, t->came_members, 1);
     sum->fpr += share(t->false_member, t->others, 0);
     sum->fnr += share(t->missed, t->members, 0);
-    sum->calls += (double)weir_screen_stats_of(s).asked;
+    sum->calls += (double)calls;
 }
 
 static weir_screen *open_screen(const struct draw *d, const char *sentence)
@@ -142,8 +143,34 @@ static weir_screen *open_screen(const struct draw *d, const char *sentence)
     return s;
 }
 
+/* "literal memory=1000 set=100 window=300 own=0 seed=1" */
+static void literal_run_add(const struct draw *d, const char *sentence, size_t every,
+                            struct outcome *sums)
+{
+    size_t memory, set, window, own, seed;
+    struct tally tally = {.of_key = calloc(d->universe, 1)};
+
+    if (sscanf(sentence, "literal memory=%zu set=%zu window=%zu own=%zu seed=%zu", &memory, &set,
+               &window, &own, &seed) != 5)
+        exit((fprintf(stderr, "%s: not as in screen_runs.c\n", sentence), 2));
+    struct pairs p = pairs_open(memory, set, window, own != 0, seed);
+    for (size_t i = 0; i < d->n; i++) {
+        uint32_t key = d->records[i];
+
+        tally_one(&tally, d, i, pairs_lookup(&p, key, is_member(d, key)));
+        if ((i + 1) % every == 0)
+            add_outcome(sums++, &tally, p.calls);
+    }
+    pairs_close(&p);
+    free(tally.of_key);
+}
+
 void screen_run_add(const struct draw *d, const char *sentence, size_t every, struct outcome *sums)
 {
+    if (strncmp(sentence, "literal ", 8) == 0) {
+        literal_run_add(d, sentence, every, sums);
+        return;
+    }
     struct tally tally = {.of_key = calloc(d->universe, 1)};
     weir_screen *s = open_screen(d, sentence);
     struct weir_bytes keys[BATCH];
@@ -157,7 +184,7 @@ void screen_run_add(const struct draw *d, const char *sentence, size_t every, st
         for (size_t i = 0; i < n; i++)
             tally_one(&tally, d, at + i, said[i]);
         if ((at + n) % every == 0)
-            add_outcome(sums++, &tally, s);
+            add_outcome(sums++, &tally, weir_screen_stats_of(s).asked);
     }
     weir_screen_close(s);
     free(tally.of_key);

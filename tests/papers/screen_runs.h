@@ -43,7 +43,8 @@ struct outcome {
 };
 
 /* Show a stream to a new screen, and add what came of it to sums, one for every
- * so many records (of which the stream has a whole number). */
+ * so many records (of which the stream has a whole number). A sentence that begins
+ * with "literal" opens literal_pairs.h. */
 void screen_run_add(const struct draw *d, const char *sentence, size_t every, struct outcome *sums);
 
 /* The means of so many streams, the same ones for every sentence: point i after
