@@ -1,5 +1,7 @@
 """Running weir, drawing with gnuplot, writing Markdown: what all parts share."""
 import csv
+import dataclasses
+import hashlib
 import io
 import lzma
 import math
@@ -16,12 +18,12 @@ DOCS = ROOT / "docs"
 PLOTS = DOCS / "reproduction"
 NEW = DOCS / "reproduction.new"  # what is made; it takes the place of the old when it is whole
 SEED = 20120412
-THREADS = os.cpu_count() or 1
+THREADS = str(os.cpu_count() or 1)
 
 # One colour per filter in every plot, told apart without red and green; the same as
 # in the pages of `weir eval --report`.
 COLOURS = {"weir": "#0067a5", "bloom": "#d55e00", "sbf": "#1f9e8f", "ibf-2c": "#cc6fa0", "ibf-mc": "#882255",
-           "ibf-h": "#a63ea0", "rsbf": "#c08400", "rsbf-tables": "#c08400", "bsbf": "#3b2a9b",
+           "ibf-h": "#a63ea0", "bf": "#d55e00", "rsbf": "#c08400", "rsbf-tables": "#c08400", "bsbf": "#3b2a9b",
            "bsbfsd": "#6e7378", "rlbsbf": "#c64f63", "dabf": "#0067a5", "1bf": "#d55e00"}
 
 
@@ -29,11 +31,20 @@ def say(text):
     print(f"reproduce: {text}", flush=True)
 
 
+@dataclasses.dataclass
+class Part:
+    """What `make reproduce PART=name` redoes: write(doc, scale) measures and writes it."""
+    name: str
+    write: object
+    traces: bool = False  # needs real streams
+    hours: bool = False   # redone only when named
+
+
 # ---- weir ----
 
 def evaluate(*args, memories=(), sets=(), filters=()):
     """The rows of `weir eval`, numbers as numbers, None where there is nothing."""
-    command = [str(WEIR), "eval", "--seed", str(SEED), "-j", str(THREADS), "-q", "--format", "tsv",
+    command = [str(WEIR), "eval", "--seed", str(SEED), "-j", THREADS, "-q", "--format", "tsv",
                *map(str, args)]
     if filters:
         command += ["-a", ",".join(filters)]
@@ -41,11 +52,32 @@ def evaluate(*args, memories=(), sets=(), filters=()):
         command += ["-m", ",".join(str(int(m)) for m in memories)]
     for one in sets:
         command += ["-S", one]
+    return [{name: number(text) for name, text in row.items()}
+            for row in csv.DictReader(io.StringIO(output_of(command)), delimiter="\t")]
+
+
+def output_of(command):
+    """What a program prints; taken from the folder KEEP if it ran before."""
+    kept = kept_at(command)
+    if kept and kept.exists():
+        return kept.read_text()
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(f"reproduce: {' '.join(command)}: {done.stderr.strip()}")
-    return [{name: number(text) for name, text in row.items()}
-            for row in csv.DictReader(io.StringIO(done.stdout), delimiter="\t")]
+    if kept:
+        kept.write_text(done.stdout)
+    return done.stdout
+
+
+def kept_at(command):
+    """By the name of the program, its arguments and what the files among those hold."""
+    folder = os.environ.get("KEEP")
+    if not folder:
+        return None
+    name = hashlib.sha256(pathlib.Path(command[0]).name.encode())
+    for word in command[1:]:
+        name.update(pathlib.Path(word).read_bytes() if pathlib.Path(word).is_file() else b"\0" + word.encode())
+    return pathlib.Path(folder) / name.hexdigest()[:24]
 
 
 def number(text):
