@@ -313,6 +313,32 @@ def test_a_record_of_another_form_is_malformed():
             saying="before 1970")
 
 
+@pytest.mark.parametrize("first,second,form", [("1600000000", "1600000001000", "seconds"),
+                                               ("1600000000000", "1600000001", "milliseconds"),
+                                               ("1600000000", "1600000001000000", "seconds"),
+                                               ("1600000000", "5", "seconds"),
+                                               ("2024-05-01T10:00:00Z", "1714557601", "RFC 3339"),
+                                               ("[01/May/2024:10:00:00", "2024-05-01T10:00:00Z", "the common log")])
+def test_a_form_found_out_holds_for_all_records(first, second, form):
+    """Seconds in one record and milliseconds in all others were once believed: a leap of 50,000 years."""
+    text = f"a {first}\n" + f"b {second}\n" * 9
+    command = ["dedup", "-q", "--once-per", "1h", "-k", "1", "--time", "2"]
+    refused(*command, input=text, saying=["line 2", f"'{second}' is not {form}"])
+    assert run(*command, "--on-error", "skip", input=text).lines == [f"a {first}"]
+
+
+def test_what_tells_no_form_is_skipped_however_it_comes():
+    lines = ["b 1600", "a 1600000000", "a 1600000001"]
+    command = ["dedup", "-q", "--once-per", "1h", "-k", "1", "--time", "2", "--on-error", "skip"]
+    assert run(*command, input="\n".join(lines)).lines == ["a 1600000000"]
+    process = subprocess.Popen([WEIR, *command, "--emit", "all"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    for line, answer in zip(lines, ["skipped", "new", "seen"]):
+        os.write(process.stdin.fileno(), f"{line}\n".encode())
+        assert process.stdout.readline() == f"{answer}\t{line}\n".encode()
+    process.stdin.close()
+    assert process.wait() == 0
+
+
 def test_blank_lines_of_json_are_of_now():
     text = '{"t":1600000000,"k":1}\n\n{"t":1600000009,"k":1}\n'
     assert run("dedup", "-q", *EXACT, "--once-per", "1h", "-k", "/k", "--time", "/t", input=text).lines == [
@@ -398,6 +424,18 @@ def test_what_does_not_go_together_is_refused(args, saying):
     refused(*args, input="a 1\n", saying=saying)
 
 
+@pytest.mark.parametrize("option", ["--time", "--time-format", "--lateness"])
+@pytest.mark.parametrize("value", ["1", "30s"])
+def test_what_goes_by_no_time_says_so(here, option, value):
+    """Not even where another option begins alike: --time 30s was --timeout 30s."""
+    (here / "bad").write_text("a\n")
+    for form in [option, value], [f"{option}={value}"]:
+        for command in ["check", "--oracle", "keys:bad"], ["filter", "--keys", "bad"], ["ask", "bad"]:
+            refused(*command, *form, input="a 1600000000\n",
+                    saying=f"'weir {command[0]}' has no use for {option}: nothing it does goes by time")
+    assert run("check", "-q", "--oracle", "keys:bad", "--timeo", "30s", input="a\n").lines == ["a"]
+
+
 # ---- evaluation ----
 
 def test_an_evaluation_knows_what_came_within_the_span(here):
@@ -420,6 +458,7 @@ def test_an_evaluation_knows_what_came_within_the_span(here):
 @pytest.mark.parametrize("args,saying", [
     (["-S", "span=1h"], "needs --time FIELD"), (["--time", "2"], "nothing to go by"),
     (["--time", "2", "-S", "span=1h", "--permutations", "2"], "--permutations"),
+    (["--time", "2", "-S", "span=1h", "--report", "r.html"], "not with --synthetic, --permutations or --report"),
     (["--time", "2", "-S", "span=1h", "-S", "refresh=no"], "refresh=no")])
 def test_an_evaluation_refuses_what_has_no_meaning(args, saying):
     refused("eval", "-a", "weir", *args, input="a 1600000000\n", saying=saying)

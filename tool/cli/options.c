@@ -94,6 +94,14 @@ static int set_option(struct options *o, const struct option_row *row, const cha
                 row->fits ? row->fits : row->takes);
 }
 
+/* Is that the name, perhaps with a value behind it? */
+static bool is_word(const char *word, const char *name)
+{
+    size_t size = strlen(name);
+
+    return strncmp(word, name, size) == 0 && (word[size] == '\0' || word[size] == '=');
+}
+
 static int refuse(const struct command *c, const char *word)
 {
     const char *names[OPTION_ROWS_MOST + 1];
@@ -103,9 +111,11 @@ static int refuse(const struct command *c, const char *word)
     for (int i = 0; i < option_count; i++) {
         if (takes(c, &option_rows[i]))
             names[n++] = option_rows[i].name;
-        else if (word[1] == '-' && strcmp(bare, option_rows[i].name) == 0)
-            return fail("'weir %s' has no use for --%s; 'weir help %s' lists its options", c->name,
-                        bare, c->name);
+        else if (word[1] == '-' && is_word(bare, option_rows[i].name))
+            return fail("'weir %s' has no use for --%s%s; 'weir help %s' lists its options",
+                        c->name, option_rows[i].name,
+                        option_rows[i].who == TAKES_TIME ? ": nothing it does goes by time" : "",
+                        c->name);
     }
     names[n] = NULL;
     near = word[1] == '-' ? nearest(bare, names) : NULL;
@@ -278,6 +288,25 @@ static uint32_t default_threads(const struct options *o)
     return online < 1 ? 1 : online > THREADS_MOST ? THREADS_MOST : (uint32_t)online;
 }
 
+static bool has_option(const struct command *c, const char *word, bool own)
+{
+    for (int i = 0; i < option_count; i++)
+        if (takes(c, &option_rows[i]) == own && is_word(word, option_rows[i].name))
+            return true;
+    return false;
+}
+
+/* An option that another command has is not short for one of this: weir check --time 9s has
+ * nothing to do with --timeout. */
+static const char *foreign_option(const struct command *c, char *const *argv, int argc)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strncmp(argv[i], "--", 2) == 0 && !has_option(c, argv[i] + 2, true) &&
+            has_option(c, argv[i] + 2, false))
+            return argv[i];
+    return NULL;
+}
+
 /* The words that stood behind this one before getopt_long() put them in order. */
 static int words_behind(const char *word, char *const *given, int n)
 {
@@ -294,8 +323,10 @@ int options_read(struct options *o, int argc, char **argv, bool *done)
     struct option longs[OPTION_ROWS_MOST + 2];
     char shorts[2 * OPTION_ROWS_MOST + 4];
     int code, status = 0;
+    const char *foreign = foreign_option(c, argv, argc);
+    if (foreign)
+        return refuse(c, foreign);
     char **given = malloc((size_t)argc * sizeof *given);
-
     if (!given)
         return fail("memory is short");
     memcpy(given, argv, (size_t)argc * sizeof *given);

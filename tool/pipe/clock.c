@@ -93,15 +93,22 @@ void clock_batch(struct event_clock *c, struct batch *b)
 
 /* ---- waiting ---- */
 
-/* Of LOOK_AHEAD records in a row one at least has no wrong date, or all are believed: so
- * what is further than a span ahead of the clock is that far ahead of one of these. */
+/* Of LOOK_AHEAD records in a row that have a time one at least is not too far ahead, or the first
+ * of them is believed: so what is further than a span ahead of the clock is that far ahead of one
+ * of these. Where one has no time nothing is known; and where one is older than the first by more
+ * than a span, there may have been no clock before them, and all may have been refused. */
 static bool leaps(const uint64_t *before, uint64_t time, uint64_t span)
 {
-    uint64_t least = NO_TIME;
+    uint64_t least = before[0];
 
-    for (uint32_t i = 0; i < LOOK_AHEAD; i++)
+    if (time == NO_TIME)
+        return false;
+    for (uint32_t i = 0; i < LOOK_AHEAD; i++) {
+        if (before[i] == NO_TIME)
+            return true;
         least = before[i] < least ? before[i] : least;
-    return time != NO_TIME && (least == NO_TIME || (time > least && time - least > span));
+    }
+    return before[0] - least > span || (time > least && time - least > span);
 }
 
 bool clock_may_leap(const struct look_behind *l, const uint64_t *time, uint32_t n, uint64_t span)

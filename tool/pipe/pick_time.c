@@ -83,7 +83,7 @@ static bool read_time(const struct time_format *f, struct weir_bytes text, struc
 
 static bool is_number(struct weir_bytes text)
 {
-    const struct time_format seconds = {TIME_SECONDS, NULL};
+    const struct time_format seconds = {.form = TIME_SECONDS};
     int64_t microseconds;
 
     return time_read(&seconds, text, (struct weir_bytes){NULL, 0}, &microseconds);

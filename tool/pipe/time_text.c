@@ -261,9 +261,39 @@ static bool read_common_log(struct weir_bytes text, struct weir_bytes next, int6
     return read_rest(at, end, next, bracket, &p) && time_join(&p, microseconds);
 }
 
+/* Today has 10 digits of seconds, 13 of milliseconds, 16 of microseconds. */
+static bool guess_number(size_t digits, enum time_form *form)
+{
+    if (digits != 9 && digits != 10 && digits != 12 && digits != 13 && digits != 15 && digits != 16)
+        return false;
+    *form = digits <= 10 ? TIME_SECONDS : digits <= 13 ? TIME_MILLISECONDS : TIME_MICROSECONDS;
+    return true;
+}
+
+static size_t leading_digits(struct weir_bytes text)
+{
+    const char *at = text.data, *end = at + text.size;
+
+    while (at < end && is_digit(*at))
+        at++;
+    return text.size - (size_t)(end - at);
+}
+
+/* The form was told from another record: seconds there and milliseconds here would both be taken
+ * for seconds, and nobody would notice. Nor is a number taken that tells nothing by itself: where
+ * it came first it would be refused. */
+static bool is_other_number(const struct time_format *f, struct weir_bytes text)
+{
+    enum time_form form;
+
+    return f->guessed && (!guess_number(leading_digits(text), &form) || form != f->form);
+}
+
 bool time_read(const struct time_format *f, struct weir_bytes text, struct weir_bytes next,
                int64_t *microseconds)
 {
+    if (f->form <= TIME_MICROSECONDS && is_other_number(f, text))
+        return false;
     switch (f->form) {
     case TIME_SECONDS:
         return read_number(text, MICROS, microseconds);
@@ -296,10 +326,10 @@ const char *time_format_read(const char *text, struct time_format *f)
 {
     for (int form = TIME_SECONDS; form < TIME_PATTERN; form++)
         if (strcmp(text, forms[form].name) == 0) {
-            *f = (struct time_format){(enum time_form)form, NULL};
+            *f = (struct time_format){.form = (enum time_form)form};
             return NULL;
         }
-    *f = (struct time_format){TIME_PATTERN, text};
+    *f = (struct time_format){.form = TIME_PATTERN, .pattern = text};
     return time_pattern_check(text);
 }
 
@@ -308,29 +338,24 @@ const char *time_format_words(const struct time_format *f)
     return f->form == TIME_PATTERN ? f->pattern : forms[f->form].words;
 }
 
-/* Today has 10 digits of seconds, 13 of milliseconds, 16 of microseconds. */
-static bool guess_number(size_t digits, enum time_form *form)
+static bool guess(struct weir_bytes text, struct time_format *f)
 {
-    if (digits != 9 && digits != 10 && digits != 12 && digits != 13 && digits != 15 && digits != 16)
-        return false;
-    *form = digits <= 10 ? TIME_SECONDS : digits <= 13 ? TIME_MILLISECONDS : TIME_MICROSECONDS;
-    return true;
-}
-
-bool time_guess(struct weir_bytes text, struct time_format *f)
-{
-    const char *at = text.data, *end = at + text.size;
     const struct weir_bytes none = {NULL, 0};
     int64_t microseconds;
 
-    *f = (struct time_format){TIME_RFC3339, NULL};
+    *f = (struct time_format){.form = TIME_RFC3339};
     if (time_read(f, text, none, &microseconds))
         return true;
     f->form = TIME_COMMON_LOG;
     if (time_read(f, text, none, &microseconds))
         return true;
-    while (at < end && is_digit(*at))
-        at++;
-    return guess_number(text.size - (size_t)(end - at), &f->form) &&
-           time_read(f, text, none, &microseconds);
+    return guess_number(leading_digits(text), &f->form) && time_read(f, text, none, &microseconds);
+}
+
+bool time_guess(struct weir_bytes text, struct time_format *f)
+{
+    bool found = guess(text, f);
+
+    f->guessed = found;
+    return found;
 }

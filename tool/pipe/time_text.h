@@ -19,6 +19,7 @@ enum time_form {
 struct time_format {
     enum time_form form;
     const char *pattern; /* not copied; NULL for the other forms */
+    bool guessed;        /* from another text: a number must look like this form */
 };
 
 /* What --time-format may say: s, ms, us, rfc3339, clf, or a pattern. NULL, or why
