@@ -10,8 +10,9 @@
  * is the number of keys it remembers. Prints TSV: bits_per_key = bits / R;
  * limit_ratio = that over log2(1/error), the least any filter without false
  * negatives needs; ageNN = the age, in keys per MiB, up to which NN % are still
- * seen. */
-#include <weir.h>
+ * seen. --rivals measures those of rivals.h, and weir beside them; --quick is to
+ * see that it runs. */
+#include "rivals.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -21,15 +22,19 @@
 
 #define BINS 400
 #define PER_BIN 250
-#define MOMENTS 16
+#define MOMENTS 16                /* 2 with --quick */
 #define NEVER (UINT64_C(1) << 60) /* keys from here on are never shown */
 #define BATCH 4096
+
+static int moments = MOMENTS;
 
 static const char *const filters[] = {"sbf", "two-buffer", "apbf", "bsbf", "rlbsbf", "weir"};
 static const char *const errors[] = {"5%", "1%", "0.1%", "0.01%"};
 
 struct run {
-    weir *w;
+    weir *w; /* of a rival: only to hash with */
+    const struct rival *rival;
+    void *self; /* of a rival */
     uint64_t shown, draws;
     double memory; /* bytes */
     double span;   /* ages looked at: 0..span-1 */
@@ -52,7 +57,11 @@ static void show(struct run *r, uint64_t n)
 
         for (size_t i = 0; i < now; i++)
             keys[i] = key_of(r->w, r->shown++);
-        weir_observe_many(r->w, keys, now, verdicts);
+        if (r->rival)
+            for (size_t i = 0; i < now; i++)
+                r->rival->observe(r->self, keys[i]);
+        else
+            weir_observe_many(r->w, keys, now, verdicts);
         n -= now;
     }
 }
@@ -66,7 +75,11 @@ static double share_seen(const struct run *r, const uint64_t *number, size_t n)
 
     for (size_t i = 0; i < n; i++)
         keys[i] = key_of(r->w, number[i]);
-    weir_ask_many(r->w, keys, n, verdicts);
+    if (r->rival)
+        for (size_t i = 0; i < n; i++)
+            verdicts[i] = r->rival->ask(r->self, keys[i]);
+    else
+        weir_ask_many(r->w, keys, n, verdicts);
     for (size_t i = 0; i < n; i++)
         seen += verdicts[i];
     return (double)seen / (double)n;
@@ -99,11 +112,11 @@ static double measure_error(struct run *r)
 
 static void measure(struct run *r, double remembered)
 {
-    for (int moment = 0; moment < MOMENTS; moment++) {
-        show(r, (uint64_t)(remembered / MOMENTS) + 1);
+    for (int moment = 0; moment < moments; moment++) {
+        show(r, (uint64_t)(remembered / moments) + 1);
         for (int bin = 0; bin < BINS; bin++)
-            r->seen[bin] += measure_bin(r, bin) / MOMENTS;
-        r->error += measure_error(r) / MOMENTS;
+            r->seen[bin] += measure_bin(r, bin) / moments;
+        r->error += measure_error(r) / moments;
     }
 }
 
@@ -126,56 +139,109 @@ static double age_of(const struct run *r, double share)
     return r->span * bin / BINS / (r->memory / 1048576);
 }
 
-static void report(const struct run *r, const char *name)
+static void report(const struct run *r, const char *name, const char *settings)
 {
-    char settings[256];
     double bits = r->memory * 8 / remembered_keys(r);
 
-    weir_config(r->w, settings, sizeof settings);
-    printf("%s\t%s\t%.3g\t%.2f\t%.2f\t%.0f\t%.0f\t%.0f\t%.0f\n", name, settings + strlen(name) + 1,
-           r->error, bits, bits / log2(1 / r->error), age_of(r, 0.99), age_of(r, 0.90),
-           age_of(r, 0.50), age_of(r, 0.10));
+    printf("%s\t%s\t%.3g\t%.2f\t%.2f\t%.0f\t%.0f\t%.0f\t%.0f\n", name, settings, r->error, bits,
+           bits / log2(1 / r->error), age_of(r, 0.99), age_of(r, 0.90), age_of(r, 0.50),
+           age_of(r, 0.10));
     fflush(stdout);
+}
+
+static void run_all(struct run *r)
+{
+    double guess = r->memory * 8 / 10;
+
+    show(r, (uint64_t)(guess * 12)); /* long past the first forgetting */
+    r->span = guess * 6;
+    measure(r, guess);
+}
+
+static weir *must_open(const char *sentence)
+{
+    struct weir_error error;
+    weir *w;
+
+    if (weir_open(&w, sentence, &error) != WEIR_OK) {
+        fprintf(stderr, "retention: %s\n", error.text);
+        exit(2);
+    }
+    return w;
 }
 
 static void one(const char *name, const char *knobs, const char *memory)
 {
-    char sentence[128];
-    struct weir_error error;
+    char sentence[128], settings[256];
     struct run r = {0};
 
     snprintf(sentence, sizeof sentence, "%s memory=%s %s seed=1", name, memory, knobs);
-    if (weir_open(&r.w, sentence, &error) != WEIR_OK) {
-        fprintf(stderr, "retention: %s\n", error.text);
-        exit(2);
-    }
+    r.w = must_open(sentence);
     r.memory = (double)weir_stats_of(r.w).memory;
-    double guess = r.memory * 8 / 10;
-    show(&r, (uint64_t)(guess * 12)); /* long past the first forgetting */
-    r.span = guess * 6;
-    measure(&r, guess);
-    report(&r, name);
+    run_all(&r);
+    weir_config(r.w, settings, sizeof settings);
+    report(&r, name, settings + strlen(name) + 1);
     weir_close(r.w);
+}
+
+static void one_rival(const struct rival *rival, double error, const char *memory)
+{
+    char sentence[64], settings[256];
+    struct run r = {.rival = rival};
+
+    snprintf(sentence, sizeof sentence, "bloom memory=%s seed=1", memory);
+    r.w = must_open(sentence);
+    r.memory = (double)weir_stats_of(r.w).memory;
+    r.self = rival->open(r.memory * 8, error, settings, sizeof settings);
+    run_all(&r);
+    report(&r, rival->name, settings);
+    rival->close(r.self);
+    weir_close(r.w);
+}
+
+static void all_rivals(const char *memory)
+{
+    static const struct rival *const rivals[] = {&rival_epoch, &rival_epoch_best, &rival_timed,
+                                                 &rival_cuckoo};
+
+    one_rival(&rival_epoch_14, 0.022, memory);
+    one_rival(&rival_cuckoo_16, 0, memory);
+    for (size_t e = 0; e < sizeof errors / sizeof *errors; e++) {
+        char knobs[32];
+
+        for (size_t i = 0; i < sizeof rivals / sizeof *rivals; i++)
+            one_rival(rivals[i], strtod(errors[e], NULL) / 100, memory);
+        snprintf(knobs, sizeof knobs, "fpr=%s", errors[e]);
+        one("weir", knobs, memory);
+    }
 }
 
 int main(int argc, char **argv)
 {
     static const struct option options[] = {{"memory", required_argument, NULL, 'm'},
                                             {"widths", no_argument, NULL, 'w'},
+                                            {"rivals", no_argument, NULL, 'r'},
+                                            {"quick", no_argument, NULL, 'q'},
                                             {NULL, 0, NULL, 0}};
     const char *memory = "256K";
-    int option, widths = 0;
+    int option, widths = 0, rivals = 0;
 
-    while ((option = getopt_long(argc, argv, "m:w", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "m:wrq", options, NULL)) != -1) {
         if (option == 'm')
             memory = optarg;
         else if (option == 'w')
             widths = 1;
+        else if (option == 'r')
+            rivals = 1;
+        else if (option == 'q')
+            moments = 2;
         else
             return 2;
     }
     puts("algorithm\tsettings\tfpr\tbits_per_key\tlimit_ratio\tage99\tage90\tage50\tage10");
-    for (size_t e = 0; !widths && e < sizeof errors / sizeof *errors; e++) {
+    if (rivals)
+        all_rivals(memory);
+    for (size_t e = 0; !widths && !rivals && e < sizeof errors / sizeof *errors; e++) {
         char knobs[32];
 
         snprintf(knobs, sizeof knobs, "fpr=%s", errors[e]);

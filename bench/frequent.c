@@ -1,0 +1,219 @@
+/* frequent.c - who finds the most frequent keys in little memory?
+ *
+ * `top` and `heavykeeper` of ours and Cuckoo Heavy Keeper (cuckoo_keeper.h), 50 keys
+ * asked for, on draws by Zipf's law and on files of keys (one on a line, up to a tab).
+ * Prints TSV: found = how many of the true first 50 are among the 50 told (of keys that
+ * are level with the last, any will do); off = the mean of |told - true| / true over
+ * those found. All take the same memory, the keys kept included. */
+#include "speed.h"
+
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <weir/sketch.h>
+
+#include "base/rng.h"
+#include "cuckoo_keeper.h"
+
+#define FIRST 50
+#define UNIVERSE 1000000
+
+static const double alphas[] = {0.8, 1.0, 1.2, 1.5};
+static const unsigned kib[] = {8, 16, 64, 256, 1024};
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+struct keys {
+    uint64_t *id;
+    size_t n;
+    uint32_t *exact; /* by id below UNIVERSE */
+    uint32_t least;  /* count of the last of the first */
+};
+
+static int descending(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x < y) - (x > y);
+}
+
+static void count_exactly(struct keys *k)
+{
+    uint32_t *sorted = must_allocate(UNIVERSE * sizeof *sorted);
+
+    memset(k->exact, 0, UNIVERSE * sizeof *k->exact);
+    for (size_t i = 0; i < k->n; i++)
+        k->exact[k->id[i]]++;
+    memcpy(sorted, k->exact, UNIVERSE * sizeof *sorted);
+    qsort(sorted, UNIVERSE, sizeof *sorted, descending);
+    k->least = sorted[FIRST - 1];
+    free(sorted);
+}
+
+static void draw_zipf(struct keys *k, size_t n, double alpha)
+{
+    double *sums = must_allocate(UNIVERSE * sizeof *sums), sum = 0;
+    struct rng r = rng_at(SEED, 3);
+
+    for (size_t i = 0; i < UNIVERSE; i++)
+        sums[i] = sum += pow((double)(i + 1), -alpha);
+    for (k->n = 0; k->n < n; k->n++) {
+        double at = (double)(rng_next(&r) >> 11) * 0x1p-53 * sum;
+        size_t low = 0, high = UNIVERSE - 1;
+
+        while (low < high) {
+            size_t middle = (low + high) / 2;
+
+            if (sums[middle] > at)
+                high = middle;
+            else
+                low = middle + 1;
+        }
+        k->id[k->n] = low;
+    }
+    free(sums);
+    count_exactly(k);
+}
+
+/* ---- a file: keys are numbered as they come, by a table of their hashes ---- */
+
+static uint64_t hash_of(const char *text, size_t size)
+{
+    uint64_t h = size;
+
+    for (size_t i = 0; i < size; i++)
+        h = bits_fold(h ^ (uint8_t)text[i], RNG_STEP) + 1;
+    return h | 1;
+}
+
+static void read_file(struct keys *k, const char *path, size_t most)
+{
+    uint64_t *seen = calloc(4 * UNIVERSE, sizeof *seen), next = 0;
+    uint32_t *number = must_allocate(4 * UNIVERSE * sizeof *number);
+    char line[4096];
+    FILE *in = fopen(path, "r");
+
+    if (!in || !seen)
+        die("%s cannot be read", path);
+    for (k->n = 0; k->n < most && fgets(line, sizeof line, in); k->n++) {
+        uint64_t h = hash_of(line, strcspn(line, "\t\n"));
+        size_t at = h % (4 * UNIVERSE);
+
+        while (seen[at] && seen[at] != h)
+            at = (at + 1) % (4 * UNIVERSE);
+        if (!seen[at])
+            number[at] = (uint32_t)next++;
+        if (next == UNIVERSE)
+            die("%s has more than %d keys", path, UNIVERSE);
+        seen[at] = h;
+        k->id[k->n] = number[at];
+    }
+    fclose(in);
+    free(seen);
+    free(number);
+    count_exactly(k);
+}
+
+/* ---- who finds them ---- */
+
+struct score {
+    unsigned found;
+    double off;
+};
+
+static void score_one(const struct keys *k, uint64_t id, double told, struct score *s)
+{
+    double exact = k->exact[id];
+
+    if (k->exact[id] < k->least || !told)
+        return;
+    s->found++;
+    s->off += fabs(told - exact) / exact;
+}
+
+static struct score run_sketch(const struct keys *k, const char *name, unsigned memory)
+{
+    struct weir_heavy list[FIRST];
+    struct score s = {0};
+    struct weir_error error;
+    char sentence[80];
+    weir_sketch *w;
+
+    snprintf(sentence, sizeof sentence, "%s memory=%uK seed=1%s", name, memory,
+             strcmp(name, "top") == 0 ? "" : " keys=50");
+    if (weir_sketch_open(&w, sentence, &error) != WEIR_OK)
+        die("%s: %s", sentence, error.text);
+    for (size_t i = 0; i < k->n; i++)
+        weir_sketch_add(w, (struct weir_bytes){&k->id[i], sizeof k->id[i]}, 1);
+    size_t n = weir_sketch_top(w, list, FIRST);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t id;
+
+        memcpy(&id, list[i].key.data, sizeof id);
+        score_one(k, id, (double)list[i].count, &s);
+    }
+    weir_sketch_close(w);
+    return s;
+}
+
+static struct score run_cuckoo(const struct keys *k, unsigned memory)
+{
+    struct cuckoo_keeper *c = keeper_open(1024 * (size_t)memory, FIRST);
+    struct score s = {0};
+    size_t n;
+
+    for (size_t i = 0; i < k->n; i++)
+        keeper_add(c, k->id[i]);
+    const struct kept *list = keeper_list(c, &n);
+    for (size_t i = 0; i < n; i++)
+        if (list[i].count)
+            score_one(k, list[i].id, (double)list[i].count, &s);
+    keeper_close(c);
+    return s;
+}
+
+static void tell(const char *stream, unsigned memory, const char *name, struct score s)
+{
+    printf("%s\t%u\t%s\t%u\t%.3g\n", stream, memory, name, s.found, s.found ? s.off / s.found : 0);
+    fflush(stdout);
+}
+
+static void run_all(const struct keys *k, const char *stream)
+{
+    for (size_t m = 0; m < COUNT(kib); m++) {
+        tell(stream, kib[m], "top", run_sketch(k, "top", kib[m]));
+        tell(stream, kib[m], "heavykeeper", run_sketch(k, "heavykeeper", kib[m]));
+        tell(stream, kib[m], "cuckoo-keeper", run_cuckoo(k, kib[m]));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option options[] = {{"draws", required_argument, NULL, 'n'},
+                                            {NULL, 0, NULL, 0}};
+    size_t n = 1000000;
+    int option;
+
+    while ((option = getopt_long(argc, argv, "n:", options, NULL)) != -1) {
+        if (option != 'n' || (n = strtoull(optarg, NULL, 10)) == 0)
+            die("usage: frequent [--draws N] [FILE...]");
+    }
+    struct keys k = {.id = must_allocate((n > 2000000 ? n : 2000000) * sizeof *k.id),
+                     .exact = must_allocate(UNIVERSE * sizeof *k.exact)};
+    puts("stream\tkib\tsketch\tfound\toff");
+    for (size_t i = 0; optind == argc && i < COUNT(alphas); i++) {
+        char name[32];
+
+        draw_zipf(&k, n, alphas[i]);
+        snprintf(name, sizeof name, "zipf-%g", alphas[i]);
+        run_all(&k, name);
+    }
+    for (int i = optind; i < argc; i++) {
+        read_file(&k, argv[i], 2000000);
+        run_all(&k, "file");
+    }
+    free(k.id);
+    free(k.exact);
+    return 0;
+}
