@@ -114,10 +114,12 @@ static void put_8(char *to, uint64_t value)
 
 static char *put_key(char *to, const struct weir_key *key)
 {
-    memcpy(to, "$16\r\n", 5);
+    static const char before[5] = {'$', '1', '6', '\r', '\n'}, behind[2] = {'\r', '\n'};
+
+    memcpy(to, before, sizeof before);
     put_8(to + 5, key->lo);
     put_8(to + 13, key->hi);
-    memcpy(to + 21, "\r\n", 2);
+    memcpy(to + 21, behind, sizeof behind);
     return to + 23;
 }
 

@@ -1,5 +1,4 @@
 /* loop.c - the thread that sends and receives. It waits in poll() alone, without the lock. */
-#include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>

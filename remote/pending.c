@@ -183,8 +183,8 @@ static bool take_keys(struct bytes_in *in, const struct settling *s, struct remo
     for (uint64_t i = 0; i < keys; i++) {
         struct remote_verdict *v = &out->list[out->n++];
 
-        if (!take(in, &c, s->commands - 1) || !take(in, &at, UINT64_MAX) || at >= s->command[c].n ||
-            !take(in, &v->lo, UINT64_MAX) || !take(in, &v->hi, UINT64_MAX))
+        if (!take(in, &c, UINT64_MAX) || c >= s->commands || !take(in, &at, UINT64_MAX) ||
+            at >= s->command[c].n || !take(in, &v->lo, UINT64_MAX) || !take(in, &v->hi, UINT64_MAX))
             return false;
         v->verdict = s->command[c].verdicts[at];
     }

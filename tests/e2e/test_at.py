@@ -147,7 +147,7 @@ def test_errors_that_pass_are_waited_for(fake, error):
 
 def test_a_server_that_refuses_for_good(fake):
     server = fake(lambda words, reply: b"-OOM command not allowed\r\n" if words[0] == b"WEIR.OBSERVE" else reply)
-    result = given_up(server, saying=["line 1: not passed, nor any record after it", "OOM command not allowed"])
+    result = given_up(server, timeout="5s", saying=["line 1: not passed, nor any record after it", "OOM command not allowed"])
     assert result.out == b""
     server = fake(lambda words, reply: b"-NOPERM no\r\n" if words[0] == b"WEIR.OBSERVE" else reply)
     given_up(server, timeout="1000s", saying="NOPERM")
@@ -196,7 +196,7 @@ def test_redirections_that_lead_nowhere(fake):
         given_up(server, timeout="600ms")
     server = fake(lambda words, good: good)
     server.break_it = lambda words, good: b"-MOVED 1 127.0.0.1:%d\r\n" % server.port if words[0] == b"WEIR.OBSERVE" else good
-    given_up(server, timeout="600ms", saying="MOVED")
+    given_up(server, timeout="5s", saying="MOVED")
 
 
 def test_silence(fake):
@@ -281,7 +281,8 @@ def test_a_run_that_was_killed(fake, here):
     """It says so, and does not cut the output back."""
     (here / "in.txt").write_bytes(b"".join(b"%064d\n" % i for i in range(20000)))
     server = fake(lambda words, reply: time.sleep(0.01) or reply)
-    how = ["dedup", "--at", server.url(), "--state", "s", "--resume", "--checkpoint", "1k", "--shards", 30]
+    how = ["dedup", "--at", server.url(), "--timeout", "100s", "--state", "s", "--resume", "--checkpoint", "1k",
+           "--shards", 30]
     process = subprocess.Popen([WEIR, *map(str, how), "-o", "out", "in.txt"])
     end = time.time() + 60
     while not (here / "s").exists() and time.time() < end:
