@@ -72,6 +72,21 @@ static void explain(struct remote *r, const struct node *n, const char *text)
         remote_give_up(r, "%s: %s", n->name, text);
 }
 
+/* A server that has forgotten producers wants numbers above all of theirs: the clock of one of them
+ * was ahead of ours. Only what was sent once, and refused with this, is certain not to have been
+ * carried out. */
+static bool wants_higher_number(struct command *c, const char *text)
+{
+    static const char gone[] = "ERR the answer to this number is gone", above[] = "go on above ";
+    const char *limit = begins(text, gone) ? strstr(text, above) : NULL;
+    unsigned long long number = limit ? strtoull(limit + strlen(above), NULL, 10) : 0;
+
+    if (!limit || c->sends != 1 || !c->number_at || number >= REMOTE_NUMBER_MOST)
+        return false;
+    command_number(c, number);
+    return true;
+}
+
 static void take_error(struct remote *r, struct node *n, struct command *c, const char *text)
 {
     if (begins(text, "MOVED ") || begins(text, "ASK ")) {
@@ -83,6 +98,9 @@ static void take_error(struct remote *r, struct node *n, struct command *c, cons
         snprintf(r->problem, sizeof r->problem, "%s: %.200s", n->name, text);
         lane_again(r, c, true);
         slots_soon(r);
+    } else if (wants_higher_number(c, text)) {
+        c->sends = 0;
+        lane_again(r, c, false);
     } else if (begins(text, "ERR there is no such key") && c->verdicts && *r->sentence) {
         r->figures.lost++;
         c->lane->lost = true;

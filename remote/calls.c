@@ -18,11 +18,12 @@ static uint64_t now_in_microseconds(void)
 
 /* Numbers are made of the clock: so they are above those of producers that were here
  * before, which a server that has forgotten these asks for. */
-static void number(struct command *c, struct lane *l, uint64_t now)
+void command_number(struct command *c, uint64_t above)
 {
-    char digits[REMOTE_DIGITS + 1];
+    struct lane *l = c->lane;
+    char digits[24];
 
-    l->number = now > l->number ? now : l->number + 1;
+    l->number = above > l->number ? above + 1 : l->number + 1;
     snprintf(digits, sizeof digits, "%016llu", (unsigned long long)l->number);
     memcpy((char *)(uintptr_t)c->text + c->number_at, digits, REMOTE_DIGITS);
 }
@@ -34,7 +35,7 @@ void remote_put(struct remote *r, struct command *list, size_t count)
     pthread_mutex_lock(&r->lock);
     for (size_t i = 0; i < count && !r->failed; i++) {
         if (list[i].number_at)
-            number(&list[i], list[i].lane, now);
+            command_number(&list[i], now);
         lane_add(list[i].lane, &list[i]);
         r->figures.commands += list[i].verdicts != NULL;
     }

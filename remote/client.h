@@ -200,6 +200,10 @@ struct remote_batch {
     uint32_t n, keys, keys_room; /* records, of which so many have a key */
 };
 
+/* Give it a number above this one, and above the last of its lane; the lock is held. */
+#define REMOTE_NUMBER_MOST UINT64_C(9000000000000000)
+void command_number(struct command *c, uint64_t above);
+
 /* Put commands into their lanes, in order, and wake the thread. */
 void remote_put(struct remote *r, struct command *list, size_t count);
 

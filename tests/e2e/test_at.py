@@ -145,6 +145,17 @@ def test_errors_that_pass_are_waited_for(fake, error):
     assert sorted(lines) == sorted(UNIQUE) and server.shown == len(KEYS), "perhaps in another order"
 
 
+def test_numbers_go_on_above_those_of_others(fake):
+    """Of producers that the server has forgotten, whose clocks were ahead."""
+    server, limit = fake(), int(time.time() * 1e6) + 10**9
+    observe = server.observe
+    server.observe = lambda words: observe(words) if int(words[5]) > limit else \
+        b"-ERR the answer to this number is gone, and it is not applied again; go on above %d\r\n" % limit
+    lines = at(server, "--shards", 3).out.splitlines(keepends=True)
+    assert sorted(lines) == sorted(UNIQUE) and server.shown == len(KEYS)
+    assert all(len(words[5]) == 16 for words in server.commands if words[0] == b"WEIR.OBSERVE")
+
+
 def test_a_server_that_refuses_for_good(fake):
     server = fake(lambda words, reply: b"-OOM command not allowed\r\n" if words[0] == b"WEIR.OBSERVE" else reply)
     result = given_up(server, timeout="5s", saying=["line 1: not passed, nor any record after it", "OOM command not allowed"])
