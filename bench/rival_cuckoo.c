@@ -19,7 +19,7 @@ struct slot {
 
 struct cuckoo {
     uint32_t print_bits;
-    size_t buckets; /* a power of two need not be: the other bucket is buckets - it - shift */
+    size_t buckets; /* any number: a bucket and its other add up to a shift, modulo that */
     size_t arrivals;
     struct slot *slots;
 };
