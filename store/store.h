@@ -61,4 +61,7 @@ struct store_stats {
 };
 struct store_stats store_stats(const struct store *store);
 
+/* The libraries of others that stores need, with their versions, on one line. */
+void store_libraries(char *text, size_t size);
+
 #endif

@@ -90,7 +90,7 @@ static const struct command commands[] = {
     {"list", "[--json] [NAME]", "List the filters, sketches, screens and their knobs", TAKES_LIST,
      cmd_list, NULL},
     {"help", "[COMMAND]", "Tell how to use a command", 0, cmd_help, NULL},
-    {"version", "", "Print the version", 0, cmd_version, NULL},
+    {"version", "[--verbose]", "Print the version", TAKES_VERSION, cmd_version, NULL},
 };
 
 #define COMMANDS (sizeof commands / sizeof *commands)
@@ -130,7 +130,7 @@ static const char *synonym(const char *name)
     return NULL;
 }
 
-static int refuse(const char *name)
+int command_refuse(const char *name)
 {
     const char *names[COMMANDS + 1] = {NULL};
     const char *near = synonym(name);
@@ -187,12 +187,12 @@ int main(int argc, char **argv)
     occupy_streams();
     print_open();
     if (argc < 2) {
-        cmd_help(&o);
+        print_welcome();
         return finish(EXIT_ERROR);
     }
     o.command = alias(argv[1]);
     if (!command_find(o.command))
-        return refuse(o.command);
+        return command_refuse(o.command);
     status = options_read(&o, argc - 1, argv + 1, &done);
     if (status == 0 && !done)
         status = command_find(o.command)->run(&o);

@@ -1,6 +1,7 @@
 """Every wrong call gets one helpful sentence, and nothing before it is lost."""
 import fcntl
 import os
+import re
 import signal
 import stat
 import struct
@@ -14,9 +15,21 @@ import pytest
 from conftest import EXACT, SANITIZED, WEIR, refused, run
 
 
-def test_weir_alone_shows_the_commands():
+def test_weir_alone_shows_what_to_try(here):
     result = run(ok=False)
-    assert result.status == 2 and b"dedup" in result.out and b"usage: weir" in result.out
+    assert result.status == 2 and b"usage: weir" in result.out and b"'weir help' lists" in result.out
+    assert all(len(line) < 80 for line in result.lines)
+    (trial,) = re.findall(rb"^  (weir gen .*)$", result.out, re.M)
+    path = os.path.dirname(WEIR) + ":" + os.environ["PATH"]
+    assert int(subprocess.run(["sh", "-c", trial], capture_output=True, env={**os.environ, "PATH": path}).stdout) > 590000
+
+
+def test_version_tells_what_a_report_should_have():
+    first, *rest = run("version", "--verbose").lines
+    assert first == run("version").out.decode().strip()
+    assert [line.split()[0] for line in rest if line[0] != " "] == ["build", "processor", "libraries"]
+    assert all(len(line) < 80 for line in rest)
+    assert re.search(r"SQLite 3\.\d+", "\n".join(rest)) and re.search(r"xxHash 0\.\d+\.\d", "\n".join(rest))
 
 
 def test_help_works_in_every_spelling():
@@ -32,6 +45,11 @@ WRONG = [
     (["-k", "2"], "a command comes first"),
     (["/etc/passwd"], "did you mean 'weir dedup /etc/passwd'"),
     (["help", "nothing"], "no command 'nothing'"),
+    (["help", "dedpu"], "did you mean 'dedup'"),
+    (["version", "x"], "takes no 'x'"),
+    (["count", "no-such-file"], "cannot open no-such-file: No such file"),
+    (["count", "/tmp"], "cannot read /tmp: Is a directory"),
+    (["dedup", "--state", "/tmp", "/dev/null"], "/tmp is a directory, not a state file"),
     (["dedup", "--kee", "2"], "did you mean --key"),
     (["dedup", "-y"], "no option -y"),
     (["dedup", "--key"], "needs a value"),

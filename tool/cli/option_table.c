@@ -299,6 +299,7 @@ const struct option_row option_rows[] = {
     {"metrics", 0, "FILE", TAKES_OUTPUT, "keep the figures here, for Prometheus, every 15 s", NULL, AT(verbosity.metrics)},
     {"json", 0, NULL, TAKES_JSON | TAKES_LIST, "print JSON", NULL, AT(json)},
     {"verify", 0, NULL, TAKES_JSON, "check every byte of the file first", NULL, AT(verify)},
+    {"verbose", 0, NULL, TAKES_VERSION, "also how it was built, and with which libraries", NULL, AT(verbose)},
     {"quiet", 'q', NULL, TAKES_QUIET, "no progress bar, no report, no notes", NULL, AT(verbosity.quiet)},
 };
 /* clang-format on */

@@ -25,6 +25,7 @@ struct options {
     bool wide;                /* the table is to have all columns */
     uint32_t threads, shards; /* shards: 0 if not given */
     bool json, verify;        /* of weir info; json of weir list too */
+    bool verbose;             /* weir version's own */
     const char *once_per;     /* weir dedup's own */
 
     struct set_options { /* weir filter's own */

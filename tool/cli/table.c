@@ -108,7 +108,7 @@ static int show_percent(double rate, char text[CELL_MAX])
 /* Without an exponent. */
 static int show_plain(double number, char text[CELL_MAX])
 {
-    if (fabs(number) >= 1e5 && isfinite(number))
+    if (fabs(number) >= 9999.5 && isfinite(number)) /* where %.4g would write an exponent */
         return snprintf(text, CELL_MAX, "%s", show_count(number).text);
     if (number > 1e-15 && number < 1e-4) /* three digits behind the zeros */
         return snprintf(text, CELL_MAX, "%.*f", 2 - (int)floor(log10(number)), number);

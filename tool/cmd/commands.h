@@ -32,4 +32,6 @@ int cmd_list(const struct options *o);
 int cmd_help(const struct options *o);
 int cmd_version(const struct options *o);
 
+void print_welcome(void); /* what weir alone says */
+
 #endif

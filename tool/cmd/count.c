@@ -2,7 +2,9 @@
  * so the keys to tell of are those of --query, or the files are read a second
  * time, and a Bloom filter of as much memory sees to it that each key is told
  * once. */
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "cli/messages.h"
@@ -62,6 +64,22 @@ static bool can_be_read_twice(const struct options *o)
     while (i < o->operands && stat(o->operand[i], &file) == 0 && S_ISREG(file.st_mode))
         i++;
     return o->operands > 0 && i == o->operands;
+}
+
+/* What is not there, or is a directory, cannot be read even once. */
+static bool can_be_read(const struct options *o)
+{
+    struct stat file;
+
+    for (int i = 0; i < o->operands; i++) {
+        if (strcmp(o->operand[i], "-") == 0)
+            continue;
+        if (stat(o->operand[i], &file) != 0)
+            return reject("cannot open %s: %s", o->operand[i], strerror(errno));
+        if (S_ISDIR(file.st_mode))
+            return reject("cannot read %s: %s", o->operand[i], strerror(EISDIR));
+    }
+    return true;
 }
 
 /* Through all files, once. */
@@ -132,6 +150,8 @@ static int count(struct options *o)
     weir_sketch *s;
     int status;
 
+    if (!can_be_read(o))
+        return EXIT_ERROR;
     if (!o->count.query && !o->state.path && !can_be_read_twice(o))
         return fail("'weir count' keeps no keys: it reads files twice to list them all, which "
                     "goes with regular files only; for a stream give --query FILE, the keys to "

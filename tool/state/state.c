@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <weir/hash.h>
 
 #include "cli/messages.h"
@@ -174,7 +175,13 @@ void state_set_input(struct state *s, struct trace_hash hash, const char *name,
 bool state_looks_right(const char *path)
 {
     char head[4] = "";
+    struct stat st;
     FILE *file = fopen(path, "rb");
+
+    if (file && fstat(fileno(file), &st) == 0 && S_ISDIR(st.st_mode)) {
+        fclose(file);
+        return reject("%s is a directory, not a state file", path);
+    }
     bool ours = !file || (fread(head, 1, 4, file) == 4 && memcmp(head, "WEIR", 4) == 0);
 
     if (file)
