@@ -6,9 +6,8 @@ import time
 
 import pytest
 
-from conftest import Weir
-from resp import Client, Error
-from servers import free_port
+from nodes import Cluster
+from servers import Redis
 from tool import WEIR, Fed, refused, run
 
 SOME = ["-m", "256K", "--seed", 5]
@@ -23,61 +22,34 @@ def stream(tmp_path_factory):
     return path
 
 
-class Cluster:
-    """Three masters on loopback."""
+class Masters(Cluster):
+    """Three of them."""
 
-    def __init__(self, masters=3):
-        self.nodes = [Weir(options=("--cluster-enabled", "yes", "--cluster-port", str(free_port()),
-                                    "--cluster-node-timeout", "2000"))
-                      for _ in range(masters)]
-        self.clients = [node.client() for node in self.nodes]
-        self.ids = [client("CLUSTER", "MYID").decode() for client in self.clients]
-        for i, client in enumerate(self.clients):
-            client("CLUSTER", "ADDSLOTSRANGE", 16384 * i // masters, 16384 * (i + 1) // masters - 1)
-        for node in self.nodes[1:]:
-            bus = node.options[node.options.index("--cluster-port") + 1]
-            self.clients[0]("CLUSTER", "MEET", "127.0.0.1", node.port, bus)
-        end = time.time() + 60
-        while not all(self.is_whole(client) for client in self.clients):
-            assert time.time() < end, self.clients[0]("CLUSTER", "INFO")
-            time.sleep(0.05)
-
-    def is_whole(self, client):
-        info = client("CLUSTER", "INFO")
-        return b"cluster_state:ok" in info and b"cluster_slots_ok:16384" in info and \
-            len(client("CLUSTER", "SLOTS")) == len(self.nodes)
+    def __init__(self):
+        super().__init__(replicas=0)
 
     def url(self, name, node=0):
         return f"redis://127.0.0.1:{self.nodes[node].port}/{name}"
 
-    def owner(self, key):
-        """Number of the node that has a key."""
-        slot = self.clients[0]("CLUSTER", "KEYSLOT", key)
-        for first, last, master, *_ in self.clients[0]("CLUSTER", "SLOTS"):
-            if first <= slot <= last:
-                return next(i for i, node in enumerate(self.nodes) if node.port == master[1])
-        raise AssertionError(slot)
+    def number(self, key):
+        return self.nodes.index(self.owner(key)[0])
 
     def move(self, key, to, keep_open=lambda: None):
-        """A slot with this key to another node, as redis-cli --cluster reshard does."""
-        slot, source = self.clients[0]("CLUSTER", "KEYSLOT", key), self.owner(key)
-        self.clients[to]("CLUSTER", "SETSLOT", slot, "IMPORTING", self.ids[source])
-        self.clients[source]("CLUSTER", "SETSLOT", slot, "MIGRATING", self.ids[to])
+        """The slot of a key to another node, with time for the clients in between."""
+        (source, slot), target = self.owner(key), self.nodes[to]
+        target.call_one("CLUSTER", "SETSLOT", slot, "IMPORTING", source.name)
+        source.call_one("CLUSTER", "SETSLOT", slot, "MIGRATING", target.name)
         keep_open()
-        keys = self.clients[source]("CLUSTER", "GETKEYSINSLOT", slot, 1000)
-        self.clients[source]("MIGRATE", "127.0.0.1", self.nodes[to].port, "", 0, 10000, "KEYS", *keys)
+        keys = source.call_one("CLUSTER", "GETKEYSINSLOT", slot, 1000)
+        source.call_one("MIGRATE", "127.0.0.1", target.port, "", 0, 10000, "KEYS", *keys)
         keep_open()
-        for i in to, source, *range(len(self.nodes)):
-            self.clients[i]("CLUSTER", "SETSLOT", slot, "NODE", self.ids[to])
-
-    def close(self):
-        for node in self.nodes:
-            node.close()
+        for node in target, source, *self.nodes:
+            node.call_one("CLUSTER", "SETSLOT", slot, "NODE", target.name)
 
 
 @pytest.fixture(scope="module")
 def cluster():
-    started = Cluster()
+    started = Masters()
     yield started
     assert all(node.process.poll() is None for node in started.nodes), "a server has died"
     started.close()
@@ -183,7 +155,6 @@ def test_a_shard_that_is_lost_begins_anew(url, r):
 
 
 def test_a_server_without_the_module():
-    from servers import Redis
     server = Redis()
     try:
         refused("dedup", "--at", server.url("seen"), input="a\n", saying="has no weir.so; 'loadmodule ")
@@ -220,13 +191,13 @@ def test_a_cluster_gives_the_output_of_the_embedded_run(cluster, stream):
         assert done.stdout == embedded(stream, 20)
         stats = json.loads(done.stderr)
         assert stats["servers"]["redirections"] == 0 or stats["servers"]["retries"] <= 20
-    owners = {cluster.owner(f"same0:{{{i}}}") for i in range(20)}
+    owners = {cluster.number(f"same0:{{{i}}}") for i in range(20)}
     assert owners == {0, 1, 2}
 
 
 def test_shards_of_a_cluster(cluster):
     run("dedup", "--at", cluster.url("default"), input="a\n")
-    register = cluster.clients[cluster.owner("default")]("GET", "default")
+    register = cluster.nodes[cluster.number("default")].call_one("GET", "default")
     assert register.startswith(b"shards=64 weir memory=67108864 ")
 
 
@@ -243,9 +214,9 @@ def test_slots_move_while_it_runs(cluster, stream):
     feed()
     for shard in range(4):
         key = f"moving:{{{shard}}}"
-        cluster.move(key, (cluster.owner(key) + 1) % 3, feed)
+        cluster.move(key, (cluster.number(key) + 1) % 3, feed)
         feed()
-    cluster.move("moving:{4}", (cluster.owner("moving:{4}") + 1) % 3)
+    cluster.move("moving:{4}", (cluster.number("moving:{4}") + 1) % 3)
     for part in parts:
         fed.feed(part)
     error = json.loads(fed.finish())
@@ -304,7 +275,7 @@ def test_info(url, cluster, server):
     run("dedup", *SOME, "--shards", 9, "--at", cluster.url("told"), input="a\nb\na\n")
     told = json.loads(run("info", "--json", "--at", cluster.url("told")).stdout)
     assert [s["node"] for s in told["shards"]] == \
-        [f"127.0.0.1:{cluster.nodes[cluster.owner(f'told:{{{i}}}')].port}" for i in range(9)]
+        [f"127.0.0.1:{cluster.nodes[cluster.number(f'told:{{{i}}}')].port}" for i in range(9)]
 
 
 def test_ten_producers_share_one_memory(cluster, stream):

@@ -191,7 +191,7 @@ static void report(void *context, const struct tally *t)
             (unsigned long long)f.redirections, (unsigned long long)f.reconnects);
     if (measure(r, &sum))
         fprintf(stderr,
-                "weir: filter %s in %u shards, %.1f %% full; a new key is taken for seen with "
+                "weir: filter %s, shards: %u, %.1f %% full; a new key is taken for seen with "
                 "chance %.2g\n",
                 r->filter->sentence, r->filter->shards, sum.fill * 100, sum.error);
 }
