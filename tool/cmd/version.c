@@ -10,7 +10,6 @@
 
 #include "cmd/commands.h"
 #include "cli/messages.h"
-#include "verdict/ask_store.h" /* which sees the stores */
 
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZER ", with the address sanitizer"

@@ -1,7 +1,6 @@
 /* screen_type.c - weir.Screen: does it belong? A Python function is the store. What it raises ends
  * the check, by the store's right to end it, and is raised again from there. */
 #include "key_list.h"
-#include "numbers.h"
 #include "saved_file.h"
 
 #include <stdlib.h>
