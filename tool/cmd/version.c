@@ -10,6 +10,7 @@
 
 #include "cmd/commands.h"
 #include "cli/messages.h"
+#include "store/store.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZER ", with the address sanitizer"
