@@ -30,7 +30,7 @@ struct counted counted_of(size_t n, size_t universe, double alpha, uint64_t seed
 
     for (size_t i = 0; i < universe; i++) {
         sums[i] = sum += pow((double)(i + 1), -alpha);
-        c.names[i] = bits_fold(i + 1, RNG_STEP) ^ seed;
+        bits_store64((uint8_t *)&c.names[i], bits_fold(i + 1, RNG_STEP) ^ seed);
     }
     for (size_t i = 0; i < n; i++) {
         c.draws[i] = draw(sums, universe, (double)(rng_next(&r) >> 11) * 0x1p-53 * sum);

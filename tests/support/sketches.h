@@ -12,7 +12,7 @@ struct counted {
     size_t n, universe;
     uint64_t *draws; /* numbers of keys */
     uint64_t *exact; /* how often each came */
-    uint64_t *names; /* 8 bytes per key: its name */
+    uint64_t *names; /* 8 bytes per key: its name, the same bytes on every machine */
 };
 
 struct counted counted_of(size_t n, size_t universe, double alpha, uint64_t seed);
