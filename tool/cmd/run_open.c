@@ -1,0 +1,114 @@
+/* run_open.c - the stages of a run are opened; no file is both read and written, and what an
+ * earlier run has done is passed over (running.h). */
+#include <sys/stat.h>
+
+#include "cli/messages.h"
+#include "cmd/running.h"
+#include "state/place.h"
+#include "state/replace.h"
+#include "state/resume.h"
+
+/* The file of metrics is replaced: it can be no other. */
+static bool spares_files(const struct run *run, const struct reader *in)
+{
+    const char *path = run->verbosity.metrics;
+    struct stat st;
+
+    if ((run->output.path && place_same(path, run->output.path)) ||
+        (run->save && place_same(path, run->save)))
+        return reject("%s cannot be output or state and --metrics at once; name two files", path);
+    return stat(path, &st) != 0 || !S_ISREG(st.st_mode) || !inputs_hold(in->files, in->count, &st);
+}
+
+/* An output that is an input too would be emptied, or never end; a filter saved
+ * there would replace it. */
+static bool spares_inputs(const struct running *r)
+{
+    const struct run *run = r->run;
+    const char *path = run->output.path;
+    const struct reader *in = &r->source.reader;
+    struct stat out;
+
+    if (!run->output.mute && (path ? stat(path, &out) : fstat(1, &out)) == 0 &&
+        S_ISREG(out.st_mode) && inputs_hold(in->files, in->count, &out))
+        return false;
+    if (run->verbosity.metrics && !spares_files(run, in))
+        return false;
+    if (run->state.path && path && place_same(path, run->save))
+        return reject("%s cannot be output and state at once; name two files", path);
+    return !run->save || stat(run->save, &out) != 0 || !S_ISREG(out.st_mode) ||
+           !inputs_hold(in->files, in->count, &out);
+}
+
+static bool resume(struct running *r)
+{
+    const struct state *s = r->run->resume;
+    static struct resumed found;
+    struct batch *scratch;
+    bool ok;
+
+    r->source.reader.follows = r->run->state.path && r->run->state.resume;
+    if (!s)
+        return true;
+    if (!resume_find(&found, r->run->save, s, r->run->verdict.hash, &r->run->inputs,
+                     (struct resume_rules){r->run->records.plain, r->run->verbosity.quiet}))
+        return false;
+    scratch = batch_open(1);
+    if (!scratch)
+        return reject("memory is short");
+    batch_reset(scratch);
+    ok = read_seek(&r->source.reader, &found.position, *found.older ? found.older : NULL, scratch);
+    if (!ok)
+        fail("%s", scratch->failure);
+    batch_close(scratch);
+    r->position = s->position;
+    r->progress.start = s->position.offset;
+    r->headed = s->position.file > 0 || s->position.offset > 0;
+    if (!ok || !r->run->output.path)
+        return ok;
+    if (!s->cut) /* the state knows nothing of this file: it is written anew */
+        r->headed = false;
+    return write_cut(&r->writer, s->cut ? s->output : 0);
+}
+
+static bool open_output(struct running *r)
+{
+    const struct run *run = r->run;
+    const struct records *records = &run->records;
+    bool fields = records->format == FORMAT_CSV || records->format == FORMAT_DELIMITED;
+    bool keyless = records->missing == MISSING_PASSES;
+    uint8_t passes = (uint8_t)(run->passes | (keyless ? 1u << VERDICT_KEYLESS : 0));
+
+    if (!spares_inputs(r) || (run->save && !replace_possible(run->save)) ||
+        !write_open(&r->writer, &run->output, passes, run->resume))
+        return false;
+    r->writer.words = run->verdict.words;
+    r->writer.joint = fields ? records->delimiter : '\t';
+    return true;
+}
+
+bool run_open(struct running *r, struct sink sink)
+{
+    const struct run *run = r->run;
+
+    if (!source_open(&r->source, &run->records, run->inputs, run->command, run->verbosity.quiet) ||
+        !open_output(r))
+        return false;
+    progress_open(&r->progress, run->verbosity.quiet, r->source.reader.total);
+    r->progress.seen = run->verdict.seen;
+    r->progress.filled = run->verdict.filled;
+    if (run->state.path || r->progress.bar || run->threads > 1 || run->verbosity.metrics)
+        source_hurry(&r->source);
+    if (source_clock(&r->source))
+        source_set_clock(&r->source, run->clock ? run->clock : NO_TIME,
+                         run->output.emit == EMIT_ALL || run->output.answers);
+    r->source.reader.linger = run->linger;
+    r->next_save = now() + run->state.seconds;
+    r->pipe = (struct pipe){.source = source_of_files(&r->source),
+                            .clock = source_clock(&r->source),
+                            .verdict = run->verdict,
+                            .sink = sink,
+                            .threads = run->threads,
+                            .progress = &r->progress};
+    return resume(r) && (!run->verbosity.metrics || run_write_metrics(r, false));
+}
