@@ -87,14 +87,27 @@ static inline void line_mark(uint8_t *line, const uint32_t upto[QUARTERS], uint6
     bits_store64(line + 56, word | (quarter & (QUARTER_WRAP - 1)) << 40);
 }
 
+/* The quarters since a line was touched: at most QUARTERS + 1, when all of it is too old. */
+static inline uint32_t line_age(const weir *w, uint64_t tail)
+{
+    uint64_t age = (w->reg[EPOCH] - (tail >> 40)) & (QUARTER_WRAP - 1);
+
+    return age <= QUARTERS ? (uint32_t)age : QUARTERS + 1;
+}
+
+/* A line's marks as they are after so many quarters more, and before them how many of its slots,
+ * from the front, are not too old: of no age, as many as there may be. By shifting, for ages
+ * are all different and a branch would be guessed wrong. */
+static inline uint64_t aged_marks(uint64_t tail, uint32_t age)
+{
+    return ((tail >> 16 & 0xffffff) | 63 << 24) << 6 * age & 0x3fffffff;
+}
+
 /* How many of a line's slots, from the front, have not outlived the window. */
 static inline uint32_t live_slots(const weir *w, const uint8_t *line, uint32_t slots)
 {
-    uint64_t age = (w->reg[EPOCH] - line_quarter(line)) & (QUARTER_WRAP - 1);
-
-    uint32_t live = age == 0          ? slots
-                    : age <= QUARTERS ? line_upto(line, QUARTERS - (uint32_t)age)
-                                      : 0;
+    uint64_t tail = bits_load64(line + 56);
+    uint32_t live = (uint32_t)(aged_marks(tail, line_age(w, tail)) >> 24);
 
     return live < slots ? live : slots;
 }

@@ -144,9 +144,9 @@ INLINED bool is_to_be_cut(const uint8_t *line, const uint32_t index, uint64_t fo
 }
 
 /* A slot moved to the front: each quarter that did not have it has one more. */
-INLINED uint32_t marks_moved(uint32_t marks, uint32_t from)
+INLINED uint32_t marks_moved(uint64_t marks, uint32_t from)
 {
-    uint32_t moved = marks;
+    uint32_t moved = (uint32_t)marks;
 
     for (uint32_t i = 0; i < QUARTERS; i++)
         moved += (uint32_t)((marks >> 6 * i & 63) <= from) << 6 * i;
@@ -233,28 +233,41 @@ INLINED bool show_deep(weir *w, struct spot s, const uint32_t index, struct comm
 
 /* ---- with a window ---- */
 
+/* A line of which all is too old begins anew, with one key. */
+static __attribute__((noinline)) bool begin_anew(const weir *w, struct spot s)
+{
+    const uint64_t marks = 1 | 1 << 6 | 1 << 12 | 1 << 18;
+
+    memset(s.line, 0, LINE_BYTES);
+    bits_store64(s.line, s.print);
+    bits_store64(s.line + 56, (w->reg[EPOCH] & (QUARTER_WRAP - 1)) << 40 | marks << 16);
+    return false;
+}
+
 INLINED bool show_timed(weir *w, struct spot s, const uint32_t index, const enum manner m,
                         struct common *b)
 {
     const uint32_t bits = line_width[index];
     uint64_t tail = bits_load64(s.line + 56), now = w->reg[EPOCH] & (QUARTER_WRAP - 1);
-    uint32_t age = (uint32_t)(now - (tail >> 40)) & (QUARTER_WRAP - 1);
-    uint32_t slots = b->slots[index], live = live_slots(w, s.line, slots);
+    uint64_t aged = aged_marks(tail, line_age(w, tail));
+    uint32_t slots = b->slots[index], live = (uint32_t)(aged >> 24);
+    live = live < slots ? live : slots;
     uint64_t found = line_match_in(s.line, index, live, s.print >> (32 - bits));
+
     if (m == TIMED_ONCE && found)
         return true;
+    if (__builtin_expect(live == 0, false))
+        return begin_anew(w, s);
     bool full = (live == slots) & !found & (line_get(s.line, bits, slots - 1) != 0);
-
-    if (__builtin_expect((live == 0) | (full & (index != b->floor)), false)) {
+    if (__builtin_expect(full & (index != b->floor), false)) {
         weir_age(w, s.line);
         return show_cut(w, s, 0, TIMED, b);
     }
     uint32_t at = (uint32_t)__builtin_ctzll(found | UINT64_C(1) << (slots - 1));
-    uint32_t marks = (uint32_t)(tail >> 16) << 6 * (age < QUARTERS ? age : 0) & 0xffffff;
     w->reg[OVERFLOW] += full;
-    marks = marks_moved(age < QUARTERS ? marks : 0, at);
     line_renew(s.line, bits, LINE_ROOM_WINDOW, live, at, s.print >> (32 - bits),
-               (uint64_t)index << 56 | now << 40 | (uint64_t)marks << 16);
+               (uint64_t)index << 56 | now << 40 |
+                   (uint64_t)marks_moved(aged & 0xffffff, at) << 16);
     return found != 0;
 }
 
