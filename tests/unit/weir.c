@@ -234,6 +234,61 @@ static void keys_that_come_twice_and_no_more_keep_entering_at_the_front(void **s
     weir_close(w);
 }
 
+/* ---- batches ---- */
+
+#define LONG_STREAM (SAMPLE_LONG + 30000) /* the sample is drawn rarely at the end */
+
+static void show_batches(weir *w, const struct weir_paths *paths, struct weir_key *keys,
+                         uint8_t *verdicts)
+{
+    static const size_t sizes[] = {1, 63, 64, 65, 300, 4096};
+
+    for (size_t at = 0, i = 0, n; at < LONG_STREAM; at += n, i++) {
+        n = sizes[i % (sizeof sizes / sizeof *sizes)];
+        n = n < LONG_STREAM - at ? n : LONG_STREAM - at;
+        paths->observe_many(w,
+                            &(struct picked){.keys = keys + at, .verdicts = verdicts + at, .n = n});
+    }
+}
+
+static void assert_batches_are_single_keys(const char *sentence, const struct weir_paths *paths)
+{
+    static struct weir_key keys[LONG_STREAM];
+    static uint8_t verdicts[LONG_STREAM];
+    weir *a = open_filter(sentence), *b = open_filter(sentence);
+
+    for (uint64_t i = 0; i < LONG_STREAM; i++) {
+        keys[i] = numbered(a, number_at(i, 20000));
+        keys[i].importance = (uint32_t)(keys[i].lo >> keys[i].hi % 64);
+    }
+    show_batches(a, paths, keys, verdicts);
+    for (uint64_t i = 0; i < LONG_STREAM; i++)
+        assert_int_equal(weir_paths_plain.observe(b, keys[i]), verdicts[i]);
+    assert_memory_equal(a->cells, b->cells, a->shape.cells);
+    assert_memory_equal(&a->sample, &b->sample, sizeof a->sample);
+    assert_int_equal(a->shown, b->shown);
+    weir_close(a);
+    weir_close(b);
+}
+
+static void batches_by_importance_are_single_keys(void **state)
+{
+    static const char *const modes[] = {"percentile", "capped", "log", "1-1000000"};
+    static const int widths[] = {8, 12, 16, 32};
+    char sentence[80];
+
+    (void)state;
+    for (size_t i = 0; i < 16; i++) {
+        snprintf(sentence, sizeof sentence, "weir memory=8K seed=1 width=%d importance=%s",
+                 widths[i / 4], modes[i % 4]);
+        assert_batches_are_single_keys(sentence, &weir_paths_plain);
+#ifdef __x86_64__
+        if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
+            assert_batches_are_single_keys(sentence, &weir_paths_avx2);
+#endif
+    }
+}
+
 static void both_paths_give_the_same_bytes(void **state)
 {
     static const char *const sentences[] = {
@@ -282,6 +337,7 @@ int main(void)
         cmocka_unit_test(new_keys_enter_at_the_depth_and_hits_move_to_the_front),
         cmocka_unit_test(endless_new_keys_keep_entering_at_the_front),
         cmocka_unit_test(keys_that_come_twice_and_no_more_keep_entering_at_the_front),
+        cmocka_unit_test(batches_by_importance_are_single_keys),
         cmocka_unit_test(both_paths_give_the_same_bytes),
     };
 

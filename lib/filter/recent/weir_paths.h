@@ -213,9 +213,11 @@ INLINED uint64_t show_at(weir *w, struct spot s, const uint32_t index, uint32_t 
         return show_cut(w, s, down, DEEP, b);
     down = down < last ? down : last;
     up = up < at ? up : at;
-    bool gap = (down > 0) & (line_get(s.line, bits, down - (down > 0)) == 0);
-    if (__builtin_expect(gap & !found, false))
-        down = line_used(s.line, index, LINE_ROOM);
+    if (line_get(s.line, bits, last) == 0) { /* most lines are full, or most are not */
+        uint32_t used = line_used(s.line, index, LINE_ROOM);
+
+        down = down < used ? down : used;
+    }
     line_move(s.line, bits, either(found, at, last), either(found, up, down),
               s.print >> (32 - bits));
     return found;
