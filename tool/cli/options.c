@@ -279,11 +279,11 @@ static void hint(const struct options *o, const struct command *c)
 
 /* ---- the whole ---- */
 
-/* A report measures many filters and tells no times but theirs: it takes all
- * processors unless told. */
-static uint32_t default_threads(const struct options *o)
+/* Measuring gives the same for any number of threads, and tells no times but those that filters
+ * took of a processor: it takes all processors unless told. */
+static uint32_t default_threads(const struct command *c)
 {
-    long online = o->measures.report ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
+    long online = c->takes & TAKES_TRUTH ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
 
     return online < 1 ? 1 : online > THREADS_MOST ? THREADS_MOST : (uint32_t)online;
 }
@@ -349,7 +349,7 @@ int options_read(struct options *o, int argc, char **argv, bool *done)
     free(given);
     if (*done)
         return 0;
-    o->threads = o->threads ? o->threads : default_threads(o);
+    o->threads = o->threads ? o->threads : default_threads(c);
     infer(o);
     if (o->wide && o->table == TABLE_ALIGNED)
         o->table = TABLE_WIDE;

@@ -6,12 +6,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "cli/messages.h"
 #include "cli/units.h"
 
 #define SLOTS_LEAST ((uint64_t)1 << 16)
 #define AHEAD 16 /* keys for which memory is fetched in advance */
+
+#define HUGE_PAGE ((uintptr_t)2 << 20)
+
+/* Every look goes elsewhere: with pages of 4 KiB each would wait for the page's address too. If
+ * the system has none, nothing is lost. */
+static void ask_for_huge_pages(uint8_t *from, uint64_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    uintptr_t at = ((uintptr_t)from + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+    uintptr_t end = ((uintptr_t)from + bytes) & ~(HUGE_PAGE - 1);
+
+    if (from && at < end)
+        (void)madvise((void *)at, end - at, MADV_HUGEPAGE);
+#else
+    (void)from, (void)bytes;
+#endif
+}
 
 bool truth_open_bitmap(struct truth *t, uint64_t universe, uint64_t limit)
 {
@@ -24,6 +42,7 @@ bool truth_open_bitmap(struct truth *t, uint64_t universe, uint64_t limit)
                       show_bytes((double)limit).text);
     t->bit = calloc(bytes, 1);
     t->bytes = bytes;
+    ask_for_huge_pages(t->bit, bytes);
     return t->bit ||
            reject("there is no memory for the exact truth (%s)", show_bytes((double)bytes).text);
 }
