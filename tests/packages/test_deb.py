@@ -118,7 +118,7 @@ def module(root):
     said = re.search(r"```\n((?:>.*\n.*\n)+)", (SOURCE / "docs/module.md").read_text())[1].splitlines()[:4]
     start = "redis-server --port 0 --unixsocket /tmp/redis.sock --save '' --daemonize yes --dir /tmp --loadmodule /usr/lib/redis/modules/weir.so"
     ask = "redis-cli --no-raw -s /tmp/redis.sock"
-    lines = inside(root, f"{start} >/dev/null; until {ask} PING >/dev/null 2>&1; do sleep 0.1; done; {ask}; {ask} SHUTDOWN NOSAVE",
+    lines = inside(root, f"{start} >/dev/null; timeout 60 sh -c 'until {ask} PING >/dev/null 2>&1; do sleep 0.1; done'; {ask}; {ask} SHUTDOWN NOSAVE",
                    "".join(line[2:] + "\n" for line in said[::2])).splitlines()
     assert lines == said[1::2]
 
