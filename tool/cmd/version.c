@@ -10,7 +10,7 @@
 
 #include "cmd/commands.h"
 #include "cli/messages.h"
-#include "store/store.h"
+#include "verdict/ask_store.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZER ", with the address sanitizer"
@@ -38,7 +38,7 @@ static void print_libraries(void)
     char stores[128];
     unsigned xx = XXH_versionNumber();
 
-    store_libraries(stores, sizeof stores);
+    ask_store_libraries(stores, sizeof stores);
     printf("libraries   xxHash %u.%u.%u, libsodium %s, jansson %s\n", xx / 10000, xx / 100 % 100,
            xx % 100, sodium_version_string(), jansson_version_str());
     printf("            zlib %s, zstd %s, xz %s\n", zlibVersion(), ZSTD_versionString(),

@@ -166,3 +166,8 @@ void asker_report(const struct asker *a, uint64_t unanswered)
         note("%llu records could not be checked and were %s: %s", (unsigned long long)unanswered,
              a->silence == SILENCE_PASSES ? "passed" : "dropped", store_failure(a->store));
 }
+
+void ask_store_libraries(char *text, size_t size)
+{
+    store_libraries(text, size);
+}

@@ -34,4 +34,7 @@ void asker_ask_seen(struct asker *a, weir_screen *screen, struct batch *b);
 /* Say how many records it did not answer for, if any. */
 void asker_report(const struct asker *a, uint64_t unanswered);
 
+/* The libraries that stores are reached by, and their versions: a text. */
+void ask_store_libraries(char *text, size_t size);
+
 #endif
