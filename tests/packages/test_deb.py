@@ -46,7 +46,7 @@ def test_there_is_a_package_for_each_part(debs):
 
 def test_two_builds_give_equal_bytes(debs, tmp_path):
     """In another folder, with another number of letters."""
-    again = build(tmp_path / "a second time")
+    again = build(tmp_path / "once-more-elsewhere")
     assert sums(again) == sums(debs) and len(sums(debs)) >= len(PACKAGES)
 
 
