@@ -103,7 +103,10 @@ static void deal(struct remote_batch *b, const struct remote_keys *k, uint32_t s
 
 static char *put_word(char *to, const char *word)
 {
-    return to + sprintf(to, "$%zu\r\n%s\r\n", strlen(word), word);
+    char size[24];
+
+    snprintf(size, sizeof size, "$%zu\r\n", strlen(word));
+    return stpcpy(stpcpy(stpcpy(to, size), word), "\r\n");
 }
 
 static void put_8(char *to, uint64_t value)
