@@ -36,7 +36,7 @@ struct worker {
     struct weir_bytes line[LINES];
     struct weir_key key[LINES];
     uint8_t verdict[LINES];
-    char answer[5 * LINES];
+    char answer[5 * LINES + 1]; /* "seen\n" each, and the end of the last */
 };
 
 static atomic_bool ending;

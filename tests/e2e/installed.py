@@ -1,4 +1,5 @@
 """The library as it is installed, and programs compiled against it."""
+import contextlib
 import os
 import pathlib
 import re
@@ -43,6 +44,17 @@ class Installed:
         return [str(program)]
 
 
+class Client:
+    def __init__(self, file):
+        self.file = file
+
+    def ask(self, lines):
+        """The answers to lines that are sent at once."""
+        self.file.write("".join(line + "\n" for line in lines).encode())
+        self.file.flush()
+        return [self.file.readline().decode().strip() for _ in lines]
+
+
 class Server:
     """examples/server.c, running."""
 
@@ -52,13 +64,14 @@ class Server:
         line = self.process.stdout.readline()
         self.port = int(re.fullmatch(r"listening on 127\.0\.0\.1:(\d+)\n", line)[1])
 
+    @contextlib.contextmanager
+    def client(self):
+        with socket.create_connection(("127.0.0.1", self.port), timeout=60) as s, s.makefile("rwb") as f:
+            yield Client(f)
+
     def ask(self, lines):
-        """The answers to lines that are sent at once."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=60) as s:
-            with s.makefile("rwb") as f:
-                f.write("".join(line + "\n" for line in lines).encode())
-                f.flush()
-                return [f.readline().decode().strip() for _ in lines]
+        with self.client() as client:
+            return client.ask(lines)
 
     def end(self):
         self.process.terminate()

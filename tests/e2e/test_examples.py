@@ -1,5 +1,6 @@
 """Programs against the installed library: those in examples/, README's, and the one in the manual."""
 import concurrent.futures
+import contextlib
 import os
 import re
 import shutil
@@ -80,6 +81,20 @@ def test_eight_clients_at_once_share_one_memory(server):
     new = [key for order, answer in zip(orders, answers) for key, said in zip(order, answer) if said == "new"]
     assert sorted(new) == sorted(keys)  # each is new to one of them
     assert server.end() == (0, "40000 lines, 5000 new\n", "")
+
+
+@pytest.mark.skipif(RACES_SEEN, reason="has another sanitizer")
+def test_all_threads_of_the_server_can_say_seen_at_once(installed, here):
+    """The longest answers there are, each thread with room for just them; with -O3 the sanitizer watches stpcpy() too."""
+    program = installed.compile(SOURCE / "examples/server.c", here / "server", "-pthread", "-fsanitize=address", "-O3")
+    server = Server(program, installed.env, "bloom capacity=1k fpr=1e-6")
+    with contextlib.ExitStack() as stack:
+        stack.callback(server.process.kill)
+        clients = [stack.enter_context(server.client()) for _ in range(8)]
+        assert sorted(answer for client in clients for answer in client.ask(["a"])) == ["new", *["seen"] * 7]
+        for client in clients:
+            assert client.ask(["a"] * 9000) == ["seen"] * 9000
+        assert server.end() == (0, "72008 lines, 1 new\n", "")
 
 
 @pytest.mark.skipif(not shutil.which("man"), reason="needs man")
