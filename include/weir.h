@@ -347,7 +347,7 @@ WEIR_API enum weir_status weir_traits(enum weir_kind kind, const char *sentence,
 
 /* The sentence of one of n filters that share out the keys of the one asked for:
  * each has its part of memory=, capacity= and window=. Also WEIR_BAD_CONFIG where
- * the memory is too small for n. */
+ * the memory is too small for n, or n is 0. */
 WEIR_API enum weir_status weir_divide(const char *sentence, uint32_t n, char *buffer, size_t size,
                                       struct weir_error *error);
 

@@ -7,11 +7,19 @@
 #include "sentence/error.h"
 #include "sketch/sketch.h"
 
-static const struct grammar *const grammars[] = {
-    [WEIR_KIND_FILTER] = &filter_grammar,
-    [WEIR_KIND_SKETCH] = &sketch_grammar,
-    [WEIR_KIND_SCREEN] = &screen_grammar,
-};
+/* NULL: there is none, but for a program that was compiled with a later version. */
+static const struct grammar *grammar_of(enum weir_kind kind)
+{
+    switch (kind) {
+    case WEIR_KIND_FILTER:
+        return &filter_grammar;
+    case WEIR_KIND_SKETCH:
+        return &sketch_grammar;
+    case WEIR_KIND_SCREEN:
+        return &screen_grammar;
+    }
+    return NULL;
+}
 
 /* What a sentence of any kind is read into. */
 union record {
@@ -22,7 +30,9 @@ union record {
 
 const struct weir_about *weir_listed(enum weir_kind kind, size_t i)
 {
-    for (const struct named *const *at = grammars[kind]->names; *at; at++)
+    const struct grammar *g = grammar_of(kind);
+
+    for (const struct named *const *at = g ? g->names : NULL; at && *at; at++)
         if (i-- == 0)
             return &(*at)->about;
     return NULL;
@@ -30,7 +40,7 @@ const struct weir_about *weir_listed(enum weir_kind kind, size_t i)
 
 const struct weir_knob *weir_listed_knob(enum weir_kind kind, size_t i, size_t j)
 {
-    const struct grammar *g = grammars[kind];
+    const struct grammar *g = grammar_of(kind);
 
     for (int row = 0; weir_listed(kind, i) && row < g->n; row++)
         if ((g->names[i]->knobs & HAS(row)) && j-- == 0)
@@ -40,15 +50,16 @@ const struct weir_knob *weir_listed_knob(enum weir_kind kind, size_t i, size_t j
 
 const struct weir_about *weir_find(enum weir_kind kind, const char *sentence)
 {
-    const struct named *of = sentence_named(grammars[kind], sentence);
+    const struct grammar *g = grammar_of(kind);
+    const struct named *of = g ? sentence_named(g, sentence) : NULL;
 
     return of ? &of->about : NULL;
 }
 
 const struct weir_knob *weir_find_knob(enum weir_kind kind, const char *sentence, const char *knob)
 {
-    const struct grammar *g = grammars[kind];
-    const struct named *of = sentence_named(g, sentence);
+    const struct grammar *g = grammar_of(kind);
+    const struct named *of = g ? sentence_named(g, sentence) : NULL;
     int row = of ? sentence_row(g, of, (struct span){knob, strcspn(knob, "=")}) : -1;
 
     return row < 0 ? NULL : &g->rows[row].about;
@@ -63,23 +74,34 @@ static enum weir_status hand_over(const struct grammar *g, const union record *r
                      "WEIR_SENTENCE bytes takes any", NULL);
 }
 
+static enum weir_status complete(const struct grammar *g, const char *sentence, union record *r,
+                                 struct weir_error *error)
+{
+    if (g)
+        return sentence_complete(g, sentence, r, error);
+    return error_say(error, WEIR_BAD_CONFIG,
+                     "there is no such kind: 0 are filters, 1 sketches, 2 screens", NULL);
+}
+
 enum weir_status weir_complete(enum weir_kind kind, const char *sentence, char *buffer, size_t size,
                                struct weir_error *error)
 {
+    const struct grammar *g = grammar_of(kind);
     union record r;
-    enum weir_status status = sentence_complete(grammars[kind], sentence, &r, error);
+    enum weir_status status = complete(g, sentence, &r, error);
 
-    return status == WEIR_OK ? hand_over(grammars[kind], &r, buffer, size, error) : status;
+    return status == WEIR_OK ? hand_over(g, &r, buffer, size, error) : status;
 }
 
 enum weir_status weir_traits(enum weir_kind kind, const char *sentence, uint64_t *traits,
                              struct weir_error *error)
 {
+    const struct grammar *g = grammar_of(kind);
     union record r;
-    enum weir_status status = sentence_complete(grammars[kind], sentence, &r, error);
+    enum weir_status status = complete(g, sentence, &r, error);
 
     if (status == WEIR_OK)
-        *traits = grammars[kind]->traits(&r);
+        *traits = g->traits(&r);
     return status;
 }
 
@@ -94,6 +116,9 @@ enum weir_status weir_divide(const char *sentence, uint32_t n, char *buffer, siz
 
     if (status != WEIR_OK)
         return status;
+    if (n == 0)
+        return error_say(error, WEIR_BAD_CONFIG, "a filter is divided among 1 or more, not 0",
+                         NULL);
     if (sentence_divide(g, &r, n)) { /* what was near a limit may be beyond it by rounding */
         sentence_write(g, &r, share, sizeof share);
         return weir_complete(WEIR_KIND_FILTER, share, buffer, size, error);

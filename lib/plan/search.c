@@ -259,10 +259,12 @@ static enum weir_status begin(struct settings_search *s, struct stream_model *m,
                               const struct weir_stream *stream, const struct weir_wish *wish,
                               struct weir_error *error)
 {
-    *s = (struct settings_search){.m = m};
+    struct given what = {"weir_wish", sizeof s->wish, GIVEN_UP_TO(struct weir_wish, fnr)};
     enum weir_status status = stream_model(stream, m, error);
+
+    *s = (struct settings_search){.m = m};
     if (status == WEIR_OK)
-        status = given_struct(&s->wish, sizeof s->wish, wish, "weir_wish", error);
+        status = given_struct(&s->wish, what, wish, error);
     if (status != WEIR_OK)
         return status;
     s->fresh = isinf(m->n) ? m->fresh : model_distinct(m, m->n) / m->n;

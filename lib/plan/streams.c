@@ -255,7 +255,8 @@ enum weir_status stream_model(const struct weir_stream *s, struct stream_model *
                               struct weir_error *error)
 {
     struct weir_stream known;
-    enum weir_status status = given_struct(&known, sizeof known, s, "weir_stream", error);
+    struct given what = {"weir_stream", sizeof known, GIVEN_UP_TO(struct weir_stream, drift_every)};
+    enum weir_status status = given_struct(&known, what, s, error);
 
     if (status != WEIR_OK)
         return status;

@@ -13,18 +13,19 @@ static bool is_zero(const uint8_t *bytes, size_t from, size_t to)
     return true;
 }
 
-enum weir_status given_struct(void *to, size_t size, const void *from, const char *name,
+enum weir_status given_struct(void *to, struct given what, const void *from,
                               struct weir_error *error)
 {
     size_t given = *(const size_t *)from;
 
-    if (given < size)
-        return error_say(error, WEIR_BAD_CONFIG, "size in struct ", name, " is not its sizeof",
+    if (given < what.first)
+        return error_say(error, WEIR_BAD_CONFIG, "size in struct ", what.name, " is not its sizeof",
                          NULL);
-    if (!is_zero(from, size, given))
-        return error_say(error, WEIR_UNSUPPORTED, "struct ", name,
+    if (!is_zero(from, what.size, given))
+        return error_say(error, WEIR_UNSUPPORTED, "struct ", what.name,
                          " says what only a later version of libweir understands", NULL);
-    memcpy(to, from, size);
+    memset(to, 0, what.size);
+    memcpy(to, from, given < what.size ? given : what.size);
     return WEIR_OK;
 }
 
@@ -32,8 +33,8 @@ enum weir_status given_memory(const struct weir_options *options, struct memory 
                               struct weir_error *error)
 {
     struct weir_options o = {0};
-    enum weir_status status =
-        options ? given_struct(&o, sizeof o, options, "weir_options", error) : WEIR_OK;
+    struct given what = {"weir_options", sizeof o, GIVEN_UP_TO(struct weir_options, most)};
+    enum weir_status status = options ? given_struct(&o, what, options, error) : WEIR_OK;
 
     if (status != WEIR_OK)
         return status;

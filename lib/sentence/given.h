@@ -7,10 +7,19 @@
 
 #include "base/memory.h"
 
-/* Take over a struct of this name and size, which is that of the first version.
- * WEIR_BAD_CONFIG if the caller's is smaller, WEIR_UNSUPPORTED if it is of a later
- * version and says something there. */
-enum weir_status given_struct(void *to, size_t size, const void *from, const char *name,
+/* The size of a struct whose last field was this one. */
+#define GIVEN_UP_TO(type, field) (offsetof(type, field) + sizeof(((type *)0)->field))
+
+/* A struct of the caller's: what it is called, its size here and in the first version. */
+struct given {
+    const char *name;
+    size_t size, first;
+};
+
+/* Take over a struct: zeros stand for fields that an earlier version did not have.
+ * WEIR_BAD_CONFIG if the caller's is smaller than the first, WEIR_UNSUPPORTED if it is of a
+ * later version and says something there. */
+enum weir_status given_struct(void *to, struct given what, const void *from,
                               struct weir_error *error);
 
 /* The memory that options name; NULL are the defaults. */

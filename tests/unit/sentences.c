@@ -8,6 +8,7 @@
 #include <weir/sketch.h>
 
 #include "filter/filter.h"
+#include "sentence/given.h"
 #include "support/support.h"
 #include "support/variants.h"
 
@@ -82,6 +83,24 @@ static void what_cannot_be_completed_is_refused_as_by_open(void **state)
 
 /* ---- knobs ---- */
 
+/* Of a later version, say. */
+static void there_is_nothing_of_a_kind_that_is_not_known(void **state)
+{
+    enum weir_kind kind = (enum weir_kind)(WEIR_KIND_SCREEN + 1);
+    char completed[WEIR_SENTENCE];
+    struct weir_error error;
+    uint64_t traits;
+
+    (void)state;
+    assert_null(weir_listed(kind, 0));
+    assert_null(weir_listed_knob(kind, 0, 0));
+    assert_null(weir_find(kind, "weir"));
+    assert_null(weir_find_knob(kind, "weir", "memory"));
+    assert_int_equal(weir_complete(kind, "", completed, sizeof completed, &error), WEIR_BAD_CONFIG);
+    assert_string_equal(error.text, "there is no such kind: 0 are filters, 1 sketches, 2 screens");
+    assert_int_equal(weir_traits(kind, "", &traits, NULL), WEIR_BAD_CONFIG);
+}
+
 static void a_knob_is_read_from_a_sentence(void **state)
 {
     const char *sentence = "weir memory=1000bit window=500 span=4000ms importance=1-50 seed=18";
@@ -145,6 +164,9 @@ static void what_is_a_matter_of_size_is_divided(void **state)
                      WEIR_BAD_CONFIG);
     assert_string_equal(error.text, "4 shards of at least 64 bytes do not fit into the memory; "
                                     "give it 256 bytes or more, or fewer threads or shards");
+    assert_int_equal(weir_divide("bloom memory=1K k=1", 0, share, sizeof share, &error),
+                     WEIR_BAD_CONFIG);
+    assert_string_equal(error.text, "a filter is divided among 1 or more, not 0");
     /* A share is of whole bytes, and so can be a little worse than the whole. */
     assert_int_equal(weir_divide("two-buffer fpr=99%", 3, share, sizeof share, &error),
                      WEIR_BAD_CONFIG);
@@ -419,6 +441,27 @@ static void a_struct_may_be_of_another_version(void **state)
     assert_true(isnan(weir_stream_distinct(&later.known)));
 }
 
+/* As if the struct had grown since: who was compiled with the first is understood. */
+static void a_struct_that_grows_keeps_its_callers(void **state)
+{
+    struct grown {
+        size_t size;
+        uint64_t first, later;
+    } from = {.first = 7, .later = 9}, to;
+    struct given what = {"grown", sizeof to, GIVEN_UP_TO(struct grown, first)};
+
+    (void)state;
+    from.size = what.first;
+    memset(&to, 0xff, sizeof to);
+    assert_int_equal(given_struct(&to, what, &from, NULL), WEIR_OK);
+    assert_true(to.first == 7 && to.later == 0);
+    from.size = sizeof from;
+    assert_int_equal(given_struct(&to, what, &from, NULL), WEIR_OK);
+    assert_true(to.first == 7 && to.later == 9);
+    from.size = what.first - 1;
+    assert_int_equal(given_struct(&to, what, &from, NULL), WEIR_BAD_CONFIG);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -426,6 +469,7 @@ int main(void)
         cmocka_unit_test(sketches_and_screens_are_completed_too),
         cmocka_unit_test(without_a_seed_each_completion_has_its_own),
         cmocka_unit_test(what_cannot_be_completed_is_refused_as_by_open),
+        cmocka_unit_test(there_is_nothing_of_a_kind_that_is_not_known),
         cmocka_unit_test(a_knob_is_read_from_a_sentence),
         cmocka_unit_test(what_a_sentence_names_is_found_by_its_name_alone),
         cmocka_unit_test(what_is_a_matter_of_size_is_divided),
@@ -438,6 +482,7 @@ int main(void)
         cmocka_unit_test(a_knob_that_is_not_named_means_what_it_did),
         cmocka_unit_test(golden_sentences_lack_the_knobs_of_later),
         cmocka_unit_test(a_struct_may_be_of_another_version),
+        cmocka_unit_test(a_struct_that_grows_keeps_its_callers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
