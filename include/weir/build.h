@@ -46,7 +46,8 @@ WEIR_API enum weir_status weir_build_add_bytes(weir_builder *b, const struct wei
                                                size_t n, struct weir_error *error);
 
 /* Make the filter. The builder is gone, whatever the status: WEIR_OK, or as of
- * weir_build_add(), WEIR_FULL also if the keys take more than memory=. *out is NULL then. Of a
+ * weir_build_add(), WEIR_FULL also if the keys take more than memory=, or are not hashed but made
+ * up so that they are uneven. *out is NULL then. Of a
  * fixed filter the same keys give the same bytes, in any order. Takes about 0.1 s for a million
  * keys, and 100 MB beside the keys and the filter. */
 WEIR_API enum weir_status weir_build_finish(weir_builder *b, weir **out, struct weir_error *error);

@@ -215,6 +215,14 @@ static enum weir_status fill_handle(weir_builder *b, weir *w)
     return status;
 }
 
+/* No capacity helps: the keys are no hashes. */
+static enum weir_status say_uneven(const weir_builder *b, struct weir_error *error)
+{
+    return error_say(error, WEIR_FULL, b->planned.config.ops->is.about.name,
+                     " has no room for keys that are not spread evenly; hash them by weir/hash.h",
+                     NULL);
+}
+
 /* One of the capacity that its configuration says; WEIR_FULL if that is too little. */
 static enum weir_status make_fixed(weir_builder *b, weir **out, struct weir_error *error)
 {
@@ -252,8 +260,10 @@ static enum weir_status finish_fixed(weir_builder *b, weir **out, struct weir_er
             status = WEIR_OK;
         capacity += capacity / 256 + 1;
     }
-    if (status != WEIR_OK || !*out)
+    if (status != WEIR_OK)
         return status == WEIR_BAD_CONFIG ? WEIR_FULL : status;
+    if (!*out)
+        return say_uneven(b, error);
     (*out)->shown = b->added;
     (*out)->seen = b->added - different;
     return WEIR_OK;

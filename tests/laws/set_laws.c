@@ -300,6 +300,27 @@ static void memory_is_a_limit_that_gives_the_bits(void **state)
     *running = '\0';
 }
 
+/* Numbers for hashes: all of them belong to one part of the two that so many keys take. */
+static void keys_that_are_not_hashed_are_refused(void **state)
+{
+    size_t n = 2100000;
+    struct weir_key *keys = calloc(n, sizeof *keys);
+    struct weir_error error = {0};
+    weir_builder *b;
+    weir *w = (weir *)&error;
+
+    (void)state;
+    for (size_t i = 0; i < n; i++)
+        keys[i].lo = i;
+    assert_int_equal(weir_build_begin(&b, "fuse seed=11", NULL, NULL), WEIR_OK);
+    assert_int_equal(weir_build_add(b, keys, n, NULL), WEIR_OK);
+    assert_int_equal(weir_build_finish(b, &w, &error), WEIR_FULL);
+    assert_null(w);
+    assert_string_equal(error.text, "fuse has no room for keys that are not spread evenly; hash "
+                                    "them by weir/hash.h");
+    free(keys);
+}
+
 /* ---- files ---- */
 
 static void law_saved_loaded_viewed_and_cloned_are_equal(void)
@@ -489,6 +510,7 @@ int main(void)
         cmocka_unit_test(keys_put_aside_give_the_same_filter),
         cmocka_unit_test(fuse_takes_what_the_paper_says),
         cmocka_unit_test(memory_is_a_limit_that_gives_the_bits),
+        cmocka_unit_test(keys_that_are_not_hashed_are_refused),
         law_test(a_builder_gives_what_observing_gives),
         cmocka_unit_test(a_builder_can_be_given_up_at_any_time),
         cmocka_unit_test(a_bad_sentence_has_no_builder),
