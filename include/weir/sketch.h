@@ -55,8 +55,9 @@ WEIR_API void weir_sketch_add(weir_sketch *s, struct weir_bytes key, uint64_t am
 WEIR_API void weir_sketch_add_many(weir_sketch *s, const struct weir_bytes *keys,
                                    const uint64_t *amounts, size_t n);
 
-/* The same with keys that weir_sketch_hash() has hashed, for sketches that keep
- * no keys; WEIR_UNSUPPORTED for the others. */
+/* The same with keys that are hashed, for sketches that keep no keys; WEIR_UNSUPPORTED for
+ * the others. weir_sketch_hash() hashes one; weir/hash.h, given the seed= and hash= of the
+ * sketch, gives the same without it. A key of another seed is a caller's bug, as for filters. */
 WEIR_API enum weir_status weir_sketch_add_hashed(weir_sketch *s, const struct weir_key *keys,
                                                  const uint64_t *amounts, size_t n,
                                                  struct weir_error *error);
@@ -92,6 +93,15 @@ struct weir_estimate {
 };
 
 WEIR_API struct weir_estimate weir_sketch_ask(const weir_sketch *s, struct weir_bytes key);
+
+/* The same for n keys; of "count-min" faster: memory is fetched ahead. */
+WEIR_API void weir_sketch_ask_many(const weir_sketch *s, const struct weir_bytes *keys, size_t n,
+                                   struct weir_estimate *out);
+
+/* The same with keys that are hashed; statuses as of weir_sketch_add_hashed(). */
+WEIR_API enum weir_status weir_sketch_ask_hashed(const weir_sketch *s, const struct weir_key *keys,
+                                                 size_t n, struct weir_estimate *out,
+                                                 struct weir_error *error);
 
 /* A key that is kept. Its bytes lie in the sketch, up to the next change. */
 struct weir_heavy {

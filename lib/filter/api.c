@@ -279,6 +279,7 @@ enum weir_status weir_forget(weir *w, struct weir_key key, bool *was_there,
         return error_say(error, WEIR_UNSUPPORTED,
                          "a view of a saved filter cannot be changed; load it to forget a key",
                          NULL);
+    check_keys(&w->config, &key, 1);
     if (!w->ops->forget)
         return error_say(error, WEIR_UNSUPPORTED, w->ops->is.about.name, " cannot forget a key; ",
                          sentence_names(&filter_grammar, WEIR_CAN_FORGET).text, " can", NULL);

@@ -3,7 +3,9 @@
  *   [struct weir_sketch | its own state | pad][data] */
 #include "sketch/sketch.h"
 
+#include <assert.h>
 #include <string.h>
+#include <weir/hash.h>
 
 #include "base/hand_out.h"
 #include "sentence/given.h"
@@ -123,17 +125,34 @@ void weir_sketch_add_many(weir_sketch *s, const struct weir_bytes *keys, const u
 
 struct weir_key weir_sketch_hash(const weir_sketch *s, const void *data, size_t size)
 {
-    struct hash128 h = sketch_hash(s, (struct weir_bytes){data, size});
+    return weir_hash_bytes((uint32_t)s->config.hash, s->config.seed, data, size);
+}
 
-    return (struct weir_key){h.lo, h.hi, 1, 0};
+/* A key of another seed or hash= is a caller's bug. */
+static void check_keys(const weir_sketch *s, const struct weir_key *keys, size_t n)
+{
+#ifdef WEIR_DEBUG
+    uint32_t ours = hash_origin(s->config.hash, s->config.seed);
+
+    for (size_t i = 0; i < n; i++)
+        assert(!keys[i].origin || keys[i].origin == ours); /* hashed for this seed and hash= */
+#else
+    (void)s, (void)keys, (void)n;
+#endif
+}
+
+static enum weir_status keeps_keys(const weir_sketch *s, struct weir_error *error)
+{
+    return error_say(error, WEIR_UNSUPPORTED, s->config.is.of->about.name,
+                     " keeps keys: it needs their bytes, not their hashes", NULL);
 }
 
 enum weir_status weir_sketch_add_hashed(weir_sketch *s, const struct weir_key *keys,
                                         const uint64_t *amounts, size_t n, struct weir_error *error)
 {
     if (!s->ops->add_hashed)
-        return error_say(error, WEIR_UNSUPPORTED, s->config.is.of->about.name,
-                         " keeps keys: it needs their bytes, not their hashes", NULL);
+        return keeps_keys(s, error);
+    check_keys(s, keys, n);
     for (size_t done = 0, run; done < n; done += run) {
         run = fade_records(s, n - done);
         s->ops->add_hashed(s, keys + done, amounts ? amounts + done : NULL, run);
@@ -170,6 +189,34 @@ enum weir_status weir_sketch_take(weir_sketch *s, struct weir_bytes key, uint64_
 struct weir_estimate weir_sketch_ask(const weir_sketch *s, struct weir_bytes key)
 {
     return fade_tell_estimate(s, s->ops->ask(s, key));
+}
+
+static void tell_estimates(const weir_sketch *s, struct weir_estimate *out, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = fade_tell_estimate(s, out[i]);
+}
+
+void weir_sketch_ask_many(const weir_sketch *s, const struct weir_bytes *keys, size_t n,
+                          struct weir_estimate *out)
+{
+    if (s->ops->ask_many)
+        s->ops->ask_many(s, keys, n, out);
+    else
+        for (size_t i = 0; i < n; i++)
+            out[i] = s->ops->ask(s, keys[i]);
+    tell_estimates(s, out, n);
+}
+
+enum weir_status weir_sketch_ask_hashed(const weir_sketch *s, const struct weir_key *keys, size_t n,
+                                        struct weir_estimate *out, struct weir_error *error)
+{
+    if (!s->ops->ask_hashed)
+        return keeps_keys(s, error);
+    check_keys(s, keys, n);
+    s->ops->ask_hashed(s, keys, n, out);
+    tell_estimates(s, out, n);
+    return WEIR_OK;
 }
 
 size_t weir_sketch_top(const weir_sketch *s, struct weir_heavy *out, size_t n)

@@ -104,10 +104,16 @@ INLINE void find(const weir_sketch *s, struct hash128 h, struct form f, struct k
         spot->at[i] = s->data + (i * width + bits_scale(hash_word(h.lo, h.hi, i), width)) * size;
 }
 
-INLINE void fetch(const struct key_counters *spot, struct form f)
+INLINE void fetch_to_raise(const struct key_counters *spot, struct form f)
 {
     for (uint32_t i = 0; i < (f.line ? 1 : f.depth); i++)
         __builtin_prefetch(spot->at[i], 1);
+}
+
+INLINE void fetch_to_ask(const struct key_counters *spot, struct form f)
+{
+    for (uint32_t i = 0; i < (f.line ? 1 : f.depth); i++)
+        __builtin_prefetch(spot->at[i], 0);
 }
 
 INLINE uint64_t least(const struct key_counters *spot, struct form f)
@@ -137,39 +143,45 @@ INLINE void raise(const struct key_counters *spot, uint64_t amount, struct form 
     }
 }
 
-/* ---- many keys: found some keys before they are raised ---- */
+/* ---- many keys: found some keys before they are raised or asked ---- */
 
 /* Either keys or hashed ones. */
-struct additions {
+struct sketch_keys {
     const struct weir_bytes *bytes;
     const struct weir_key *hashed;
-    const uint64_t *amounts;
+    const uint64_t *amounts; /* that are added; NULL: 1 each */
     size_t n;
 };
 
-INLINE struct hash128 hash_of(const weir_sketch *s, const struct additions *b, size_t i)
+INLINE size_t keys_ahead(struct form f)
+{
+    size_t ahead = LINES_AHEAD / (f.line ? 1 : f.depth);
+
+    return ahead > KEYS_AHEAD ? KEYS_AHEAD : ahead;
+}
+
+INLINE struct hash128 hash_of(const weir_sketch *s, const struct sketch_keys *b, size_t i)
 {
     return b->hashed ? (struct hash128){b->hashed[i].lo, b->hashed[i].hi}
                      : sketch_hash(s, b->bytes[i]);
 }
 
-INLINE void loop(weir_sketch *s, const struct additions *b, struct form f)
+INLINE void loop(weir_sketch *s, const struct sketch_keys *b, struct form f)
 {
     struct key_counters ring[KEYS_AHEAD];
-    size_t ahead = LINES_AHEAD / (f.line ? 1 : f.depth);
+    size_t ahead = keys_ahead(f);
 
-    ahead = ahead > KEYS_AHEAD ? KEYS_AHEAD : ahead;
     for (size_t i = 0; i < b->n + ahead; i++) {
         if (i >= ahead)
             raise(&ring[(i - ahead) % KEYS_AHEAD], sketch_amount(s, b->amounts, i - ahead), f);
         if (i < b->n) {
             find(s, hash_of(s, b, i), f, &ring[i % KEYS_AHEAD]);
-            fetch(&ring[i % KEYS_AHEAD], f);
+            fetch_to_raise(&ring[i % KEYS_AHEAD], f);
         }
     }
 }
 
-static uint64_t total_of(const weir_sketch *s, const struct additions *b)
+static uint64_t total_of(const weir_sketch *s, const struct sketch_keys *b)
 {
     uint64_t n = b->n, total = b->amounts ? 0 : sketch_amount(s, &n, 0);
 
@@ -178,7 +190,7 @@ static uint64_t total_of(const weir_sketch *s, const struct additions *b)
     return total;
 }
 
-INLINE void loop_of_depth(weir_sketch *s, const struct additions *b, bool wide, bool line,
+INLINE void loop_of_depth(weir_sketch *s, const struct sketch_keys *b, bool wide, bool line,
                           bool conservative)
 {
     uint32_t depth = (uint32_t)s->config.depth;
@@ -189,7 +201,7 @@ INLINE void loop_of_depth(weir_sketch *s, const struct additions *b, bool wide, 
         loop(s, b, (struct form){wide, line, conservative, depth});
 }
 
-static void add_batch(weir_sketch *s, const struct additions *b)
+static void add_batch(weir_sketch *s, const struct sketch_keys *b)
 {
     const struct sketch_config *c = &s->config;
 
@@ -231,13 +243,13 @@ static void add(weir_sketch *s, struct weir_bytes key, uint64_t amount)
 static void add_many(weir_sketch *s, const struct weir_bytes *keys, const uint64_t *amounts,
                      size_t n)
 {
-    add_batch(s, &(struct additions){.bytes = keys, .amounts = amounts, .n = n});
+    add_batch(s, &(struct sketch_keys){.bytes = keys, .amounts = amounts, .n = n});
 }
 
 static void add_hashed(weir_sketch *s, const struct weir_key *keys, const uint64_t *amounts,
                        size_t n)
 {
-    add_batch(s, &(struct additions){.hashed = keys, .amounts = amounts, .n = n});
+    add_batch(s, &(struct sketch_keys){.hashed = keys, .amounts = amounts, .n = n});
 }
 
 static bool can_take(const struct sketch_config *c)
@@ -272,6 +284,13 @@ static void stats(const weir_sketch *s, struct weir_sketch_stats *out)
     out->confidence = count_min_confidence(s->config.layout == LAYOUT_LINE ? 1 : s->config.depth);
 }
 
+static struct weir_estimate estimate(const struct key_counters *spot, struct form f, uint64_t error)
+{
+    uint64_t count = least(spot, f);
+
+    return (struct weir_estimate){count, error < count ? error : count};
+}
+
 static struct weir_estimate ask(const weir_sketch *s, struct weir_bytes key)
 {
     struct form f = form_of(s);
@@ -280,8 +299,37 @@ static struct weir_estimate ask(const weir_sketch *s, struct weir_bytes key)
 
     find(s, sketch_hash(s, key), f, &spot);
     stats(s, &now);
-    uint64_t count = least(&spot, f);
-    return (struct weir_estimate){count, now.error < count ? now.error : count};
+    return estimate(&spot, f, now.error);
+}
+
+static void ask_batch(const weir_sketch *s, const struct sketch_keys *b, struct weir_estimate *out)
+{
+    struct key_counters ring[KEYS_AHEAD];
+    struct form f = form_of(s);
+    struct weir_sketch_stats now;
+    size_t ahead = keys_ahead(f);
+
+    stats(s, &now);
+    for (size_t i = 0; i < b->n + ahead; i++) {
+        if (i >= ahead)
+            out[i - ahead] = estimate(&ring[(i - ahead) % KEYS_AHEAD], f, now.error);
+        if (i < b->n) {
+            find(s, hash_of(s, b, i), f, &ring[i % KEYS_AHEAD]);
+            fetch_to_ask(&ring[i % KEYS_AHEAD], f);
+        }
+    }
+}
+
+static void ask_many(const weir_sketch *s, const struct weir_bytes *keys, size_t n,
+                     struct weir_estimate *out)
+{
+    ask_batch(s, &(struct sketch_keys){.bytes = keys, .n = n}, out);
+}
+
+static void ask_hashed(const weir_sketch *s, const struct weir_key *keys, size_t n,
+                       struct weir_estimate *out)
+{
+    ask_batch(s, &(struct sketch_keys){.hashed = keys, .n = n}, out);
 }
 
 /* ---- planning ---- */
@@ -449,6 +497,8 @@ const struct sketch_ops sketch_count_min = {
     .take = take,
     .can_take = can_take,
     .ask = ask,
+    .ask_many = ask_many,
+    .ask_hashed = ask_hashed,
     .stats = stats,
     .merge = merge,
     .weigh = weigh,

@@ -115,6 +115,10 @@ struct sketch_ops {
     size_t (*top)(const weir_sketch *s, struct weir_heavy *out, size_t n);
     void (*add_hashed)(weir_sketch *s, const struct weir_key *keys, const uint64_t *amounts,
                        size_t n);
+    void (*ask_hashed)(const weir_sketch *s, const struct weir_key *keys, size_t n,
+                       struct weir_estimate *out);
+    void (*ask_many)(const weir_sketch *s, const struct weir_bytes *keys, size_t n,
+                     struct weir_estimate *out); /* or one by one */
     void (*take)(weir_sketch *s, struct weir_bytes key, uint64_t amount);
     bool (*can_take)(const struct sketch_config *c);
 };

@@ -51,6 +51,43 @@ static void batch_is_one_by_one(const char *sentence, const struct counted *c)
     weir_sketch_close(b);
 }
 
+static void assert_same_estimate(struct weir_estimate a, struct weir_estimate b)
+{
+    assert_true(a.count == b.count && a.error == b.error);
+}
+
+/* Also of keys that never came. */
+static void many_are_asked_as_one_by_one(const char *sentence, const struct counted *c)
+{
+    enum { ASKED = 500 };
+    weir_sketch *s = open_sketch(sentence);
+    struct weir_estimate many[ASKED], hashed[ASKED];
+    struct weir_bytes keys[ASKED];
+    struct weir_key hashes[ASKED];
+    uint64_t numbers[ASKED];
+
+    weir_sketch_advance(s, 1000);
+    show_draws(s, c, 0, c->n);
+    weir_sketch_advance(s, 5000000);
+    for (size_t i = 0; i < ASKED; i++) {
+        numbers[i] = i;
+        keys[i] = i % 2 ? name_of(c, c->draws[i]) : (struct weir_bytes){&numbers[i], sizeof i};
+        hashes[i] = weir_sketch_hash(s, keys[i].data, keys[i].size);
+    }
+    weir_sketch_ask_many(s, keys, 0, many);
+    for (size_t n = 1; n <= ASKED; n += n < 40 ? 1 : 230) {
+        weir_sketch_ask_many(s, keys, n, many);
+        for (size_t i = 0; i < n; i++)
+            assert_same_estimate(many[i], weir_sketch_ask(s, keys[i]));
+    }
+    bool takes_hashes = strncmp(sentence, "count-min", 9) == 0;
+    assert_int_equal(weir_sketch_ask_hashed(s, hashes, ASKED, hashed, NULL),
+                     takes_hashes ? WEIR_OK : WEIR_UNSUPPORTED);
+    for (size_t i = 0; takes_hashes && i < ASKED; i++)
+        assert_same_estimate(hashed[i], weir_sketch_ask(s, keys[i]));
+    weir_sketch_close(s);
+}
+
 static void saving_is_invisible(const char *sentence, const struct counted *c)
 {
     weir_sketch *a = open_sketch(sentence), *b, *twin;
@@ -191,6 +228,7 @@ static void a_sketch_is_no_filter_and_a_filter_no_sketch(void **state)
     }
 
 LAW_TEST(batch_is_one_by_one)
+LAW_TEST(many_are_asked_as_one_by_one)
 LAW_TEST(saving_is_invisible)
 LAW_TEST(every_cut_is_refused)
 LAW_TEST(every_flip_is_found)
@@ -216,6 +254,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(law_batch_is_one_by_one),
+        cmocka_unit_test(law_many_are_asked_as_one_by_one),
         cmocka_unit_test(law_saving_is_invisible),
         cmocka_unit_test(law_every_cut_is_refused),
         cmocka_unit_test(law_every_flip_is_found),

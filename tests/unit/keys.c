@@ -1,5 +1,10 @@
 /* keys.c - hashing without a filter, keys as bytes, a time per key, keys fetched
  * ahead: each exactly what the plain calls give. */
+#ifdef WEIR_DEBUG
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
 #include <stdio.h>
 #include <string.h>
 #include <weir/hash.h>
@@ -62,6 +67,82 @@ static void keys_of_another_seed_or_hash_have_another_origin(void **state)
     assert_int_not_equal(origin, weir_hash_bytes(WEIR_HASH_XXH3, 8, "a", 1).origin);
     assert_int_not_equal(origin, weir_hash_bytes(WEIR_HASH_SIP, 7, "a", 1).origin);
 }
+
+/* A sketch hashes as filters do. */
+static void a_sketch_needs_not_be_there_to_hash_for_it(void **state)
+{
+    weir_sketch *s;
+    struct weir_key key;
+
+    (void)state;
+    assert_int_equal(weir_sketch_open(&s, "count-min memory=64 hash=sip seed=7", NULL), WEIR_OK);
+    key = weir_hash_bytes(WEIR_HASH_SIP, 7, "a", 1);
+    assert_same_key(weir_sketch_hash(s, "a", 1), key);
+    assert_int_equal(weir_sketch_add_hashed(s, &key, NULL, 1, NULL), WEIR_OK);
+    assert_int_equal(weir_sketch_ask(s, (struct weir_bytes){"a", 1}).count, 1);
+    weir_sketch_close(s);
+}
+
+#ifdef WEIR_DEBUG
+
+/* Calls that take a key; they stop at one that was hashed for another seed. */
+static void observe(struct weir_key key)
+{
+    weir_observe(open_filter("bloom memory=64 seed=7"), key);
+}
+
+static void observe_many(struct weir_key key)
+{
+    uint8_t verdict;
+
+    weir_observe_many(open_filter("weir memory=64 seed=7"), &key, 1, &verdict);
+}
+
+static void ask(struct weir_key key)
+{
+    weir_ask(open_filter("bloom memory=64 seed=7"), key);
+}
+
+static void forget(struct weir_key key)
+{
+    weir_forget(open_filter("counting memory=64 seed=7"), key, NULL, NULL);
+}
+
+static void add_hashed(struct weir_key key)
+{
+    weir_sketch *s;
+
+    assert_int_equal(weir_sketch_open(&s, "count-min memory=64 seed=7", NULL), WEIR_OK);
+    weir_sketch_add_hashed(s, &key, NULL, 1, NULL);
+}
+
+static bool stops(void (*call)(struct weir_key key), struct weir_key key)
+{
+    pid_t child = fork();
+    int status;
+
+    if (child == 0) {
+        close(STDERR_FILENO);
+        call(key);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+}
+
+static void a_key_of_another_seed_is_noticed(void **state)
+{
+    void (*const calls[])(struct weir_key key) = {observe, observe_many, ask, forget, add_hashed};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        assert_true(stops(calls[i], weir_hash_bytes(WEIR_HASH_XXH3, 8, "a", 1)));
+        assert_false(stops(calls[i], weir_hash_bytes(WEIR_HASH_XXH3, 7, "a", 1)));
+        assert_false(stops(calls[i], (struct weir_key){.lo = 1, .hi = 2}));
+    }
+}
+
+#endif
 
 /* A filter that is dealt one key in n by weir_shard() is used in all of its parts:
  * with n times the memory each shard errs no more than the whole would. */
@@ -187,6 +268,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_filter_hashes_as_its_kind_and_seed_say),
         cmocka_unit_test(keys_of_another_seed_or_hash_have_another_origin),
+        cmocka_unit_test(a_sketch_needs_not_be_there_to_hash_for_it),
+#ifdef WEIR_DEBUG
+        cmocka_unit_test(a_key_of_another_seed_is_noticed),
+#endif
         cmocka_unit_test(a_shard_fills_like_a_filter_of_its_own),
         cmocka_unit_test(shards_get_equal_shares),
         cmocka_unit_test(keys_may_be_bytes),
