@@ -275,6 +275,8 @@ struct weir_part {
  * none, is cut off or damaged. As much is filled in as a struct of part_size bytes has
  * room for. */
 WEIR_API enum weir_status weir_part_read(const void *data, size_t size, struct weir_part *part,
+    const char *sentence;   /* what opens an equal one, not terminated; a note has none */
+    size_t sentence_size;
                                          size_t part_size, struct weir_error *error);
 
 /* Write a part of a kind below 65536: WEIR_OK, WEIR_WRITE_FAILED, or for another

@@ -56,7 +56,9 @@ static void tell(const uint8_t *data, const struct part_head *h, struct weir_par
                               .body_size = (size_t)h->cells,
                               .size = (size_t)part_size(h),
                               .shard = h->shard,
-                              .shards = h->shards};
+                              .shards = h->shards,
+                              .sentence = h->sentence,
+                              .sentence_size = h->length};
 
     hand_out(part, room, &known, sizeof known);
 }

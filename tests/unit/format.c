@@ -114,6 +114,49 @@ static void golden_sketches_tell_are_saved_and_made_the_same(void **state)
     }
 }
 
+/* The head of a file tells it, whatever is behind. */
+static void assert_told(struct blob file, const char *config)
+{
+    struct weir_part part;
+
+    assert_int_equal(weir_part_head(file.data, file.size, &part, sizeof part, NULL), WEIR_OK);
+    assert_int_equal(part.sentence_size, strlen(config));
+    assert_memory_equal(part.sentence, config, part.sentence_size);
+}
+
+static void filter_is_told(const char *name, struct blob file)
+{
+    weir *w = load(file.data, file.size, NULL);
+    char config[WEIR_SENTENCE];
+
+    (void)name;
+    weir_config(w, config, sizeof config);
+    assert_told(file, config);
+    weir_close(w);
+}
+
+static void what_is_in_a_file_is_told_without_loading_it(void **state)
+{
+    struct blob note = {NULL, 0};
+
+    (void)state;
+    with_every_golden_file(filter_is_told);
+    for (size_t i = 0; golden_sketch(i); i++) {
+        struct blob file = golden_read(golden_sketch(i)->name);
+        char config[WEIR_SENTENCE];
+        weir_sketch *s;
+
+        assert_int_equal(weir_sketch_load(&s, file.data, file.size, NULL, NULL), WEIR_OK);
+        weir_sketch_config(s, config, sizeof config);
+        assert_told(file, config);
+        weir_sketch_close(s);
+        blob_free(file);
+    }
+    weir_part_write(WEIR_PART_NOTE, "hello", 5, blob_sink, &note, NULL);
+    assert_told(note, "");
+    blob_free(note);
+}
+
 static void golden_files_tell_what_they_told(void **state)
 {
     (void)state;
@@ -567,6 +610,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(golden_files_tell_what_they_told),
+        cmocka_unit_test(what_is_in_a_file_is_told_without_loading_it),
         cmocka_unit_test(golden_sketches_tell_are_saved_and_made_the_same),
         cmocka_unit_test(golden_files_are_saved_as_they_were),
         cmocka_unit_test(golden_files_are_what_their_streams_give),
