@@ -17,7 +17,7 @@
  *
  * Threads: any number may call at once on one handle, but for weir_shared_close() and
  * weir_shared_shard(). No call but open and load allocates. Those that take many keys use
- * some 64 KiB of stack. */
+ * up to 128 KiB of stack. */
 #ifndef WEIR_SHARED_H
 #define WEIR_SHARED_H
 
@@ -72,7 +72,7 @@ WEIR_API void weir_shared_hash_many(const weir_shared *s, const struct weir_byte
 WEIR_API enum weir_verdict weir_shared_observe(weir_shared *s, struct weir_key key);
 WEIR_API enum weir_verdict weir_shared_ask(weir_shared *s, struct weir_key key);
 
-/* As weir_observe_many() and weir_ask_many(). Batches of thousands are best: 16384 keys are
+/* As weir_observe_many() and weir_ask_many(). Batches of thousands are best: 8192 keys are
  * dealt at a time. Dealing costs a few nanoseconds per key. */
 WEIR_API void weir_shared_observe_many(weir_shared *s, const struct weir_key *keys, size_t n,
                                        uint8_t *verdicts);
@@ -104,7 +104,7 @@ WEIR_API uint64_t weir_shared_ticket(weir_shared *s);
 /* weir_shared_observe_many(), or with times weir_shared_observe_many_at(), in the turn of a
  * ticket. Waits, shard by shard, for those before it; so some thread must always be about to
  * use the lowest ticket that is out. Calls without a ticket come in between as they like. A
- * batch of more than 16384 keys holds up those behind it. */
+ * batch of more than 8192 keys holds up those behind it. */
 WEIR_API void weir_shared_observe_ordered(weir_shared *s, uint64_t ticket,
                                           const struct weir_key *keys, const uint64_t *times,
                                           size_t n, uint8_t *verdicts);

@@ -485,6 +485,48 @@ static void zero_shards_are_as_many_as_suit(void **state)
     weir_shared_close(s);
 }
 
+#ifndef WEIR_DEBUG /* sanitizers take more of it */
+
+enum { STACK = 1 << 20, SHOWN = 20000 };
+
+static void *show_and_ask(void *shared)
+{
+    static struct weir_key keys[SHOWN];
+    static uint64_t times[SHOWN];
+    static uint8_t verdicts[SHOWN];
+
+    for (uint64_t i = 0; i < SHOWN; i++)
+        keys[i] = weir_shared_hash(shared, &i, sizeof i);
+    weir_shared_observe_many(shared, keys, SHOWN, verdicts);
+    weir_shared_observe_many_at(shared, keys, times, SHOWN, verdicts);
+    weir_shared_ask_many(shared, keys, SHOWN, verdicts);
+    return NULL;
+}
+
+/* For programs that give their threads little. */
+static void a_batch_takes_little_stack(void **state)
+{
+    static _Alignas(4096) uint8_t stack[STACK];
+    weir_shared *s = open_shared("weir memory=4M", 256);
+    pthread_attr_t attributes;
+    pthread_t thread;
+    size_t unused = 0;
+
+    (void)state;
+    memset(stack, 0xa5, sizeof stack);
+    pthread_attr_init(&attributes);
+    assert_int_equal(pthread_attr_setstack(&attributes, stack, sizeof stack), 0);
+    assert_int_equal(pthread_create(&thread, &attributes, show_and_ask, s), 0);
+    pthread_join(thread, NULL);
+    while (stack[unused] == 0xa5)
+        unused++;
+    assert_in_range(STACK - unused, 1, 128 << 10);
+    pthread_attr_destroy(&attributes);
+    weir_shared_close(s);
+}
+
+#endif
+
 LAW(a_shard_is_a_plain_filter)
 LAW(saved_and_loaded_it_is_the_same)
 
@@ -503,6 +545,9 @@ int main(void)
         cmocka_unit_test(the_figures_are_those_of_all_shards),
         cmocka_unit_test(what_cannot_be_shared_is_refused),
         cmocka_unit_test(zero_shards_are_as_many_as_suit),
+#ifndef WEIR_DEBUG
+        cmocka_unit_test(a_batch_takes_little_stack),
+#endif
     };
 
     return cmocka_run_group_tests_name("shared", tests, NULL, NULL);
