@@ -42,16 +42,13 @@ def test_build_filter_ask_and_add(here):
     assert len(with_four("ask", "f", "more").lines) == len(KEYS)
 
 
-# These have no -j: they read, hash and ask or count in two threads by themselves.
-
-
 def test_check(here):
     with sqlite3.connect("set.db") as db:
         db.execute("CREATE TABLE t (k)")
         db.executemany("INSERT INTO t VALUES (?)", [(str(i),) for i in range(0, 30000, 3)])
     db.close()
     (here / "keys").write_text("\n".join(KEYS[:30000]) + "\n")
-    out = run("check", "--oracle", "sqlite:set.db?table=t&column=k", "keys").lines
+    out = with_four("check", "--oracle", "sqlite:set.db?table=t&column=k", "keys").lines
     assert out == [k for k in KEYS[:30000] if int(k) % 3 == 0]
 
 
@@ -63,8 +60,8 @@ def test_eval(here):
 
 def test_top_and_count(here):
     (here / "keys").write_text(TEXT)
-    assert len(run("top", "-n", "10", "keys").lines) >= 10
-    assert run("count", "--query", "keys", "keys").out
+    assert len(with_four("top", "-n", "10", "keys").lines) >= 10
+    assert with_four("count", "--query", "keys", "keys").out
 
 
 def test_the_example(here):

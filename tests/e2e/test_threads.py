@@ -63,3 +63,18 @@ def test_every_kind_of_record_and_output_with_threads(options):
     text = ("\0" if "-z" in options else "\n").join(rows) + ("\0" if "-z" in options else "\n")
     one = run("dedup", *EXACT, "--shards", "3", *options, input=text).out
     assert run("dedup", *EXACT, "--shards", "3", "-j", "4", *options, input=text).out == one
+
+
+@pytest.mark.parametrize("options", [[], ["--csv", "-k", "2"], ["--jsonl", "-k", "/k"]], ids=lambda o: " ".join(o) or "lines")
+@pytest.mark.parametrize("command", [["top", "-m", "8K"], ["count", "-m", "8K"],
+                                     ["check", "--oracle", "keys:set", "--screen", "weir", "-m", "8K", "--emit", "all"]],
+                         ids=lambda c: c[0])
+def test_counts_and_checks_are_the_same_for_any_number_of_threads(command, options, here):
+    """In so little memory that the order of any two records would show."""
+    rng = random.Random(13)
+    form = "x,%d" if "--csv" in options else '{"k": %d}' if options else "%d"
+    (here / "in").write_text("".join(form % rng.randrange(30000) + "\n" for _ in range(60000)))
+    (here / "set").write_text("".join(f"{i}\n" for i in range(0, 30000, 3)))
+    seeded = [*command, *options, "--seed", "3", "in"]
+    outputs = {run(*seeded).out, *(run(*seeded, "-j", threads).out for threads in (1, 2, 5))}
+    assert len(outputs) == 1 and outputs.pop()

@@ -280,9 +280,12 @@ static void hint(const struct options *o, const struct command *c)
 /* ---- the whole ---- */
 
 /* Measuring gives the same for any number of threads, and tells no times but those that filters
- * took of a processor: it takes all processors unless told. */
+ * took of a processor: it takes all processors unless told. Of two, one reads while the other waits
+ * for a store or counts. */
 static uint32_t default_threads(const struct command *c)
 {
+    if (c->takes & (TAKES_CHECK | TAKES_SKETCH))
+        return 2;
     long online = c->takes & TAKES_TRUTH ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
 
     return online < 1 ? 1 : online > THREADS_MOST ? THREADS_MOST : (uint32_t)online;

@@ -134,7 +134,6 @@ static int pass(const struct options *o, struct screening *s, const char *keys,
     struct tally tally = {0};
     int status;
 
-    r.threads = 2; /* one reads and writes while the other waits for the store */
     if (!write_answers_all(&r.output) || o->check.waits) /* else somebody may wait for the answer */
         r.linger = o->check.max_wait;
     r.verdict = verdict_by_screen(s);

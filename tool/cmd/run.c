@@ -262,7 +262,8 @@ int run_filter(struct run *r, struct filtering filtering, const char *fpr, bool 
 int run_into(const struct run *given, struct sink sink)
 {
     struct file_source source;
-    struct pipe pipe = {.source = source_of_files(&source), .sink = sink, .threads = 2};
+    struct pipe pipe = {
+        .source = source_of_files(&source), .sink = sink, .threads = given->threads};
     bool ok;
 
     if (!signals_watch())
