@@ -8,6 +8,7 @@
  * again. */
 #include <weir/saved.h>
 #include <weir/screen.h>
+#include <weir/shared.h>
 #include <weir/sketch.h>
 
 #include <stdlib.h>
@@ -287,6 +288,21 @@ static void try_source(const uint8_t *data, size_t size, bool loads)
     weir_close(w);
 }
 
+/* A view is written with the cells and the sums that it has, damaged or not. */
+static void write_view(const weir *v, const uint8_t *data, size_t size)
+{
+    struct bytes b = {NULL, 0};
+    struct weir_part from, to;
+
+    require(weir_write(v, append, &b, NULL) == WEIR_OK && b.size == weir_saved_size(v));
+    require(weir_part_head(data, size, &from, sizeof from, NULL) == WEIR_OK);
+    require(weir_part_head(b.data, b.size, &to, sizeof to, NULL) == WEIR_OK);
+    size_t cells = (size_t)part_lines(from.body_size), sums = 8 * part_blocks(from.body_size);
+    require(to.body_size == from.body_size && memcmp(to.body, from.body, from.body_size) == 0);
+    require(memcmp((const char *)to.body + cells, (const char *)from.body + cells, sums) == 0);
+    free(b.data);
+}
+
 /* What loads can be viewed, and tells the same; what can be viewed can be asked. */
 static void try_view(const uint8_t *data, size_t size, const weir *loaded)
 {
@@ -306,22 +322,41 @@ static void try_view(const uint8_t *data, size_t size, const weir *loaded)
         require((uint8_t)weir_ask(v, keys[i]) == verdicts[i] &&
                 (!loaded || (uint8_t)weir_ask(loaded, keys[i]) == verdicts[i]));
     weir_stats_of(v);
+    write_view(v, data, size);
     weir_clear(v);
     require(!weir_clone(v, NULL));
     require(weir_merge(v, v, NULL) == WEIR_UNSUPPORTED);
     weir_close(v);
 }
 
+static void close_all(weir **shards, uint32_t n)
+{
+    while (n > 0)
+        weir_close(shards[--n]);
+}
+
+/* What loads in shards can be viewed so, and becomes a shared filter. */
 static void try_shards(const uint8_t *data, size_t size)
 {
     struct weir_error error;
-    weir *shards[3];
-    uint32_t n;
+    weir *shards[3], *views[3];
+    weir_shared *shared;
+    uint32_t n, seen;
+    bool loads = weir_load_all(shards, 3, &n, data, size, NULL, NULL, &error) == WEIR_OK;
 
-    if (weir_load_all(shards, 3, &n, data, size, NULL, NULL, &error) != WEIR_OK)
-        require(n == 0 && error.text[0]);
-    while (n > 0)
-        weir_close(shards[--n]);
+    require(loads ? n > 0 : n == 0 && error.text[0]);
+    if (weir_view_all(views, 3, &seen, data, size, NULL, NULL, &error) != WEIR_OK)
+        require(!loads && seen == 0 && error.text[0]);
+    bool joins = weir_shared_load(&shared, data, size, NULL, NULL, &error) == WEIR_OK;
+    require((shared != NULL) == joins && (joins || error.text[0]));
+    require(!loads || joins);
+    for (uint32_t i = 0; i < seen; i++)
+        weir_ask_bytes(views[i], "key", 3);
+    if (joins)
+        weir_shared_ask(shared, weir_shared_hash(shared, "key", 3));
+    close_all(shards, n);
+    close_all(views, seen);
+    weir_shared_close(shared);
 }
 
 static void try_file(const uint8_t *data, size_t size)
