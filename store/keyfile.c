@@ -252,24 +252,24 @@ static void arrange(void *context)
     f->ready = f->sorted || make_table(f);
 }
 
-/* Files that hold no lines, by their first bytes, and what to do instead. */
+/* Files that hold no lines, by their first bytes, and what to do instead, around the name. */
 static const struct foreign {
     const char *magic;
     size_t size;
-    const char *is;
+    const char *before, *after;
 } foreigners[] = {
-    {"SQLite format 3", 16, "it is a SQLite database; name it sqlite:FILE?table=T&column=C"},
-    {"WEIR\2", 6, "it is a filter or state file, not keys; name the keys that it was made from"},
-    {"\x1f\x8b\x08", 3, "it is compressed; name what it becomes, by zcat FILE > KEYS"},
-    {"\x28\xb5\x2f\xfd", 4, "it is compressed; name what it becomes, by zstdcat FILE > KEYS"},
+    {"SQLite format 3", 16, "it is a SQLite database; name it 'sqlite:", "?table=T&column=C'"},
+    {"WEIR\2", 6, "it is a filter or state file, not keys; name the keys that ", " was made from"},
+    {"\x1f\x8b\x08", 3, "it is compressed; name what it becomes, by zcat ", " > KEYS"},
+    {"\x28\xb5\x2f\xfd", 4, "it is compressed; name what it becomes, by zstdcat ", " > KEYS"},
     {"\xfd"
      "7zXZ",
-     6, "it is compressed; name what it becomes, by xzcat FILE > KEYS"},
+     6, "it is compressed; name what it becomes, by xzcat ", " > KEYS"},
 };
 
 struct head_look {
     const struct keyfile *f;
-    const char *is;
+    const struct foreign *is;
 };
 
 static void look_at_head(void *context)
@@ -279,7 +279,7 @@ static void look_at_head(void *context)
     for (size_t i = 0; i < sizeof foreigners / sizeof *foreigners; i++)
         if (l->f->size >= foreigners[i].size &&
             memcmp(l->f->data, foreigners[i].magic, foreigners[i].size) == 0)
-            l->is = foreigners[i].is;
+            l->is = &foreigners[i];
 }
 
 static enum outcome refuse_foreign(struct store *store)
@@ -287,7 +287,9 @@ static enum outcome refuse_foreign(struct store *store)
     struct head_look l = {store->own, NULL};
     enum outcome outcome = read_keys(store, look_at_head, &l);
 
-    return outcome == STORE_OK && l.is ? store_fail(store, STORE_REFUSED, "%s", l.is) : outcome;
+    if (outcome != STORE_OK || !l.is)
+        return outcome;
+    return store_fail(store, STORE_REFUSED, "%s%s%s", l.is->before, store->url.path, l.is->after);
 }
 
 static enum outcome make_ready(struct store *store)

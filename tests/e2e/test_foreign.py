@@ -1,5 +1,7 @@
 """Files that hold no records are known by their first bytes, and refused with the call that is meant."""
 import bz2
+import gzip
+import lzma
 import sqlite3
 import zipfile
 
@@ -30,7 +32,7 @@ def files(here):
     ("dedup A.weir", "A.weir is a filter file, not records; 'weir filter A.weir FILE' passes"),
     ("dedup q A.weir", "A.weir is a filter file, not records"),
     ("dedup state.weir", "state.weir is a state file, not records; 'weir dedup --state state.weir FILE'"),
-    ("dedup bad.db", "bad.db is a SQLite database, not records; 'weir check --oracle sqlite:bad.db?table=T&column=C FILE'"),
+    ("dedup bad.db", "bad.db is a SQLite database, not records; weir check --oracle 'sqlite:bad.db?table=T&column=C' FILE"),
     ("dedup a.bz2", "bzcat a.bz2 | weir dedup"),
     ("dedup a.zip", "unzip -p a.zip | weir dedup"),
     ("count --query q all.cm", "all.cm holds counts, not records; 'weir count --state all.cm --query KEYS /dev/null'"),
@@ -44,11 +46,11 @@ def files(here):
     ("eval A.weir", "A.weir is a filter file, not records"),
     ("check -q --oracle keys:q check.weir", "check.weir is a state file, not records; 'weir info check.weir'"),
     # a store, or a filter, that is none
-    ("check --oracle bad.db q", "it is a SQLite database; name it sqlite:FILE?table=T&column=C"),
-    ("check --oracle keys:bad.db q", "it is a SQLite database; name it sqlite:FILE?table=T&column=C"),
+    ("check --oracle bad.db q", "it is a SQLite database; name it 'sqlite:bad.db?table=T&column=C'"),
+    ("check --oracle keys:bad.db q", "it is a SQLite database; name it 'sqlite:bad.db?table=T&column=C'"),
     ("check --oracle A.weir q", "it is a filter or state file, not keys"),
     ("filter --strict bad.db A.weir q", "it is a SQLite database"),
-    ("filter bad.db q", "bad.db is a SQLite database, not a filter file; 'weir check --oracle sqlite:bad.db"),
+    ("filter bad.db q", "bad.db is a SQLite database, not a filter file; weir check --oracle 'sqlite:bad.db?table=T&column=C' asks it"),
     ("filter q A.weir", "q is not a filter file; 'weir build -o F q' makes one"),
     ("check --oracle sqlite:q?table=t&column=c q", "file is not a database"),
 ])
@@ -74,6 +76,24 @@ def test_so_it_is_from_a_pipe_and_standard_input(files, name, what):
     refused("dedup", input=data, saying=["standard input is", what, "--plain"])
     with open(name) as regular:
         refused("dedup", stdin=regular, saying=["standard input is", "--plain"])
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress], ids=["gzip", "xz"])
+@pytest.mark.parametrize("name, what", [("bad.db", "a SQLite database"), ("A.weir", "a filter, sketch or state file"),
+                                        ("a.bz2", "compressed by bzip2"), ("a.zip", "a zip archive"),
+                                        ("q.gz", "compressed once more")])
+def test_so_it_is_compressed(files, name, what, pack):
+    (files / "q.gz").write_bytes(gzip.compress(b"a\nb\n"))
+    packed = pack((files / name).read_bytes())
+    (files / "packed").write_bytes(packed)
+    refused("dedup", "packed", saying=["packed holds compressed data", what])
+    refused("dedup", input=packed, saying=["standard input holds compressed data", what])
+    assert run("dedup", "--plain", "packed").out.startswith(packed[:6])
+
+
+def test_a_filter_on_standard_input_is_named_as_a_file(files):
+    with open("A.weir") as regular:
+        refused("dedup", stdin=regular, saying="'weir filter F FILE' passes the records")
 
 
 @pytest.mark.parametrize("name", ["bad.db", "A.weir", "state.weir", "all.cm", "a.bz2", "a.zip"])

@@ -21,13 +21,18 @@ static uint32_t first_part(int fd)
     return head[6] + 256u * head[7];
 }
 
-static bool refuse_counts(const char *name, uint32_t part)
+/* name: as messages call it, path: as calls do. */
+struct refused {
+    const char *command, *name, *path;
+};
+
+static bool refuse_counts(const struct refused *r, uint32_t part)
 {
     const char *call = part == WEIR_PART_TOP ? "top" : "count";
 
     return reject(
-        "%s holds counts, not records; 'weir %s --state %s%s /dev/null' tells them " PLAIN, name,
-        call, name, part == WEIR_PART_TOP ? "" : " --query KEYS");
+        "%s holds counts, not records; 'weir %s --state %s%s /dev/null' tells them " PLAIN, r->name,
+        call, r->path, part == WEIR_PART_TOP ? "" : " --query KEYS");
 }
 
 static bool is_any(const char *command, const char *const *words)
@@ -37,56 +42,57 @@ static bool is_any(const char *command, const char *const *words)
     return *words;
 }
 
-static bool refuse_filter(const char *command, const char *name)
+static bool refuse_filter(const struct refused *r)
 {
     static const char *const one[] = {"ask", "filter", NULL}, *const join[] = {"build", "add",
                                                                                NULL};
 
-    if (is_any(command, one))
+    if (is_any(r->command, one))
         return reject(
             "%s is a filter file, not records; 'weir %s' takes one filter, the first file "
             "that is named, and 'weir merge -o F A B' makes one of two " PLAIN,
-            name, command);
-    if (is_any(command, join))
+            r->name, r->command);
+    if (is_any(r->command, join))
         return reject("%s is a filter file, not keys; 'weir merge -o F A %s' joins filters " PLAIN,
-                      name, name);
+                      r->name, r->path);
     return reject("%s is a filter file, not records; 'weir filter %s FILE' passes the records of "
                   "FILE that are in it, 'weir filter --invert %s FILE' the others " PLAIN,
-                  name, name, name);
+                  r->name, r->path, r->path);
 }
 
-static bool refuse_weir(const char *command, const char *name, uint32_t part)
+static bool refuse_weir(const struct refused *r, uint32_t part)
 {
     if (part == WEIR_PART_COUNTS || part == WEIR_PART_TOP)
-        return refuse_counts(name, part);
+        return refuse_counts(r, part);
     if (part == WEIR_PART_FILTER)
-        return refuse_filter(command, name);
-    if (part == WEIR_PART_NOTE && strcmp(command, "dedup") == 0)
+        return refuse_filter(r);
+    if (part == WEIR_PART_NOTE && strcmp(r->command, "dedup") == 0)
         return reject("%s is a state file, not records; 'weir dedup --state %s FILE' goes on with "
                       "it " PLAIN,
-                      name, name);
+                      r->name, r->path);
     return reject("%s is a state file, not records; 'weir info %s' tells what it holds " PLAIN,
-                  name, name);
+                  r->name, r->path);
 }
 
-static bool refuse(const char *command, const char *name, enum file_kind kind, uint32_t part)
+/* Calls are told as a shell takes them. */
+static bool refuse(const struct refused *r, enum file_kind kind, uint32_t part)
 {
     switch (kind) {
     case KIND_SQLITE:
-        return reject("%s is a SQLite database, not records; 'weir check --oracle "
-                      "sqlite:%s?table=T&column=C FILE' asks it, sqlite3 prints its rows as "
+        return reject("%s is a SQLite database, not records; weir check --oracle "
+                      "'sqlite:%s?table=T&column=C' FILE asks it, sqlite3 prints its rows as "
                       "lines " PLAIN,
-                      name, name);
+                      r->name, r->path);
     case KIND_BZIP2:
         return reject("%s is compressed by bzip2, which is not read here; bzcat %s | weir %s ... "
                       "does it " PLAIN,
-                      name, name, command);
+                      r->name, r->path, r->command);
     case KIND_ZIP:
         return reject("%s is a zip archive, which is not read here; unzip -p %s | weir %s ... does "
                       "it " PLAIN,
-                      name, name, command);
+                      r->name, r->path, r->command);
     case KIND_WEIR:
-        return refuse_weir(command, name, part);
+        return refuse_weir(r, part);
     default:
         return true;
     }
@@ -104,7 +110,7 @@ static bool holds_records(const char *command, const char *name)
         part = first_part(fd);
     if (fd > 0)
         close(fd);
-    return refuse(command, input_name(name), kind, part);
+    return refuse(&(struct refused){command, input_name(name), standard ? "F" : name}, kind, part);
 }
 
 bool files_hold_records(const char *command, const struct inputs *inputs)

@@ -49,6 +49,8 @@ bool bytes_open(struct byte_reader *r, const char *name)
     r->kind = KIND_RECORDS;
     r->known = r->plain;
     r->headed = 0;
+    r->looked = false;
+    r->within = KIND_RECORDS;
     bytes_forget(r);
     return !r->regular || r->plain || (magic_of_file(r->fd, &r->kind) && take_kind(r, NULL, 0));
 }
@@ -156,6 +158,20 @@ static ssize_t read_unpacked(struct byte_reader *r, char *to, size_t most)
     }
 }
 
+/* The same, looked at: what was compressed may hold no records either. Its first piece is a
+ * whole block, but of a pipe that pauses within the first bytes. */
+static ssize_t read_looking(struct byte_reader *r, char *to, size_t most)
+{
+    ssize_t n = read_unpacked(r, to, most);
+    bool open;
+
+    if (n > 0 && !r->looked) {
+        r->within = magic_kind(to, (size_t)n, &open);
+        r->looked = true;
+    }
+    return r->within == KIND_RECORDS ? n : BYTES_FOREIGN;
+}
+
 /* The first bytes of a pipe, until they tell what it is. */
 static ssize_t read_first(struct byte_reader *r, char *to, size_t most)
 {
@@ -176,13 +192,13 @@ static ssize_t read_first(struct byte_reader *r, char *to, size_t most)
     }
     if (!take_kind(r, to, got))
         return BYTES_FAILED;
-    return r->unpack ? read_unpacked(r, to, most) : (ssize_t)got;
+    return r->unpack ? read_looking(r, to, most) : (ssize_t)got;
 }
 
 static ssize_t read_some(struct byte_reader *r, char *to, size_t most)
 {
     ssize_t n = !r->known   ? read_first(r, to, most)
-                : r->unpack ? read_unpacked(r, to, most)
+                : r->unpack ? read_looking(r, to, most)
                             : read_once(r, to, most);
 
     return r->known && r->kind > KIND_XZ ? BYTES_FOREIGN : n;
@@ -230,6 +246,7 @@ ssize_t bytes_seek(struct byte_reader *r, uint64_t offset)
     r->unpack = NULL;
     bytes_forget(r);
     r->ended = false;
+    r->looked = offset > 0;
     if (lseek(r->fd, unpacked ? 0 : (off_t)offset, SEEK_SET) < 0)
         return BYTES_FAILED;
     if (!unpacked)

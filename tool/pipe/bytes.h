@@ -21,7 +21,9 @@ struct byte_reader {
     struct trace trace;     /* of what was read; of what is decompressed, what was passed over */
     bool known;             /* what it is: */
     enum file_kind kind;    /* and if it is compressed, */
-    struct unpack *unpack;  /* what it becomes */
+    struct unpack *unpack;  /* what it becomes: */
+    bool looked;            /* its first bytes have told */
+    enum file_kind within;  /* what that is */
     char head[MAGIC_BYTES]; /* its first bytes, while that is not known */
     size_t headed;
     uint64_t moved; /* bytes copied into and out of rest so far, for the tests */

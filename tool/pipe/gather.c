@@ -30,13 +30,18 @@ bool gather_fail_unpacked(const struct reader *r, struct batch *b)
 
 bool gather_fail_foreign(const struct reader *r, struct batch *b)
 {
-    const char *what = r->bytes.kind == KIND_SQLITE ? "a SQLite database, not records"
-                       : r->bytes.kind == KIND_WEIR ? "a filter, sketch or state file, not records"
-                       : r->bytes.kind == KIND_ZIP  ? "a zip archive, which is not read here"
-                                                    : "compressed by bzip2, which is not read here";
+    bool packed = magic_is_packed(r->bytes.kind);
+    enum file_kind kind = packed ? r->bytes.within : r->bytes.kind;
+    const char *what = kind == KIND_SQLITE  ? "a SQLite database, not records"
+                       : kind == KIND_WEIR  ? "a filter, sketch or state file, not records"
+                       : kind == KIND_ZIP   ? "a zip archive, which is not read here"
+                       : kind == KIND_BZIP2 ? "compressed by bzip2, which is not read here"
+                                            : "compressed once more: decompress it once before";
 
     b->failed = true;
-    snprintf(b->failure, sizeof b->failure, "%.300s is %s; --plain takes it for lines all the same",
+    snprintf(b->failure, sizeof b->failure,
+             packed ? "%.300s holds compressed data, and what they hold is %s"
+                    : "%.300s is %s; --plain takes it for lines all the same",
              gather_name(r), what);
     return false;
 }

@@ -181,8 +181,8 @@ static bool finish_load(const struct loading *l, const char *path)
     struct stored *s = l->filters;
 
     if (!l->good && file_kind_of(path) == KIND_SQLITE)
-        return reject("%s is a SQLite database, not a filter file; 'weir check --oracle "
-                      "sqlite:%s?table=T&column=C' asks it",
+        return reject("%s is a SQLite database, not a filter file; weir check --oracle "
+                      "'sqlite:%s?table=T&column=C' asks it",
                       path, path);
     if (!l->good && !file_is_ours(path))
         return reject("%s is not a filter file; 'weir build -o F %s' makes one from its lines, "
