@@ -202,7 +202,9 @@ def test_json_blank_lines_and_a_byte_order_mark_pass():
 
 @pytest.mark.parametrize("more", [[], ["--jsonl"]])
 def test_a_path_with_dots_is_answered_with_the_pointer(more):
-    refused("dedup", *more, "-k", ".user.id", input='{"user":{"id":1}}\n', saying=["/user/id", "--jsonl"])
+    for path, pointer in (".user.id", "/user/id"), (".users[0].id", "/users/0/id"), (".[2]", "/2"), ("$.user.id", "/user/id"), (
+            '.["a"].b', "/a/b"):
+        refused("dedup", *more, "-k", path, input='{"user":{"id":1}}\n', saying=[f"that is {pointer},", "--jsonl"])
 
 
 # ---- output ----

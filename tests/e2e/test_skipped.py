@@ -110,7 +110,7 @@ def test_the_name_of_a_file_tells_its_format_where_a_column_is_named(here, name,
     assert plainly.err == "" and plainly.out == told.out != b""
     assert run("dedup", *EXACT, "-q", "-k", "email", name).err == ""
     # nothing is guessed where nothing is named
-    assert run("dedup", *EXACT, name).err == "" and run("dedup", *EXACT, "-k", "1", name).err == ""
+    assert run("dedup", *EXACT, name).err == "" and "by its name" not in run("dedup", *EXACT, "-k", "1", name).err
 
 
 def test_names_that_do_not_agree_tell_nothing(here):
@@ -131,6 +131,16 @@ def test_a_format_that_was_meant_is_asked_for(here, content, saying):
     refused("dedup", "-k", "9", input=content, saying=["field 9 is asked for", saying])
     assert "did you mean" not in refused("dedup", "-k", "email", input="id name\n1 2\n").err
     assert "did you mean" not in refused("dedup", "--csv", "-k", "mail", input=USERS).err
+    for separated, saying in (";", "--csv -d ';'?"), ("\t", "--tsv?"):
+        refused("dedup", "--csv", "-k", "email", input=USERS.replace(",", separated), saying=f"did you mean {saying}")
+
+
+@pytest.mark.parametrize("name, option", [("users.csv", "--csv"), ("users.csv.gz", "--csv"), ("u.tsv", "--tsv")])
+def test_a_field_by_number_of_a_file_called_csv_is_doubted(here, name, option):
+    (here / name).write_text(USERS)
+    done = run("dedup", "-k", "1", name)
+    assert done.err == f"weir: {name} is read as lines, with blanks between fields; did you mean {option}?\n"
+    assert run("dedup", "-q", "-k", "1", name).err == run("dedup", "-d", ",", "-k", "1", name).err == run("dedup", name).err == ""
 
 
 def test_two_columns_of_one_name_draw_a_note(here):

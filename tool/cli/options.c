@@ -177,12 +177,13 @@ static enum format format_of(const char *file)
     return FORMAT_LINES;
 }
 
+static const char *const format_options[] = {
+    [FORMAT_CSV] = "--csv", [FORMAT_TSV] = "--tsv", [FORMAT_JSONL] = "--jsonl"};
+
 /* Where a column or member is named, the names of the files say what they are, if all agree:
  * the last one, and of the others those that say anything (one may be a filter). */
 static void infer_by_name(struct options *o)
 {
-    static const char *const options[] = {
-        [FORMAT_CSV] = "--csv", [FORMAT_TSV] = "--tsv", [FORMAT_JSONL] = "--jsonl"};
     const char *last = o->operands ? o->operand[o->operands - 1] : "";
     enum format format = format_of(last);
 
@@ -194,7 +195,18 @@ static void infer_by_name(struct options *o)
     o->records.format = format;
     o->records.delimiter = format == FORMAT_CSV ? ',' : format == FORMAT_TSV ? '\t' : '\0';
     if (!o->verbosity.quiet)
-        note("%s is read with %s, by its name", last, options[format]);
+        note("%s is read with %s, by its name", last, format_options[format]);
+}
+
+/* A number does not tell: the fields of lines are between blanks, which is seldom meant of
+ * a file that is called .csv. */
+static void doubt_by_name(const struct options *o)
+{
+    const char *last = o->operands ? o->operand[o->operands - 1] : "";
+
+    if (!o->verbosity.quiet && format_of(last) != FORMAT_LINES)
+        note("%s is read as lines, with blanks between fields; did you mean %s?", last,
+             format_options[format_of(last)]);
 }
 
 /* A key that can only mean one thing says what the records are. */
@@ -207,6 +219,8 @@ static void infer(struct options *o)
 
     if (r->format == FORMAT_LINES && named && !pointed)
         infer_by_name(o);
+    else if (r->format == FORMAT_LINES && r->key && !pointed)
+        doubt_by_name(o);
     if (r->format == FORMAT_LINES && pointed)
         o->records.format = FORMAT_JSONL;
     if (r->format != FORMAT_JSONL && named)

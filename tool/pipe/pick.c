@@ -19,14 +19,27 @@
 
 /* ---- what -k and -i ask for ---- */
 
-/* A path as jq writes it; a pointer has slashes instead. */
-static bool refuse_dots(const char *word, size_t size, const char *option)
+/* A path as jq writes it, .user.id or .users[0], or JSONPath, with a $ before. */
+static bool is_path(const char *word, size_t size)
+{
+    return *word == '.' || (size > 1 && *word == '$' && (word[1] == '.' || word[1] == '['));
+}
+
+/* A pointer has slashes instead. */
+static bool refuse_path(const char *word, size_t size, const char *option)
 {
     char pointer[64];
+    size_t n = 0;
 
-    snprintf(pointer, sizeof pointer, "%.*s", (int)size, word);
-    for (char *c = pointer; *c; c++)
-        *c = *c == '.' ? '/' : *c;
+    for (size_t i = *word == '$'; i < size && n + 1 < sizeof pointer; i++) {
+        bool begins = word[i] == '.' || word[i] == '[';
+
+        if (begins && (n == 0 || pointer[n - 1] != '/'))
+            pointer[n++] = '/';
+        else if (!begins && !strchr("]\"'", word[i]))
+            pointer[n++] = word[i];
+    }
+    pointer[n] = '\0';
     return reject("%s %.*s is no field; in JSON records that is %s, with --jsonl", option,
                   (int)size, word, pointer);
 }
@@ -41,8 +54,8 @@ static bool add_column(struct picker *p, const char *word, size_t size, const ch
         return reject("%s has an empty field in it; it takes 2, 1,3, a column's name or a JSON "
                       "pointer such as /user/id",
                       option);
-    if (*word == '.' && (p->way == PICK_JSON || p->way == PICK_BLANKS))
-        return refuse_dots(word, size, option);
+    if (is_path(word, size) && (p->way == PICK_JSON || p->way == PICK_BLANKS))
+        return refuse_path(word, size, option);
     if (p->columns == COLUMNS_MAX)
         return reject("%s names more than %d fields", option, COLUMNS_MAX);
     text = malloc(size + 2);
@@ -144,16 +157,18 @@ void pick_close(struct picker *p)
     json_close(&p->json);
 }
 
-/* What the records may be, of which a field is not found between blanks. */
+/* What the records may be, of which a field is not found between blanks or commas. */
 static const char *other_format(const struct picker *p, const char *record, size_t size)
 {
-    if (p->way != PICK_BLANKS)
+    if (p->way != PICK_BLANKS && (p->way != PICK_CSV || memchr(record, p->delimiter, size)))
         return "";
     if (size > 0 && *record == '{')
         return "; did you mean --jsonl?";
     if (memchr(record, ',', size))
         return "; did you mean --csv?";
-    return memchr(record, ';', size) ? "; did you mean --csv -d ';'?" : "";
+    if (memchr(record, ';', size))
+        return "; did you mean --csv -d ';'?";
+    return memchr(record, '\t', size) ? "; did you mean --tsv?" : "";
 }
 
 static bool find_column(struct picker *p, struct column *c, const char *header, size_t size)
