@@ -222,6 +222,33 @@ def test_a_table_is_refreshed_on_a_terminal(here):
     assert [line.split()[:2] for line in last] == [["key", "count"], ["a", "8"], ["b", "4"], ["12", "counted,"]]
 
 
+def test_a_rate_is_by_the_times_of_the_records(here):
+    """Three of four a second are a's, whatever time it takes to read them."""
+    (here / "log").write_text("".join(f"{'aaab'[i % 4]} {1_600_000_000 + i}\n" for i in range(14400)))
+    out, terminal = pty.openpty()
+    process = subprocess.Popen([WEIR, "top", "-S", "half-life=10m", "-k", "1", "--time", "2", "log"], stdout=terminal,
+                               stderr=subprocess.DEVNULL)
+    os.close(terminal)
+    assert process.wait(timeout=20) == 0
+    rows = [line.split() for line in os.read(out, 65536).decode().splitlines()]
+    os.close(out)
+    assert abs(float(rows[1][2]) / 0.75 - 1) < 0.05 and abs(float(rows[2][2]) / 0.25 - 1) < 0.05, rows
+    assert abs(float(rows[3][2].removesuffix("/s")) - 1) < 0.05, rows
+
+
 def test_of_an_empty_input_no_key_is_missing(here):
     result = run("top", "--share", "1%", input="")
     assert result.out == b"" and "may be missing" not in result.err
+
+
+def test_keys_of_several_fields_are_told_of_a_state_without_naming_them(here):
+    """With tabs, and not as none: who asks later need not say again how the keys were made."""
+    (here / "log").write_text("a b 1\na b 2\nc d 3\n")
+    (here / "asked").write_text("a\tb\nc\td\n")
+    run("count", "-q", "--state", "counts", "-k", "1,2", "log")
+    run("top", "-q", "--state", "tops", "-k", "1,2", "log")
+    for more in [], ["-k", "1,2"]:
+        assert run("count", "-q", "--state", "counts", "--query", "asked", *more, "/dev/null").lines == [
+            "a\tb\t2", "c\td\t1"]
+        assert run("top", "-q", "--state", "tops", *more, "/dev/null").lines == [
+            "a\tb\t2\t0\t0.666667", "c\td\t1\t0\t0.333333"]

@@ -4,6 +4,7 @@
  * once. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -19,13 +20,38 @@ struct asking {
     const weir_sketch *sketch;
     char end;     /* of a line */
     bool fields;  /* keys have several */
+    bool either;  /* nobody says whether they do: a state was counted by another run */
     weir *listed; /* keys that were told already; NULL: all are told */
 };
+
+/* The count of the key of several fields, if tabs stand between them. */
+static uint64_t count_joined(const struct asking *a, struct weir_bytes key)
+{
+    char *joined = key.size && memchr(key.data, '\t', key.size) ? malloc(key.size) : NULL;
+    uint64_t count = 0;
+
+    if (joined) {
+        memcpy(joined, key.data, key.size);
+        for (char *tab = joined; (tab = memchr(tab, '\t', key.size - (size_t)(tab - joined)));)
+            *tab++ = KEY_JOINT;
+        count = weir_sketch_ask(a->sketch, (struct weir_bytes){joined, key.size}).count;
+    }
+    free(joined);
+    return count;
+}
+
+static uint64_t count_of(const struct asking *a, struct weir_bytes key)
+{
+    uint64_t count = weir_sketch_ask(a->sketch, key).count;
+    uint64_t other = a->either ? count_joined(a, key) : 0;
+
+    return count > other ? count : other; /* neither is too low */
+}
 
 static void tell(const struct asking *a, struct weir_bytes key)
 {
     print_key(key.data, key.size, a->fields);
-    printf("\t%llu%c", (unsigned long long)weir_sketch_ask(a->sketch, key).count, a->end);
+    printf("\t%llu%c", (unsigned long long)count_of(a, key), a->end);
 }
 
 static bool answer(void *context, struct batch *b)
@@ -127,7 +153,8 @@ static int answer_all(const struct options *o, weir_sketch *s)
 {
     struct asking a = {.sketch = s,
                        .end = o->records.nul ? '\0' : '\n',
-                       .fields = records_have_fields(&o->records)};
+                       .fields = records_have_fields(&o->records),
+                       .either = o->state.path && !o->records.key};
     char *file = (char *)(uintptr_t)o->count.query;
     struct run r = run_asked(o, 0);
 

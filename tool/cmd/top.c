@@ -1,5 +1,6 @@
 /* top.c - weir top: which keys come most often? On a terminal a table that is refreshed in
  * place and stays; elsewhere, at the end, tab-separated values. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@ struct board {
     unsigned lines;    /* there now */
     double drawn, started;
     bool fades;       /* counts do */
+    double half_life; /* seconds of the records' times, where these count */
     uint64_t arrived; /* records or weights of this run */
     uint64_t before;  /* the total of earlier ones */
 };
@@ -84,12 +86,25 @@ static void draw_key(struct weir_bytes key, unsigned width)
     printf("%*s", (int)(width - used), "");
 }
 
-/* Added per second, on average of this run. Of counts that fade, the total is no sum. */
+/* Added per second, on average of this run. Of counts that fade, the total is no sum: at a steady
+ * rate it is that of half-life / ln 2, which tells the rate by the times of records too. */
 static double rate_of(const struct board *b, const struct weir_sketch_stats *stats)
 {
+    if (b->counting.timed)
+        return (double)stats->total * M_LN2 / b->half_life;
     double added = b->fades ? (double)b->arrived : (double)stats->total - (double)b->before;
 
     return added / (now() - b->started + 1e-9);
+}
+
+/* Logs may have less than one a second. */
+static struct shown show_rate(double rate)
+{
+    struct shown s = show_count(rate);
+
+    if (rate > 0 && rate < 9.995)
+        snprintf(s.text, sizeof s.text, "%.*f", rate < 0.1 ? 4 : 2, rate);
+    return s;
 }
 
 static void draw_head(unsigned width, bool errors)
@@ -105,7 +120,7 @@ static void draw_row(const struct weir_heavy *h, double share, double rate, unsi
 {
     draw_key(h->key, width);
     printf("%*s%*s%*.*f%%", FIGURE, show_count((double)h->count).text, FIGURE,
-           show_count(share * rate).text, FIGURE - 1, share < 0.001 ? 4 : 2, share * 100);
+           show_rate(share * rate).text, FIGURE - 1, share < 0.001 ? 4 : 2, share * 100);
     if (errors && h->error == WEIR_NO_BOUND)
         printf("%*s", FIGURE, "-");
     else if (errors)
@@ -129,7 +144,7 @@ static void draw(const struct board *b, const struct weir_sketch_stats *stats, s
     draw_head(width, errors);
     for (size_t i = 0; i < n; i++)
         draw_row(&b->list[i], share_of(&b->list[i], stats), rate, width, errors);
-    printf("%s counted, %s/s\n", show_count((double)stats->total).text, show_count(rate).text);
+    printf("%s counted, %s/s\n", show_count((double)stats->total).text, show_rate(rate).text);
 }
 
 static struct winsize terminal(void)
@@ -198,6 +213,12 @@ static void tell_bound(const struct board *b, const struct weir_sketch_stats *st
              (unsigned long long)stats->too_long);
 }
 
+/* Of what an earlier run counted nobody says it. */
+static bool may_have_fields(const struct options *o)
+{
+    return records_have_fields(&o->records) || (o->state.path && !o->records.key);
+}
+
 static void print(const struct board *b, bool notes)
 {
     struct weir_sketch_stats stats = weir_sketch_stats_of(b->counting.sketch);
@@ -209,7 +230,7 @@ static void print(const struct board *b, bool notes)
         const struct weir_heavy *h = &b->list[i];
         char error[24];
 
-        print_key(h->key.data, h->key.size, records_have_fields(&b->options->records));
+        print_key(h->key.data, h->key.size, may_have_fields(b->options));
         printf("\t%llu\t%s\t%.6g%c", (unsigned long long)h->count, show_error(h->error, error),
                share_of(h, &stats), b->options->records.nul ? '\0' : '\n');
     }
@@ -250,6 +271,7 @@ int cmd_top(const struct options *o)
     if (s && open_board(&b) && sketch_span(s, &r.records.time)) {
         run_tell_clock(&r, "half-life=");
         b.counting.timed = r.records.time.field;
+        b.half_life = (double)r.records.time.span / 1000;
         if (!b.counting.timed)
             weir_sketch_advance(s, time_of_day());
         status =
