@@ -73,7 +73,8 @@ FILLS, FORGETS, BOTH = "passed the error", "are forgotten", "(passed the error|a
 
 @pytest.mark.parametrize("name, saying", [
     ("weir", FORGETS), ("bloom", FILLS), ("counting", FILLS), ("sbf", FORGETS), ("ibf-2c", BOTH), ("ibf-mc", BOTH),
-    ("ibf-h", BOTH), ("rsbf", FILLS), ("bsbf", BOTH), ("bsbfsd", BOTH), ("rlbsbf", BOTH), ("cuckoo", "others find no room")])
+    ("ibf-h", BOTH), ("rsbf", FILLS), ("bsbf", BOTH), ("bsbfsd", BOTH), ("rlbsbf", BOTH), ("cuckoo", "others find no room"),
+    ("two-buffer", FORGETS), ("apbf", FORGETS)])  # windows of which nobody said how long
 def test_every_filter_tells_when_it_is_too_small_and_only_then(lines, name, saying):
     assert re.search(saying, told(run("dedup", *SEED, "-a", name, "-m", "16K", "--count-only", lines)))
     assert run("dedup", *SEED, "-q", "-a", name, "-m", "16K", "--count-only", lines).err == ""

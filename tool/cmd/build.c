@@ -34,7 +34,7 @@ static int build_learning(const struct options *o, struct shards *shards)
         return EXIT_ERROR;
     status = run_filter(
         &r, (struct filtering){.shards = shards, .answer = weir_observe_many, .must_fit = true},
-        o->wanted.fpr, false);
+        &o->wanted, false);
     if (status == EXIT_FINE)
         keyset_tell_fixed(o, shards);
     return status;

@@ -108,7 +108,7 @@ static int dedup(struct options *o)
         run_tell_clock(&r, "the span");
         status = run_filter(
             &r, (struct filtering){.shards = &stored.shards, .answer = weir_observe_many},
-            o->wanted.fpr, there);
+            &o->wanted, there);
     }
     shards_close(&stored.shards);
     return status;

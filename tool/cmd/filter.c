@@ -52,7 +52,7 @@ static bool build(const struct options *o, struct shards *shards)
         return build_fixed(o, inputs, shards);
     return keyset_open(o, inputs, shards) &&
            run_filter(&r, (struct filtering){.shards = shards, .answer = weir_observe_many},
-                      o->wanted.fpr, false) == EXIT_FINE;
+                      &o->wanted, false) == EXIT_FINE;
 }
 
 static bool open_set(const struct options *o, struct stored *stored)

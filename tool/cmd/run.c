@@ -244,12 +244,12 @@ int run(const struct run *given, struct tally *tally)
     return status;
 }
 
-int run_filter(struct run *r, struct filtering filtering, const char *fpr, bool loaded)
+int run_filter(struct run *r, struct filtering filtering, const struct wanted *wanted, bool loaded)
 {
     static struct watch watch;
     bool watched = !r->verbosity.quiet || r->on_full == FULL_STOPS;
 
-    if (watched && !watch_open(&watch, filtering.shards, fpr, loaded))
+    if (watched && !watch_open(&watch, filtering.shards, wanted, loaded))
         return fail("memory is short");
     filtering.watch = watched ? &watch : NULL;
     r->verdict = verdict_by_filter(&filtering);
@@ -278,8 +278,9 @@ int run_into(const struct run *given, struct sink sink)
     ok = ok && pipe_run(&pipe) && !pipe.failed;
     tell_skipped(&pipe.tally, &given->verbosity, given->inputs.count > 1);
     if (pipe.tally.late && !given->verbosity.quiet)
-        note("%llu records were late, the latest by %s; they count as of when they came",
+        note("%llu %s late, the latest by %s; they count as of when they came",
              (unsigned long long)pipe.tally.late,
+             pipe.tally.late == 1 ? "record was" : "records were",
              show_duration((double)pipe.tally.most_late / 1000).text);
     if (pipe.failed && *pipe.failure)
         fail("%s", pipe.failure);

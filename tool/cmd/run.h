@@ -43,9 +43,9 @@ void run_tell_clock(const struct run *r, const char *what);
 /* Run it; the exit status, after a sentence if it is EXIT_ERROR. */
 int run(const struct run *given, struct tally *tally);
 
-/* The same with keys shown to this filter, which is watched unless nobody is to be told. fpr: the
- * error that was asked for, or NULL; loaded: the filter was in a file. */
-int run_filter(struct run *r, struct filtering filtering, const char *fpr, bool loaded);
+/* The same with keys shown to this filter, which is watched unless nobody is to be told. wanted:
+ * what was asked of it; loaded: it was in a file. */
+int run_filter(struct run *r, struct filtering filtering, const struct wanted *wanted, bool loaded);
 
 /* Only into a sink, without verdicts or output. */
 int run_into(const struct run *given, struct sink sink);

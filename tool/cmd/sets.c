@@ -244,8 +244,8 @@ int keyset_change(const struct options *o, answer_keys answer)
         r.save = path;
         r.note = stored.note;
         r.verdict = verdict_by_filter(&filtering);
-        status =
-            answer == answer_by_forgetting ? run(&r, NULL) : run_filter(&r, filtering, NULL, true);
+        status = answer == answer_by_forgetting ? run(&r, NULL)
+                                                : run_filter(&r, filtering, &o->wanted, true);
     }
     shards_close(&stored.shards);
     return status;

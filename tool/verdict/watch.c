@@ -87,16 +87,18 @@ static void plan_looks(const struct watch *w, struct watched_shard *one, const w
         one->next_measure = FIRST_LOOK;
 }
 
-bool watch_open(struct watch *w, const struct shards *s, const char *fpr, bool loaded)
+bool watch_open(struct watch *w, const struct shards *s, const struct wanted *wanted, bool loaded)
 {
+    bool window = loaded || wanted_sets(wanted, "window") || wanted_sets(wanted, "span");
     uint64_t traits = 0;
 
     *w = (struct watch){.shards = s, .loaded = loaded};
     weir_traits(WEIR_KIND_FILTER, s->config, &traits, NULL);
     weir_sentence_number(s->config, "capacity", &w->capacity);
-    w->ceiling = ceiling_of(s->config, fpr, w->capacity, &w->asked);
+    w->ceiling = ceiling_of(s->config, wanted->fpr, w->capacity, &w->asked);
     w->keeps = traits & WEIR_CAN_KEEP_ALL;
-    w->windows = traits & (WEIR_CAN_WINDOW | WEIR_CAN_TIME);
+    /* Some always have a window; where nobody asked for one it is how much they hold. */
+    w->windows = window && traits & (WEIR_CAN_WINDOW | WEIR_CAN_TIME);
     w->forgets = !w->windows; /* also sets that forget none by themselves may have no room */
     w->shard = calloc(s->count, sizeof *w->shard);
     for (uint32_t i = 0; w->shard && i < s->count; i++) {

@@ -7,6 +7,7 @@
 
 #include <stdatomic.h>
 
+#include "cli/wanted.h"
 #include "state/shards.h"
 
 #define WATCH_SENTENCE 480
@@ -31,8 +32,8 @@ struct watch {
     struct watched_shard *shard;
 };
 
-/* fpr: what was asked for, or NULL. False if memory is short. */
-bool watch_open(struct watch *w, const struct shards *s, const char *fpr, bool loaded);
+/* wanted: what the command line asks of the filter. False if memory is short. */
+bool watch_open(struct watch *w, const struct shards *s, const struct wanted *wanted, bool loaded);
 void watch_close(struct watch *w);
 
 /* These keys were shown to a shard, which belongs to this thread. */
