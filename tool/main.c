@@ -58,8 +58,8 @@ static const struct command commands[] = {
      "Pass the records whose key is in a filter",
      TAKES_FILTER | TAKES_KEYS | TAKES_STORE | TAKES_AT | PASSES, cmd_filter, FILTER_MORE},
     {"check", "--oracle URL [OPTIONS] [FILE...]", "Pass the records whose key is in a slow store",
-     TAKES_CHECK | TAKES_STORE | TAKES_RECORDS | TAKES_OUTPUT | TAKES_STATE | TAKES_STATS |
-         TAKES_QUIET,
+     TAKES_CHECK | TAKES_STORE | TAKES_RECORDS | TAKES_TIME | TAKES_OUTPUT | TAKES_STATE |
+         TAKES_STATS | TAKES_QUIET,
      cmd_check, CHECK_MORE},
     {"ask", "[OPTIONS] F|--at URL [FILE...] | --which F... [-- FILE...]",
      "Say for each key whether a filter has seen it", PASSES | TAKES_ASK | TAKES_AT, cmd_ask,

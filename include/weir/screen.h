@@ -87,6 +87,13 @@ WEIR_API enum weir_status weir_screen_lend_set(weir_screen *s, const weir *set,
  * stay a member otherwise. Verdicts and counts stay. Others take no notice. */
 WEIR_API void weir_screen_forget_set(weir_screen *s);
 
+/* Tell a screen opened with span= what time it is, in milliseconds of one clock, as weir_advance():
+ * verdicts of the store that are as old as the span are forgotten, and asked for anew. The first
+ * call sets the beginning; a time before the latest told changes nothing. Screens without span=
+ * take no notice. Time passes in steps of a 64th of the span: two times in the same one are the
+ * same. */
+WEIR_API void weir_screen_advance(weir_screen *s, uint64_t now);
+
 /* ---- check ---- */
 
 /* Answer n keys in order; the store is asked at most once for a key of a batch,

@@ -8,7 +8,10 @@
 static enum weir_status refuse(const struct screen_config *c, struct weir_error *error)
 {
     return error_say(error, WEIR_UNSUPPORTED, "there is no model of the screen ",
-                     c->is.of->about.name, c->window ? " with window=" : "",
+                     c->is.of->about.name,
+                     c->window ? " with window="
+                     : c->span ? " with span="
+                               : "",
                      "; 'weir eval --oracle' measures screens", NULL);
 }
 

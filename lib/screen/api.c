@@ -87,6 +87,7 @@ weir_screen *weir_screen_clone(const weir_screen *s, struct weir_error *error)
         return NULL;
     }
     twin->count = s->count;
+    twin->now = s->now;
     if (cell_bytes(s) > 0)
         memory_copy(twin->area[0].bytes, s->area[0].bytes, cell_bytes(s));
     return twin;
@@ -95,6 +96,7 @@ weir_screen *weir_screen_clone(const weir_screen *s, struct weir_error *error)
 void weir_screen_clear(weir_screen *s)
 {
     s->count = (struct screen_counts){0};
+    s->now = 0;
     s->lent = NULL;
     if (cell_bytes(s) > 0)
         memset(s->area[0].bytes, 0, (size_t)cell_bytes(s));
@@ -122,6 +124,22 @@ enum weir_status weir_screen_merge(weir_screen *into, const weir_screen *from,
     into->count.members += from->count.members;
     into->count.learned += from->count.learned;
     return WEIR_OK;
+}
+
+/* ---- time ---- */
+
+/* A verdict is swept away at the next turn of its part of the memory, which comes round within a
+ * span: none is older, and time passes in steps, so that most batches are of one of them. */
+void weir_screen_advance(weir_screen *s, uint64_t now)
+{
+    uint64_t step = s->config.span / SPAN_STEPS;
+
+    if (!s->config.span || now <= s->now)
+        return;
+    uint64_t from = s->now ? s->now / step : now / step, steps = now / step - from;
+    for (uint64_t i = 1; i <= steps && i <= SPAN_STEPS; i++)
+        s->ops->sweep(s, from + i);
+    s->now = now;
 }
 
 /* ---- what it knows of itself ---- */

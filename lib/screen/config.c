@@ -65,6 +65,9 @@ static const struct knob_row rows[SCREEN_KNOBS] = {
     [SCREEN_WINDOW] = {{"window", "a count from 1 to 1T: 100k, 10M",
         "records after which what was learned is forgotten"}, .kind = A_COUNT, AT(window),
         .min = 1, .max = COUNT_MAX},
+    [SCREEN_SPAN] = {{"span", "a time from 64ms to 36500d: 500ms, 10s, 5m, 2h, 1d",
+        "time after which a verdict is forgotten"}, .kind = A_TIME, AT(span),
+        .min = SPAN_STEPS, .max = UINT64_C(3153600000000)},
     [SCREEN_WIDTH] = {{"width", "8 to 16, 20, 24 or 32",
         "bits per fingerprint, at least"}, .kind = A_COUNT, AT(width), .min = 8, .max = 32},
     [SCREEN_SLOTS] = {{"slots", "a whole number from 1 to 56",
@@ -103,6 +106,7 @@ static uint64_t traits(const void *record)
     const struct screen_config *c = record;
     uint64_t lacks = c->window ? 0 : WEIR_CAN_WINDOW;
 
+    lacks |= c->span ? 0 : WEIR_CAN_TIME;
     lacks |= c->ops->unmergeable && c->ops->unmergeable(c) ? WEIR_CAN_MERGE : 0;
     return c->is.of->about.traits & ~lacks;
 }
@@ -115,7 +119,7 @@ const struct grammar screen_grammar = {
     .rows = rows,
     .n = SCREEN_KNOBS,
     .wishes = HAS(SCREEN_FPR),
-    .if_set = HAS(SCREEN_WINDOW) | HAS(SCREEN_VERDICTS),
+    .if_set = HAS(SCREEN_WINDOW) | HAS(SCREEN_SPAN) | HAS(SCREEN_VERDICTS),
     .seed = SCREEN_SEED,
     .begin = begin,
     .plan = plan,

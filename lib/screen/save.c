@@ -1,6 +1,6 @@
 /* save.c - screen <-> bytes, in the frame of part.h:
  *
- *   words = checked asked unanswered members learned
+ *   words = checked asked unanswered members learned, with span= the time too
  *   cells = area 0, area 1 ... as they lie in memory, each padded to whole lines
  *
  * Loading is total, as in filter/save.c: the head with all that follows from it, then
@@ -27,6 +27,8 @@ static void head_of(const weir_screen *s, char sentence[WEIR_SENTENCE], struct p
                             .cells = screen_shape_bytes(&s->config.shape)};
     for (int i = 0; i < COUNTERS; i++)
         part_word(h, counters[i]);
+    if (s->config.span)
+        part_word(h, s->now);
 }
 
 static void put_cells(const void *what, struct part_writer *out)
@@ -77,6 +79,7 @@ static void take_words(weir_screen *s, const struct part_head *h)
 
     for (int i = 0; i < COUNTERS; i++)
         *counters[i] = h->word[i];
+    s->now = s->config.span ? h->word[COUNTERS] : 0;
 }
 
 /* Behind the last cell of each area there is nothing. */
@@ -111,7 +114,7 @@ static enum weir_status plan_saved(const struct part_head *h, struct screen_conf
     if (!part_sentence(h, text) || !sentence_restore(&screen_grammar, text, c))
         return part_bad(error,
                         "the saved configuration is not one that this version of weir writes");
-    if (h->words != COUNTERS || h->cells != screen_shape_bytes(&c->shape))
+    if (h->words != COUNTERS + (c->span > 0) || h->cells != screen_shape_bytes(&c->shape))
         return part_bad(error,
                         "the saved screen is not of the size that its configuration asks for");
     return WEIR_OK;

@@ -28,6 +28,7 @@ enum screen_knob {
     SCREEN_K,
     SCREEN_K_SET,
     SCREEN_WINDOW,
+    SCREEN_SPAN,
     SCREEN_WIDTH,
     SCREEN_SLOTS,
     SCREEN_VERDICTS,
@@ -41,6 +42,9 @@ enum screen_knob {
 
 #define SCREEN_MEMORY_DEFAULT (UINT64_C(1) << 23) /* bits: 1 MiB */
 #define AREAS_MOST 4
+
+/* What was learned is forgotten in so many parts, one after the other, all in a span. */
+#define SPAN_STEPS 64
 
 /* n/n': a part of so many to one of so many. */
 struct ratio {
@@ -64,6 +68,7 @@ struct screen_config {
     struct ratio theta;
     uint64_t k, k_set;
     uint64_t window;
+    uint64_t span; /* milliseconds */
     uint64_t width, slots;
     uint64_t verdicts; /* bits */
     double fpr;
@@ -83,6 +88,7 @@ struct weir_screen {
     size_t bytes; /* of the allocation */
     struct cells area[AREAS_MOST];
     struct screen_counts count;
+    uint64_t now;     /* the latest time told; 0: none was */
     const weir *lent; /* holds members too; the caller's, or NULL */
     struct scratch *scratch;
     struct memory memory; /* where all of it comes from */
@@ -99,6 +105,7 @@ struct screen_ops {
     void (*settle)(weir_screen *s, struct weir_key key, uint8_t answer, bool from_store);
     double (*fill)(const weir_screen *s);
     double (*error)(const weir_screen *s);
+    void (*sweep)(weir_screen *s, uint64_t step); /* forget what is that old: see SPAN_STEPS */
     void (*learn)(weir_screen *s, const struct weir_key *keys, size_t n); /* members of the set */
     void (*forget)(weir_screen *s);                                       /* all of them */
     bool (*check)(const weir_screen *s);                       /* can this loaded state be? */

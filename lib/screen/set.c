@@ -11,7 +11,7 @@
  * (verdict_lines.h), in fingerprints of 32 bits: each is confirmed once as long as it is
  * in use. The price is an error of some billionths, and that a key which the
  * store drops is a member here until its verdict is forgotten; with window= that
- * is so many records.
+ * is so many records, with span= so long a time.
  *
  * A set that is known whole can be lent as a fixed filter, which errs less; what is told
  * beside it goes into the Bloom filter.
@@ -37,8 +37,9 @@ static bool plan(struct screen_config *c, struct screen_shape *shape, struct wei
     if (kept >= c->memory)
         return error_refuse(
             error, "verdicts= leaves nothing of memory= for the set; it is a part of it", NULL);
-    if (c->window && !c->verdicts)
-        return error_refuse(error, "window= is for verdicts: give verdicts= too", NULL);
+    if ((c->window || c->span) && !c->verdicts)
+        return error_refuse(
+            error, c->span ? "span=" : "window=", " is for verdicts: give verdicts= too", NULL);
     if (!c->set)
         c->set = screen_keys(bits);
     if (!c->k)
@@ -106,6 +107,13 @@ static void settle(weir_screen *s, struct weir_key key, uint8_t answer, bool fro
         lines_sweep(&l, screen_records(s), s->config.window);
 }
 
+static void sweep(weir_screen *s, uint64_t step)
+{
+    struct lines l = kept(s);
+
+    lines_sweep(&l, step, SPAN_STEPS);
+}
+
 static void touch(const weir_screen *s, struct weir_key key)
 {
     if (s->lent)
@@ -165,14 +173,16 @@ const struct screen_ops screen_1bf = {
 
 const struct screen_ops screen_strict = {
     .is.about = {"strict", "the set in one Bloom filter, every positive confirmed: no error",
-                 WEIR_CAN_MERGE | WEIR_CAN_WINDOW | WEIR_CAN_HOLD_SET | WEIR_CAN_CONFIRM},
-    .is.knobs = SET_KNOBS | HAS(SCREEN_VERDICTS) | HAS(SCREEN_WINDOW),
+                 WEIR_CAN_MERGE | WEIR_CAN_WINDOW | WEIR_CAN_TIME | WEIR_CAN_HOLD_SET |
+                     WEIR_CAN_CONFIRM},
+    .is.knobs = SET_KNOBS | HAS(SCREEN_VERDICTS) | HAS(SCREEN_WINDOW) | HAS(SCREEN_SPAN),
     .plan = plan,
     .decide = decide_others,
     .touch = touch,
     .learn = learn,
     .forget = forget,
     .settle = settle,
+    .sweep = sweep,
     .fill = fill,
     .error = error_of_verdicts,
     .check = check,

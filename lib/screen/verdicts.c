@@ -11,7 +11,8 @@
  *
  * A set that changes makes verdicts grow old. With window= a hand goes round the
  * lines once in so many records, and empties each: no verdict is older than the
- * window. It costs no bit; each key in use is asked for once per round. */
+ * window. It costs no bit; each key in use is asked for once per round. With span= it
+ * goes by time, which the caller tells, in SPAN_STEPS steps a round. */
 #include <string.h>
 
 #include "screen/verdict_lines.h"
@@ -94,6 +95,13 @@ static void settle(weir_screen *s, struct weir_key key, uint8_t answer, bool fro
         lines_sweep(&l, screen_records(s), s->config.window);
 }
 
+static void sweep(weir_screen *s, uint64_t step)
+{
+    struct lines l = lines_of(s);
+
+    lines_sweep(&l, step, SPAN_STEPS);
+}
+
 static double fill(const weir_screen *s)
 {
     struct lines l = lines_of(s);
@@ -123,13 +131,14 @@ static const char *unmergeable(const struct screen_config *c)
 
 const struct screen_ops screen_weir = {
     .is.about = {"weir", "the store's verdicts by fingerprint, those least used forgotten first",
-                 WEIR_CAN_WINDOW | WEIR_CAN_LAST | WEIR_CAN_CONFIRM},
-    .is.knobs = SCREEN_ALWAYS | HAS(SCREEN_MEMORY) | HAS(SCREEN_WINDOW) | HAS(SCREEN_WIDTH) |
-                HAS(SCREEN_SLOTS) | HAS(SCREEN_FPR),
+                 WEIR_CAN_WINDOW | WEIR_CAN_TIME | WEIR_CAN_LAST | WEIR_CAN_CONFIRM},
+    .is.knobs = SCREEN_ALWAYS | HAS(SCREEN_MEMORY) | HAS(SCREEN_WINDOW) | HAS(SCREEN_SPAN) |
+                HAS(SCREEN_WIDTH) | HAS(SCREEN_SLOTS) | HAS(SCREEN_FPR),
     .plan = plan,
     .decide = decide,
     .touch = touch,
     .settle = settle,
+    .sweep = sweep,
     .fill = fill,
     .error = error_now,
     .check = check,

@@ -430,10 +430,64 @@ def test_what_goes_by_no_time_says_so(here, option, value):
     """Not even where another option begins alike: --time 30s was --timeout 30s."""
     (here / "bad").write_text("a\n")
     for form in [option, value], [f"{option}={value}"]:
-        for command in ["check", "--oracle", "keys:bad"], ["filter", "--keys", "bad"], ["ask", "bad"]:
+        for command in ["filter", "--keys", "bad"], ["ask", "bad"]:
             refused(*command, *form, input="a 1600000000\n",
                     saying=f"'weir {command[0]}' has no use for {option}: nothing it does goes by time")
     assert run("check", "-q", "--oracle", "keys:bad", "--timeo", "30s", input="a\n").lines == ["a"]
+
+
+# ---- before a store ----
+
+SCREEN = ["--screen", "weir", "-S", "width=32", "-S", "span=1h", "--seed", "5"]
+
+
+def calls_of(pairs, span):
+    """How often a store is asked, at least and at most: a key once in each round of the part of the memory it lies in."""
+    clock, steps = 0, {}
+    for key, made in pairs:
+        clock = max(clock, made)
+        steps.setdefault(key, set()).add(clock * 64 // span)
+    rounds = [[len({(step - part) // 64 for step in of}) for part in range(64)] for of in steps.values()]
+    return sum(map(min, rounds)), sum(map(max, rounds))
+
+
+def test_a_store_is_asked_anew_after_the_span(here):
+    pairs = stream(30000, late=0.05)
+    (here / "bad").write_text("".join(f"k{i}\n" for i in range(0, 80, 3)))
+    text = "".join(f"{key} {made}\n" for key, made in pairs)
+    check = ["check", "--oracle", "keys:bad", *SCREEN, "-k", "1", "--time", "2", "--stats", "json"]
+    done = run(*check, input=text)
+    told = json.loads(done.err.splitlines()[-1])
+    assert done.lines == [f"{key} {made}" for key, made in pairs if int(key[1:]) % 3 == 0]
+    least, most = calls_of(pairs, HOUR)
+    assert 0 < least <= told["asked"] <= most < 30000 / 2, (least, told["asked"], most)
+    assert told["late"] > 0
+    (here / "log").write_text(text)
+    rows = json.loads(run("eval", "-q", "--oracle", "keys:bad", *SCREEN, "-m", "1M", "-k", "1", "--time", "2", "--format",
+                          "json", "log").out)
+    assert rows[0]["calls"] == told["asked"]
+
+
+def test_a_state_of_a_screen_carries_the_clock(here):
+    pairs = stream(6000, late=0.05)
+    lines = [f"{key} {made}\n" for key, made in pairs]
+    (here / "bad").write_text("k3\nk4\n")
+    check = ["check", "--oracle", "keys:bad", *SCREEN, "-k", "1", "--time", "2", "--stats", "json"]
+    whole = json.loads(run(*check, input="".join(lines)).err.splitlines()[-1])["asked"]
+    parts = [json.loads(run(*check, "--state", "s", input="".join(lines[at:at + 500])).err.splitlines()[-1])["asked"]
+             for at in range(0, 6000, 500)]
+    assert sum(parts) == whole
+    assert run("check", "-q", "--oracle", "keys:bad", *SCREEN, "-k", "1", "--time", "2", "--state", "s",
+               "--lateness", "1h", "--on-error", "skip", input="k3 1600000000\n").lines == []
+
+
+def test_a_span_of_a_screen_goes_by_the_clock_and_says_so(here):
+    (here / "bad").write_text("a\n")
+    (here / "log").write_text("a\nb\n")
+    done = run("check", "--oracle", "keys:bad", *SCREEN, "log")
+    assert done.lines == ["a"] and "the span goes by the clock of this machine, not by the times in log" in done.err
+    refused("check", "--oracle", "keys:bad", "--screen", "weir", "--time", "1", input="1600000000\n",
+            saying="--time has nothing to go by: give -S span=1h")
 
 
 # ---- evaluation ----

@@ -20,6 +20,7 @@ static const char *const variants[] = {
     "weir memory=1K seed=3 width=32",
     "weir memory=512 seed=3 window=300",
     "weir memory=512 seed=3 window=3",
+    "weir memory=512 seed=3 span=1h",
     "dabf memory=1000bit seed=3 set=40",
     "dabf memory=3000bit seed=3 set=40 theta=0.5 k=2 k-set=3 hash=sip",
     "dabf memory=1000bit seed=3 set=40 window=150",
@@ -28,6 +29,7 @@ static const char *const variants[] = {
     "strict memory=300bit seed=3 set=40",
     "strict memory=300 seed=3 set=40 verdicts=256",
     "strict memory=1000 seed=3 set=40 verdicts=128 window=400",
+    "strict memory=1000 seed=3 set=40 verdicts=128 span=10s",
     "none seed=3",
 };
 

@@ -129,6 +129,17 @@ def test_a_screen_asks_its_store_once():
     assert s.stats().asked == 500 and s.stats().saved == 39_502
 
 
+def test_a_screen_asks_anew_after_its_span():
+    asked = []
+    s = weir.screen("memory=64K span=1h seed=1", lambda keys: asked.extend(keys) or [True for _ in keys])
+    for hour in 0, 0.1, 2, 2:
+        s.advance(1_600_000_000_000 + int(hour * 3_600_000))
+        assert s.check("a")
+    assert len(asked) in (2, 3)  # its part of the memory may be swept between the first two
+    with pytest.raises(ValueError, match="time is a whole number"):
+        s.advance(-1)
+
+
 def test_a_screen_that_holds_the_set():
     store = Store([b"a", b"b"])
     s = weir.screen("strict memory=64K seed=1", store)

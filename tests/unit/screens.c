@@ -56,6 +56,8 @@ static void sentences_are_completed(void **state)
                      "strict memory=1048576 set=10000000 k=1 hash=sip seed=1");
     assert_completed("strict memory=1000bit verdicts=64 window=9 set=10 seed=1",
                      "strict memory=125 set=10 k=32 window=9 verdicts=64 hash=xxh3 seed=1");
+    assert_completed("weir memory=64 width=8 span=90s seed=1",
+                     "weir memory=64 span=90000ms width=8 slots=56 hash=xxh3 seed=1");
     assert_completed("none seed=1", "none hash=xxh3 seed=1");
 }
 

@@ -211,12 +211,83 @@ static void no_verdict_is_older_than_the_window(void **state)
     counted_free(c);
 }
 
+/* A step of time per draw: the store changes its mind in the middle, and a span later nobody is
+ * told the old answer; saved and loaded in between, it is the same. */
+static void no_verdict_is_older_than_the_span(void **state)
+{
+    static const char *const sentences[] = {
+        "weir memory=16K width=32 span=64s seed=1", "weir memory=256 width=32 span=64s seed=1",
+        "strict memory=32K set=50 verdicts=16K span=64s seed=1"};
+    struct counted c = counted_of(DRAWS, 50, 0.5, 8);
+    uint8_t *answers = calloc(DRAWS, 1);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
+        struct store s = store_of(&c);
+        weir_screen *w = open_screen(sentences[i], &s), *twin;
+        uint64_t wrong = 0;
+
+        for (uint64_t at = 0; at < DRAWS; at++) {
+            s.shift = at < 10000 ? 0 : 2;
+            weir_screen_advance(w, 1600000000000 + at * 100); /* a span is 640 draws */
+            screen_draws(w, &s, at, at + 1, 1, answers);
+            bool is_wrong = answers[at] != store_has(&s, c.draws[at]);
+            /* what was no member when strict was told the set stays none */
+            bool is_late = is_wrong && (i < 2 || answers[at] == WEIR_MEMBER);
+
+            assert_true(!is_late || at < 10000 + 640);
+            wrong += is_wrong;
+            if (at % 5000 == 4999) {
+                struct blob saved = screen_blob(w);
+
+                assert_int_equal(weir_screen_load(&twin, saved.data, saved.size, NULL, NULL),
+                                 WEIR_OK);
+                weir_screen_advance(twin, 1600000000000); /* it never goes back */
+                assert_same_screen(w, twin);
+                weir_screen_close(w);
+                w = twin;
+                free(saved.data);
+            }
+        }
+        assert_true(wrong > 0);
+        assert_true(weir_screen_stats_of(w).saved > DRAWS / 4);
+        weir_screen_close(w);
+        store_free(&s);
+    }
+    free(answers);
+    counted_free(c);
+}
+
+/* A leap forgets all, the first call nothing. */
+static void a_leap_of_time_forgets_all_verdicts(void **state)
+{
+    struct counted c = counted_of(2000, 50, 0.5, 8);
+    struct store s = store_of(&c);
+    weir_screen *w = open_screen("weir memory=16K width=32 span=1h seed=1", &s);
+    uint8_t answers[2000];
+
+    (void)state;
+    screen_draws(w, &s, 0, 1000, 1, answers);
+    uint64_t asked = weir_screen_stats_of(w).asked;
+    weir_screen_advance(w, 1600000000000);
+    screen_draws(w, &s, 0, 1000, 1, answers);
+    assert_int_equal(weir_screen_stats_of(w).asked, asked);
+    weir_screen_advance(w, 1700000000000);
+    screen_draws(w, &s, 0, 1000, 1, answers);
+    assert_int_equal(weir_screen_stats_of(w).asked, 2 * asked);
+    weir_screen_close(w);
+    store_free(&s);
+    counted_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(verdicts_are_kept_as_in_a_plain_list),
         cmocka_unit_test(false_matches_come_as_often_as_it_says),
         cmocka_unit_test(no_verdict_is_older_than_the_window),
+        cmocka_unit_test(no_verdict_is_older_than_the_span),
+        cmocka_unit_test(a_leap_of_time_forgets_all_verdicts),
     };
 
     return cmocka_run_group_tests_name("verdicts", tests, NULL, NULL);

@@ -126,14 +126,27 @@ static weir_screen *load(const struct options *o, const char *keys, struct store
 
 /* ---- the whole ---- */
 
+/* The span of the screen, for the clock. */
+static bool set_span(struct records *r, const struct screening *s)
+{
+    r->time.span = s->span;
+    return !r->time.field || s->span ||
+           reject("--time has nothing to go by: give -S span=1h, the time after which the store is "
+                  "asked anew, for a screen that has it ('weir list')");
+}
+
+/* before: the state of an earlier run, or NULL. */
 static int pass(const struct options *o, struct screening *s, const char *keys,
-                const struct state *resume)
+                const struct state *before)
 {
     enum weir_verdict verdict = o->output.emit == EMIT_OTHERS ? WEIR_NEW : WEIR_SEEN;
     struct run r = run_asked(o, 0);
     struct tally tally = {0};
     int status;
 
+    if (!set_span(&r.records, s))
+        return EXIT_ERROR;
+    run_tell_clock(&r, "the span");
     if (!write_answers_all(&r.output) || o->check.waits) /* else somebody may wait for the answer */
         r.linger = o->check.max_wait;
     r.verdict = verdict_by_screen(s);
@@ -141,7 +154,8 @@ static int pass(const struct options *o, struct screening *s, const char *keys,
     r.save = o->state.path;
     r.state = o->state;
     r.keys = keys;
-    r.resume = resume;
+    r.resume = o->state.resume ? before : NULL;
+    r.clock = before ? before->clock : 0;
     status = run(&r, &tally);
     asker_report(s->asker, tally.unanswered);
     return status;
@@ -168,7 +182,7 @@ static int check(const struct options *o, struct asker *asker)
     describe_keys(o, store_name(store), keys, sizeof keys);
     screen = there ? load(o, keys, &stored) : open_asked(o, asker);
     if (screen && screening_open(&screening, asker, screen))
-        status = pass(o, &screening, keys, there && o->state.resume ? &stored.state : NULL);
+        status = pass(o, &screening, keys, there ? &stored.state : NULL);
     screening_close(&screening);
     return status;
 }

@@ -146,10 +146,8 @@ int cmd_eval(const struct options *o)
         !files_hold_records(o->command, &request.inputs))
         return EXIT_ERROR;
     bool screens = o->check.oracle || o->check.screen;
-    if (screens && o->records.time.field)
-        return fail("screens do not go by time: --time has nothing to do here");
     if (screens)
-        return measure_screens(&request);
+        return set_span(&request) ? measure_screens(&request) : EXIT_ERROR;
     if (!check(&request) || !set_span(&request))
         return EXIT_ERROR;
     return o->measures.report ? report_run(&request) : run(&request);

@@ -18,6 +18,7 @@
 
 struct screened_batch {
     struct weir_bytes key[RECORDS_MAX]; /* those that are not bad */
+    uint64_t time[RECORDS_MAX];
     uint8_t truth[RECORDS_MAX], answer[RECORDS_MAX];
     uint32_t n;
     uint32_t slot[SLOTS]; /* 1 + the key that is there */
@@ -189,6 +190,7 @@ static void take_truth(struct screened_batch *t, const struct batch *b)
         if (b->verdict[i] == VERDICT_NONE)
             continue;
         t->key[t->n] = b->key[i];
+        t->time[t->n] = b->timed ? b->time[i] : 0;
         t->truth[t->n] = b->verdict[i] == WEIR_SEEN ? WEIR_MEMBER : WEIR_OTHER;
         t->hash[t->n] = weir_hash_bytes(WEIR_HASH_XXH3, 0, b->key[i].data, b->key[i].size);
         *slot_of(t, &t->hash[t->n]) = t->n + 1;
@@ -213,11 +215,12 @@ static void give(void *context, struct batch *b, uint32_t part)
     struct screens *s = context;
 
     (void)part;
-    asker_ask_all(s->asker, s->none, b);
+    asker_ask_all(s->asker, s->none, b, 0);
     take_truth(s->batch, b);
+    struct timed_keys keys = {s->batch->n, s->batch->key, s->batch->time};
     for (uint32_t i = 0; i < s->count; i++) {
-        weir_screen_check(s->screening[i].screen, s->batch->key, s->batch->n, look_up, s->batch,
-                          s->batch->answer);
+        screen_check_at(s->screening[i].screen, &keys, s->screening[i].span, look_up, s->batch,
+                        s->batch->answer);
         count(&s->row[i], s->batch);
     }
 }
@@ -244,6 +247,7 @@ bool screens_run(struct screens *s)
     struct progress progress;
     struct pipe pipe = {.source = arrivals_source(&s->arrivals),
                         .verdict = {.context = s, .parts = 1, .give = give},
+                        .clock = arrivals_clock(&s->arrivals),
                         .threads = 2, /* one reads while the other asks */
                         .progress = &progress};
     bool ok;

@@ -132,8 +132,10 @@ static enum read_result read_records(void *context, struct batch *b)
         s->refused_header = true;
         return READ_BATCH;
     }
-    if (s->time && result == READ_BATCH)
+    if (s->time && result == READ_BATCH) {
+        learn_format(s, b); /* where nothing had to wait */
         look_behind(s, b);
+    }
     return result;
 }
 

@@ -10,6 +10,8 @@
 #include "cli/fold_case.h"
 #include "cli/squeeze_space.h"
 
+#define SCREEN_STEPS 64 /* in which time passes for a screen, in a span */
+
 struct asker {
     struct store *store;
     enum silence silence;
@@ -17,6 +19,7 @@ struct asker {
 
     uint32_t n; /* records that are asked for: */
     struct weir_bytes key[RECORDS_MAX];
+    uint64_t time[RECORDS_MAX];
     uint32_t origin[RECORDS_MAX];
     uint8_t answer[RECORDS_MAX];
 };
@@ -120,9 +123,26 @@ static void stop_at(const struct asker *a, struct batch *b, uint32_t i)
         *b->failure = '\0';
 }
 
-static void ask(struct asker *a, weir_screen *screen, struct batch *b)
+size_t screen_check_at(weir_screen *screen, const struct timed_keys *k, uint64_t span,
+                       weir_oracle oracle, void *context, uint8_t *answers)
 {
-    weir_screen_check(screen, a->key, a->n, ask_store, a, a->answer);
+    uint64_t step = span >= SCREEN_STEPS ? span / SCREEN_STEPS : 1;
+    size_t unanswered = 0;
+
+    for (uint32_t i = 0, end; i < k->n; i = end) {
+        for (end = span ? i + 1 : k->n; end < k->n && k->time[end] / step == k->time[i] / step;)
+            end++;
+        if (span)
+            weir_screen_advance(screen, k->time[i]);
+        unanswered += weir_screen_check(screen, k->key + i, end - i, oracle, context, answers + i);
+    }
+    return unanswered;
+}
+
+static void ask(struct asker *a, weir_screen *screen, struct batch *b, uint64_t span)
+{
+    screen_check_at(screen, &(struct timed_keys){a->n, a->key, a->time}, span, ask_store, a,
+                    a->answer);
     for (uint32_t j = 0; j < a->n; j++) {
         bool answered = a->answer[j] != WEIR_UNANSWERED;
 
@@ -137,10 +157,11 @@ static void ask(struct asker *a, weir_screen *screen, struct batch *b)
 static void add(struct asker *a, const struct batch *b, uint32_t i)
 {
     a->key[a->n] = b->key[i];
+    a->time[a->n] = b->timed ? b->time[i] : b->read_at;
     a->origin[a->n++] = i;
 }
 
-void asker_ask_all(struct asker *a, weir_screen *screen, struct batch *b)
+void asker_ask_all(struct asker *a, weir_screen *screen, struct batch *b, uint64_t span)
 {
     a->n = 0;
     for (uint32_t i = 0; i < b->n; i++) {
@@ -148,7 +169,7 @@ void asker_ask_all(struct asker *a, weir_screen *screen, struct batch *b)
             add(a, b, i);
         b->verdict[i] = VERDICT_NONE;
     }
-    ask(a, screen, b);
+    ask(a, screen, b, span);
 }
 
 void asker_ask_seen(struct asker *a, weir_screen *screen, struct batch *b)
@@ -157,7 +178,7 @@ void asker_ask_seen(struct asker *a, weir_screen *screen, struct batch *b)
     for (uint32_t i = 0; i < b->n; i++)
         if (b->verdict[i] == WEIR_SEEN)
             add(a, b, i);
-    ask(a, screen, b);
+    ask(a, screen, b, 0);
 }
 
 void asker_report(const struct asker *a, uint64_t unanswered)

@@ -24,11 +24,22 @@ const char *asker_name(const struct asker *a);
 /* About how many keys it holds; false if it cannot tell. */
 bool asker_size(const struct asker *a, uint64_t *keys);
 
+/* weir_screen_check() of keys that have a time each: as if weir_screen_advance() were called before
+ * each of them, but all of one step of the screen's time together. */
+struct timed_keys {
+    uint32_t n;
+    const struct weir_bytes *key;
+    const uint64_t *time;
+};
+size_t screen_check_at(weir_screen *screen, const struct timed_keys *k, uint64_t span,
+                       weir_oracle oracle, void *context, uint8_t *answers);
+
 /* Give records a verdict of the store, WEIR_SEEN for members and WEIR_NEW for others:
  * all that are not bad, or only those whose verdict is WEIR_SEEN so far. Where it
  * does not answer, the batch fails there, or the verdict is VERDICT_UNKNOWN, as
- * --on-oracle-error says. */
-void asker_ask_all(struct asker *a, weir_screen *screen, struct batch *b);
+ * --on-oracle-error says. span: of the screen, which is told the time of each record; 0: it
+ * takes no notice. */
+void asker_ask_all(struct asker *a, weir_screen *screen, struct batch *b, uint64_t span);
 void asker_ask_seen(struct asker *a, weir_screen *screen, struct batch *b);
 
 /* Say how many records it did not answer for, if any. */

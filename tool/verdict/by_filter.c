@@ -157,9 +157,7 @@ static void report_time(const struct tally *t, const struct shards *s)
 {
     uint64_t lost = s->viewed ? 0 : shards_stats(s).lost;
 
-    if (t->late)
-        fprintf(stderr, "weir: %llu records were late, the latest by %s\n",
-                (unsigned long long)t->late, show_duration((double)t->most_late / 1000).text);
+    verdict_report_late(t);
     if (lost)
         fprintf(stderr,
                 "weir: %llu keys fell out of the filter before their time; more memory (-m) keeps "

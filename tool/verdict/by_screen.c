@@ -104,6 +104,7 @@ bool screening_open(struct screening *s, struct asker *asker, weir_screen *scree
     *s = (struct screening){
         .asker = asker, .screen = screen, .before = weir_screen_stats_of(screen)};
     weir_screen_config(screen, s->config, sizeof s->config);
+    weir_sentence_number(s->config, "span", &s->span);
     /* The set is told anew, whatever the screen knows from an earlier run: what the store
      * has got or dropped since would be missed. */
     weir_screen_forget_set(screen);
@@ -129,7 +130,7 @@ static void give(void *context, struct batch *b, uint32_t part)
     const struct screening *s = context;
 
     (void)part;
-    asker_ask_all(s->asker, s->screen, b);
+    asker_ask_all(s->asker, s->screen, b, s->span);
 }
 
 static double fill(void *context, uint32_t part)
@@ -190,6 +191,7 @@ static void report(void *context, const struct tally *t)
         fprintf(stderr, ", %llu malformed and skipped", (unsigned long long)t->skipped);
     fprintf(stderr, "; %s in %.2f s: %s records/s\n", show_bytes((double)t->bytes).text, t->seconds,
             show_count((double)t->records / (t->seconds + 1e-9)).text);
+    verdict_report_late(t);
     if (s->loaded)
         fprintf(stderr, "weir: before that, the store's %llu keys were loaded in %.2f s\n",
                 (unsigned long long)s->loaded, s->loading);
@@ -214,12 +216,13 @@ static json_t *describe(void *context, const struct tally *t)
     const struct screening *s = context;
     struct weir_screen_stats f = stats_of(s);
     struct store_stats o = store_stats(asker_store(s->asker));
-    json_t *all = json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:I}", "records",
-                            (json_int_t)t->records, "members", (json_int_t)t->seen, "others",
-                            (json_int_t)(t->records - t->seen - t->unanswered), "unanswered",
-                            (json_int_t)t->unanswered, "passed", (json_int_t)t->passed, "skipped",
-                            (json_int_t)t->skipped, "bytes", (json_int_t)t->bytes, "seconds",
-                            t->seconds, "asked", (json_int_t)f.asked, "saved", (json_int_t)f.saved);
+    json_t *all = json_pack(
+        "{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:f,s:I,s:I}", "records", (json_int_t)t->records,
+        "members", (json_int_t)t->seen, "others",
+        (json_int_t)(t->records - t->seen - t->unanswered), "unanswered", (json_int_t)t->unanswered,
+        "passed", (json_int_t)t->passed, "skipped", (json_int_t)t->skipped, "bytes",
+        (json_int_t)t->bytes, "seconds", t->seconds, "late", (json_int_t)t->late, "latest",
+        (double)t->most_late / 1000, "asked", (json_int_t)f.asked, "saved", (json_int_t)f.saved);
 
     if (all) {
         json_object_set_new(

@@ -15,6 +15,7 @@ struct screening {
     uint64_t loaded;                 /* keys that the screen was told before the run */
     double loading;                  /* seconds that took */
     weir *set;                       /* all keys of the store, if they are held apart */
+    uint64_t span;                   /* milliseconds after which verdicts are old; 0: never */
 };
 
 /* Take both into use; the screen is told all keys of the store if it is of a kind

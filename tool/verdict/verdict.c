@@ -5,6 +5,15 @@
 #include <stdlib.h>
 
 #include "cli/json_text.h"
+#include "cli/units.h"
+
+void verdict_report_late(const struct tally *t)
+{
+    if (t->late)
+        fprintf(stderr, "weir: %llu %s late, the latest by %s\n", (unsigned long long)t->late,
+                t->late == 1 ? "record was" : "records were",
+                show_duration((double)t->most_late / 1000).text);
+}
 
 void verdict_report(const struct verdict *v, const struct tally *t, enum stats_style style)
 {

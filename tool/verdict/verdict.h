@@ -46,6 +46,9 @@ struct verdict {
     struct trace_hash hash;    /* the same: of the bytes by which the input is known again */
 };
 
+/* The records that were late, if any, to standard error: a line of a report. */
+void verdict_report_late(const struct tally *t);
+
 /* What a run did, to standard error. */
 void verdict_report(const struct verdict *v, const struct tally *t, enum stats_style style);
 

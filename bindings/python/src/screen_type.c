@@ -1,6 +1,7 @@
 /* screen_type.c - weir.Screen: does it belong? A Python function is the store. What it raises ends
  * the check, by the store's right to end it, and is raised again from there. */
 #include "key_list.h"
+#include "numbers.h"
 #include "saved_file.h"
 
 #include <stdlib.h>
@@ -363,6 +364,20 @@ static PyObject *wants_set(PyObject *self, void *unused)
     return s ? PyBool_FromLong(weir_screen_wants_set(s)) : NULL;
 }
 
+static PyObject *advance(PyObject *self, PyObject *time)
+{
+    uint64_t now;
+    weir_screen *s;
+
+    if (!number_read(time, "time", UINT64_MAX, &now))
+        return NULL;
+    s = ready(self);
+    if (!s)
+        return NULL;
+    weir_screen_advance(s, now);
+    Py_RETURN_NONE;
+}
+
 /* ---- the whole ---- */
 
 static PyObject *clear(PyObject *self, PyObject *none)
@@ -559,6 +574,8 @@ static PyMethodDef methods[] = {
      "strict)."},
     {"forget_set", forget_set, METH_NOARGS,
      "forget_set($self, /)\n--\n\nForget the set, so that it can be told anew."},
+    {"advance", advance, METH_O,
+     "advance($self, time, /)\n--\n\nWhat time it is, in milliseconds, for screens with span=."},
     {"clear", clear, METH_NOARGS, "clear($self, /)\n--\n\nForget everything."},
     {"merge", merge, METH_O,
      "merge($self, other, /)\n--\n\nAdd all that another of the same configuration and seed "
