@@ -486,6 +486,8 @@ def test_a_span_of_a_screen_goes_by_the_clock_and_says_so(here):
     (here / "log").write_text("a\nb\n")
     done = run("check", "--oracle", "keys:bad", *SCREEN, "log")
     assert done.lines == ["a"] and "the span goes by the clock of this machine, not by the times in log" in done.err
+    done = run("check", "--oracle", "keys:bad", "-S", "span=1h", "log")
+    assert done.lines == ["a"] and "screen weir: it keeps verdicts, which span= lets grow old" in done.err
     refused("check", "--oracle", "keys:bad", "--screen", "weir", "--time", "1", input="1600000000\n",
             saying="--time has nothing to go by: give -S span=1h")
 

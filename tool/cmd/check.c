@@ -56,14 +56,17 @@ static weir_screen *choose(const struct options *o, bool known, uint64_t keys, c
     char sentence[WEIR_SENTENCE];
     struct weir_screen_choice choice;
     uint64_t memory = 0;
+    /* Who wants the store asked anew wants its verdicts kept, however short its list is. */
+    bool by_time = wanted_sets(&o->wanted, "span") && !wanted_sets(&o->wanted, "verdicts");
 
     if (!wanted_complete(&some, WEIR_KIND_SCREEN, NULL, NULL, sentence))
         return NULL;
     weir_sentence_number(sentence, "memory", &memory);
-    weir_screen_choose(&choice, sizeof choice, memory, known, keys);
+    weir_screen_choose(&choice, sizeof choice, memory, known && !by_time, keys);
     choice.sentence[strcspn(choice.sentence, " ")] = '\0'; /* its name */
     if (!o->verbosity.quiet)
-        note("screen %s: %s", choice.sentence, choice.reason);
+        note("screen %s: %s", choice.sentence,
+             by_time ? "it keeps verdicts, which span= lets grow old" : choice.reason);
     if (!weir_find_knob(WEIR_KIND_SCREEN, choice.sentence, "set"))
         members = NULL;
     return open_screen(o, choice.sentence, members);
