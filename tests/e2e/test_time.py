@@ -163,6 +163,18 @@ def test_late_records_are_judged_as_of_now_and_counted():
     assert "2 records were late, the latest by 56.7 minutes" in words.err
 
 
+def test_files_in_the_wrong_order_are_told(here):
+    """As access.log* lists them: the newest first, and what is older is judged as of that."""
+    pairs = stream(6000)
+    lines = [f"{key} {made}\n" for key, made in pairs]
+    (here / "log").write_text("".join(lines[3000:]))
+    (here / "log.1").write_text("".join(lines[:3000]))
+    command = ["dedup", *EXACT, "--once-per", "1h", "-k", "1", "--time", "2", "--time-format", "s"]
+    late = run(*command, "log", "log.1").err
+    assert "3000 records were late, the latest by" in late and "from the oldest to the newest" in late
+    assert run(*command, "log.1", "log").err == run(*command, "-q", "log", "log.1").err == ""
+
+
 def test_what_is_later_than_lateness_is_malformed():
     text = "a 1600000000\nb 1600003000\nc 1600002990\nd 1600002000\ne 1600003001\n"
     options = ["dedup", "-q", "-S", "span=1h", "-k", "1", "--time", "2", "--lateness", "10s"]

@@ -180,6 +180,19 @@ static void tell_unfinished(const struct running *r)
              input_name(in->name));
 }
 
+/* A little lateness is how streams are; that of a whole span is mostly of files in the wrong order,
+ * as access.log* lists them. In the report it is told of any. */
+static void tell_late(const struct running *r)
+{
+    const struct tally *t = &r->pipe.tally;
+
+    if (!r->run->verbosity.quiet && t->most_late > r->run->records.time.span)
+        note("%llu %s late, the latest by %s: judged as of the newest time before; give files from "
+             "the oldest to the newest, or --lateness to refuse such records",
+             (unsigned long long)t->late, t->late == 1 ? "record was" : "records were",
+             show_duration((double)t->most_late / 1000).text);
+}
+
 /* What is written is in the state, whatever else went wrong. A filter file is
  * replaced as a whole or not at all. */
 static bool is_to_be_saved(const struct running *r)
@@ -206,6 +219,7 @@ static int finish(struct running *r)
     if (!write_close(&r->writer) || r->writer.error)
         return refuse_output(r);
     tell_unfinished(r);
+    tell_late(r);
     if (r->past_since > 0 && !save_failed) /* one sentence says why it failed */
         tell_past(r);
     tell_skipped(t, &r->run->verbosity, r->source.reader.count > 1);
