@@ -226,6 +226,7 @@ static void merge_screen(const weir_screen *s)
     require(weir_screen_merge(empty, s, NULL) != WEIR_MISMATCH);
     require(weir_screen_merge(twin, s, NULL) != WEIR_MISMATCH);
     weir_screen_stats_of(twin);
+    weir_screen_advance(twin, UINT64_MAX);
     weir_screen_clear(twin);
     weir_screen_close(twin);
     weir_screen_close(empty);
