@@ -14,6 +14,7 @@
 #define CUCKOO_DEFAULT "cuckoo capacity=%llu fpr=%.10g"
 #define LEAST_CUCKOO_ERROR 1e-8 /* 32 bits are the most of a fingerprint */
 #define LEAST_ERROR 1e-30       /* below that a link would cost memory for nothing */
+#define MOST_ERROR 0.99         /* above that there is no memory to save */
 
 uint64_t chain_bytes(const struct chain *c)
 {
@@ -54,12 +55,12 @@ static uint64_t left_of(const struct chain *c, uint64_t most)
 static void describe_cuckoo(char sentence[WEIR_SENTENCE], const struct link *link, const char *seed)
 {
     snprintf(sentence, WEIR_SENTENCE, CUCKOO_DEFAULT "%s", (unsigned long long)link->capacity,
-             link->error > LEAST_CUCKOO_ERROR ? link->error : LEAST_CUCKOO_ERROR, seed);
+             link->error, seed);
 }
 
 static void describe_bloom(char sentence[WEIR_SENTENCE], const struct link *link, const char *seed)
 {
-    double rate = link->error > LEAST_ERROR ? link->error : LEAST_ERROR;
+    double rate = fmin(link->error, MOST_ERROR);
     double hashes = ceil(log2(1 / rate) * 5 / 8);
 
     snprintf(sentence, WEIR_SENTENCE, LINK_DEFAULT "%s", (unsigned long long)link->capacity, rate,
@@ -88,6 +89,13 @@ static bool add_link(struct chain *c, struct link link, const char *seed, uint64
     return true;
 }
 
+/* Of the next link. A chain of thousands would halve it down to zero. */
+static double tightened(const struct chain *c, double error)
+{
+    return fmax(error * c->tightening,
+                c->is.family == &family_cuckoo ? LEAST_CUCKOO_ERROR : LEAST_ERROR);
+}
+
 bool chain_grow(struct chain *c, uint64_t most)
 {
     struct link link = c->links[c->n - 1];
@@ -95,7 +103,7 @@ bool chain_grow(struct chain *c, uint64_t most)
 
     snprintf(seed, sizeof seed, " seed=%llu", (unsigned long long)c->seed);
     link.items = 0;
-    link.error *= c->tightening;
+    link.error = tightened(c, link.error);
     return !__builtin_mul_overflow(link.capacity, c->expansion, &link.capacity) &&
            add_link(c, link, seed, most, NULL);
 }
@@ -150,7 +158,7 @@ struct chain *chain_open(const struct chain_wish *wish, uint64_t most, struct we
                         .bucket_size = wish->bucket_size,
                         .moves = wish->moves};
     if (wish->expansion > 0)
-        first.error *= wish->tightening;
+        first.error = tightened(c, first.error);
     if (wish->seeded)
         snprintf(seed, sizeof seed, " seed=%llu", (unsigned long long)wish->seed);
     if (!add_link(c, first, seed, most, error)) {

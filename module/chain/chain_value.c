@@ -8,7 +8,7 @@
 #include "value/handles.h"
 #include "value/image.h"
 
-#define LINKS_MOST 65536
+#define LINK_SIZE 24 /* of a link in the head: capacity, items, error */
 
 static uint64_t bits_of(double number)
 {
@@ -73,8 +73,8 @@ static struct chain *read_head(struct weir_bytes in, uint32_t *n)
                 get_rate(&in, &c->error) && get_rate(&in, &c->tightening) &&
                 get_number(&in, &c->deleted) && get_number(&in, &c->asked) &&
                 get_number(&in, &c->bucket_size) && get_number(&in, &c->moves) &&
-                get_number(&in, &links) && links >= 1 && links <= LINKS_MOST &&
-                in.size == 24 * links && (c->expansion > 0 || links == 1) &&
+                get_number(&in, &links) && links >= 1 && links == in.size / LINK_SIZE &&
+                in.size % LINK_SIZE == 0 && (c->expansion > 0 || links == 1) &&
                 (c->links = server_take(links * sizeof *c->links));
 
     for (uint64_t i = 0; good && i < links; i++)

@@ -166,6 +166,13 @@ def test_insert(r):
     refused(r, "BF.INSERT", "w", "NONSCALING", "VALIDATESCALETO", 1000, "ITEMS", "a", saying="nonscaling")
 
 
+@pytest.mark.parametrize("rate", [.99, .9999999999999999])
+@pytest.mark.parametrize("more", [[], ["NONSCALING"]])
+def test_an_error_rate_next_to_one(r, rate, more):
+    assert r("BF.RESERVE", "b", rate, 100, *more) == "OK"
+    assert r("BF.ADD", "b", "a") == 1 and r("BF.EXISTS", "b", "a") == 1
+
+
 def test_error_is_below_what_was_asked_for(r):
     for rate in .05, .001:
         r("DEL", "b")

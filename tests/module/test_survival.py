@@ -72,6 +72,22 @@ def test_rdb(start):
     assert digests(r) == before
 
 
+def test_chains_of_more_than_a_thousand_filters_are_loaded_again(r):
+    """The error of each is half of the one before: not down to zero."""
+    r("BF.RESERVE", "b", .01, 1, "EXPANSION", 1)
+    r("CF.RESERVE", "c", 4)
+    r("BF.RESERVE", "small", 5e-324, 1)
+    for i in range(0, 5000, 500):
+        r("CF.INSERT", "c", "ITEMS", *range(i, i + 500))
+    for i in range(0, 1200, 200):
+        r("BF.MADD", "b", *range(i, i + 200))
+    assert len(r("BF.DEBUG", "b")) > 1150 and b"filters:1250 " in r("CF.DEBUG", "c")
+    before = digests(r)
+    r("DEBUG", "RELOAD")
+    assert digests(r) == before and len(before) == 3
+    assert r("CF.MEXISTS", "c", *range(5000)) == [1] * 5000
+
+
 @pytest.mark.parametrize("preamble", ["yes", "no"])
 def test_aof(start, preamble):
     server = start(options=("--appendonly", "yes", "--appendfsync", "always", "--aof-use-rdb-preamble", preamble))
