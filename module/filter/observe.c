@@ -54,6 +54,8 @@ static const char *check_once(struct request *r)
 {
     if (r->command.producer.size > ONCE_NAME)
         return "a producer's name has at most 256 bytes";
+    if (r->command.number == UINT64_MAX)
+        return "the number of a command is at most 18446744073709551614";
     if (r->items.n > ONCE_ITEMS)
         return "ONCE takes at most 8192 items";
     r->command.n = (uint32_t)r->items.n;

@@ -24,7 +24,7 @@ struct producer {
 };
 
 struct once {
-    uint64_t floor; /* highest number of a producer that was dropped */
+    uint64_t floor; /* above every number of a producer that was dropped; 0: none was */
     uint64_t clock;
     uint32_t n;
     struct producer *list[PRODUCERS];
@@ -53,10 +53,11 @@ enum once_state once_look(const struct once *o, const struct once_command *c,
                           const uint8_t **answers, uint64_t *limit)
 {
     const struct producer *p = find(o, c->producer);
+    bool below = o && c->number < o->floor;
 
     if (!p) {
-        *limit = o ? o->floor : 0;
-        return c->number > *limit || *limit == 0 ? ONCE_FRESH : ONCE_GONE;
+        *limit = below ? o->floor - 1 : 0;
+        return below ? ONCE_GONE : ONCE_FRESH;
     }
     for (uint32_t i = 0; i < p->count; i++) {
         const struct answer *a = &p->answers[i];
@@ -67,7 +68,9 @@ enum once_state once_look(const struct once *o, const struct once_command *c,
         }
     }
     *limit = p->answers[0].number;
-    return p->count == NUMBERS && c->number < *limit ? ONCE_GONE : ONCE_FRESH;
+    if (c->number > *limit || (p->count < NUMBERS && !below))
+        return ONCE_FRESH;
+    return ONCE_GONE; /* or of this producer before it was dropped, and came again */
 }
 
 /* ---- keeping ---- */
@@ -94,8 +97,8 @@ static struct producer **place(struct once *o)
     for (uint32_t i = 1; i < PRODUCERS; i++)
         if (o->list[i]->used < (*oldest)->used)
             oldest = &o->list[i];
-    uint64_t highest = (*oldest)->answers[(*oldest)->count - 1].number;
-    o->floor = highest > o->floor ? highest : o->floor;
+    uint64_t above = (*oldest)->answers[(*oldest)->count - 1].number + 1;
+    o->floor = above > o->floor ? above : o->floor;
     free_producer(*oldest);
     return oldest;
 }

@@ -4,8 +4,8 @@
  * at most 1024 producers; they are saved and replicated with the key. A number below
  * those is refused: it may have been applied, and its answer is gone. When a producer too
  * many comes, the one that was silent longest is dropped, and from then on a producer that
- * is not known must begin above every number that a dropped one had used. So no number
- * is ever applied twice. */
+ * is not known must begin above every number that a dropped one had used; and one that comes
+ * again never goes below those. So no number is ever applied twice. */
 #ifndef MODULE_ONCE_H
 #define MODULE_ONCE_H
 
@@ -26,9 +26,9 @@ enum once_state {
 /* A command, as its producer names it. */
 struct once_command {
     struct weir_bytes producer;
-    uint64_t number;
-    uint64_t print; /* hash of its items */
-    uint32_t n;     /* items */
+    uint64_t number; /* below UINT64_MAX */
+    uint64_t print;  /* hash of its items */
+    uint32_t n;      /* items */
 };
 
 /* What is known of it. *answers, a bit for each item, or *limit are set where they have a meaning.

@@ -227,6 +227,22 @@ def test_more_producers_than_are_remembered(r):
     assert r("WEIR.OBSERVE", "f", "ONCE", "later", 8, "later") == [0]
 
 
+def test_no_number_of_a_dropped_producer_is_applied_again(r):
+    """Neither zero, nor a lower one after it came again."""
+    r("WEIR.CREATE", "f", EXACT)
+    assert r("WEIR.OBSERVE", "f", "ONCE", "p", 0, "x") == [0]
+    r.pipeline([["WEIR.OBSERVE", "f", "ONCE", f"p{i}", 0, f"x{i}"] for i in range(1024)])
+    refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", 0, "x", saying="above 0")
+    r("DEBUG", "RELOAD")
+    refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", 0, "x", saying="above 0")
+    assert r("WEIR.OBSERVE", "f", "ONCE", "p", 9, "y") == [0]
+    assert r("WEIR.OBSERVE", "f", "ONCE", "p", 8, "z") == [0], "late, but never applied before"
+    refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", 0, "x", saying="gone")
+    shown = r("WEIR.INFO", "f", "shown")
+    assert shown == 1027
+    refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", (1 << 64) - 1, "x", saying="at most")
+
+
 def test_limits_of_once(r):
     refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", "x", "a", saying="ONCE takes")
     refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", saying="ONCE takes")
