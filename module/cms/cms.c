@@ -174,7 +174,7 @@ const struct command commands_cms[] = {
     {"cms.initbyprob", cms_initbyprob, "write deny-oom fast", 4, KEY_CHANGE,
      "Creates a count-min sketch of an error and its probability", "O(1/error)", "%error %probability"},
     {"cms.incrby", cms_incrby, "write deny-oom fast", -4, KEY_CHANGE,
-     "Adds to the counts of items", "O(items)", "item #increment"},
+     "Adds to the counts of items", "O(items)", "item,#increment+"},
     {"cms.query", cms_query, "readonly fast", -3, KEY_READ,
      "Tells how often items came", "O(items)", "item+"},
     {"cms.merge", cms_merge, "write deny-oom getkeys-api", -4, KEYS_COUNTED,

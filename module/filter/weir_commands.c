@@ -153,7 +153,7 @@ const struct command commands_weir[] = {
      "Creates a filter from a sentence", "O(memory of the filter)", "sentence !NX?"},
     {"weir.observe", command_observe, "write deny-oom fast", -3, KEY_CHANGE,
      "Tells of each item whether it was seen before, and remembers it", "O(items)",
-     "!NOCREATE? AT=#milliseconds? ONCE=producer? #number? !TIMED? !WEIGHTED? !HASHED? !ITEMS? item+"},
+     "!NOCREATE? AT=#milliseconds? ONCE=producer,#number? !TIMED? !WEIGHTED? !HASHED? !ITEMS? item+"},
     {"weir.ask", command_ask, "readonly fast", -3, KEY_READ,
      "Tells of each item whether it was seen before", "O(items)", "!HASHED? !ITEMS? item+"},
     {"weir.forget", command_forget, "write fast", -3, KEY_CHANGE,

@@ -7,6 +7,7 @@
 #include <weir.h>
 
 #define ARGS_MOST 16
+#define PARTS_MOST 3 /* of an argument that is several words */
 #define TEXT_MOST 512
 
 static const struct rm_info_version info_version = {
@@ -36,8 +37,34 @@ static const struct rm_key_spec counted_read = {
     .keys.counted = {0, 1, 1},
 };
 
+struct described {
+    struct rm_arg args[ARGS_MOST + 1], parts[ARGS_MOST + 1][PARTS_MOST + 1];
+    char text[TEXT_MOST];
+};
+
+static void describe_type(struct rm_arg *arg)
+{
+    if (*arg->name == '#' || *arg->name == '%')
+        arg->type = *arg->name++ == '#' ? RM_ARG_INTEGER : RM_ARG_DOUBLE;
+}
+
+/* Words that stand together, with commas between them; called as the first is. */
+static void describe_parts(char *words, struct rm_arg *arg, struct rm_arg *parts)
+{
+    char *rest = words;
+
+    for (int i = 0; rest && i < PARTS_MOST; i++) {
+        parts[i] = (struct rm_arg){.name = strsep(&rest, ","), .key_spec = -1};
+        describe_type(&parts[i]);
+        parts[i + 1] = (struct rm_arg){0};
+    }
+    arg->type = RM_ARG_BLOCK;
+    arg->name = parts[0].name;
+    arg->inner = parts;
+}
+
 /* One word of a command's arguments; it is cut into pieces where it lies. */
-static void describe(char *word, struct rm_arg *arg)
+static void describe(char *word, struct rm_arg *arg, struct rm_arg *parts)
 {
     size_t size = strlen(word);
 
@@ -49,24 +76,27 @@ static void describe(char *word, struct rm_arg *arg)
         arg->name = arg->token = word + 1;
         return;
     }
-    char *equals = strchr(word, '=');
-    if (equals) {
-        *equals = '\0';
+    char *name = strchr(word, '=');
+    if (name) {
+        *name++ = '\0';
         arg->token = word;
-        arg->name = equals + 1;
+        arg->name = name;
     }
-    if (*arg->name == '#' || *arg->name == '%')
-        arg->type = *arg->name++ == '#' ? RM_ARG_INTEGER : RM_ARG_DOUBLE;
+    if (strchr(arg->name, ','))
+        describe_parts(name ? name : word, arg, parts);
+    else
+        describe_type(arg);
 }
 
-static void describe_all(const struct command *c, char *text, struct rm_arg *args)
+static void describe_all(const struct command *c, struct described *d)
 {
+    struct rm_arg *args = d->args;
     int n = 1;
 
     args[0] = (struct rm_arg){.name = "key", .type = RM_ARG_KEY, .key_spec = 0};
-    snprintf(text, TEXT_MOST, "%s", c->arguments);
-    for (char *word = strtok(text, " "); word && n < ARGS_MOST; word = strtok(NULL, " "))
-        describe(word, &args[n++]);
+    snprintf(d->text, TEXT_MOST, "%s", c->arguments);
+    for (char *word = strtok(d->text, " "); word && n < ARGS_MOST; word = strtok(NULL, " "), n++)
+        describe(word, &args[n], d->parts[n]);
     if (c->keys == KEYS_COUNTED) { /* after their number */
         args[2].type = RM_ARG_KEY;
         args[2].key_spec = 1;
@@ -79,8 +109,7 @@ static int inform(struct rm_command *command, const struct command *c)
     struct rm_key_spec specs[3] = {c->keys == KEY_READ ? first_read : first_changed,
                                    c->keys == KEYS_COUNTED ? counted_read : (struct rm_key_spec){0},
                                    {0}};
-    struct rm_arg args[ARGS_MOST + 1];
-    char text[TEXT_MOST];
+    struct described d;
     struct rm_command_info info = {
         .version = &info_version,
         .summary = c->summary,
@@ -88,10 +117,10 @@ static int inform(struct rm_command *command, const struct command *c)
         .since = WEIR_VERSION,
         .arity = c->arity,
         .key_specs = specs,
-        .args = args,
+        .args = d.args,
     };
 
-    describe_all(c, text, args);
+    describe_all(c, &d);
     return rm.SetCommandInfo(command, &info);
 }
 

@@ -22,7 +22,8 @@ struct command {
     const char *summary, *complexity;
 
     /* A word each: name, #integer, %double, TOKEN=name, or !TOKEN alone; a '?' at the end for
-     * what may be left out, a '+' for what may be repeated. The key is not named. */
+     * what may be left out, a '+' for what may be repeated. With commas between them, names that
+     * stand together. The key is not named. */
     const char *arguments;
 };
 
