@@ -64,7 +64,7 @@ size_t bf_add_items(struct rm_ctx *ctx, struct chain *c, struct rm_string **item
         told += done;
     } while (i < n && !why);
     if (why)
-        rm.ReplyWithError(ctx, why);
+        bf_refuse(ctx, why);
     if (open)
         rm.ReplySetArrayLength(ctx, (long)(told + (why != NULL)));
     return told;
@@ -80,7 +80,7 @@ static size_t add_item(struct rm_ctx *ctx, struct chain *c, struct rm_string *it
 
     add_keys(ctx, c, &key, 1, &seen, &why);
     if (why)
-        rm.ReplyWithError(ctx, why);
+        bf_refuse(ctx, why);
     else
         reply_bool(ctx, !seen);
     return !why;

@@ -25,6 +25,9 @@ struct chain *bf_create(struct rm_ctx *ctx, struct rm_string *name, struct opene
  * cannot be. Returns how many were. */
 size_t bf_add_items(struct rm_ctx *ctx, struct chain *c, struct rm_string **items, size_t n);
 
+/* An error reply, in the words of the dialect that is set; `text` is RedisBloom's. */
+int bf_refuse(struct rm_ctx *ctx, const char *text);
+
 extern const struct chain_wish bf_default;
 
 #endif

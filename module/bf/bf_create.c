@@ -20,7 +20,7 @@ struct chain *bf_create(struct rm_ctx *ctx, struct rm_string *name, struct opene
     char rate[32], tightening[32];
 
     if (!c) {
-        rm.ReplyWithError(ctx, "ERR Insufficient memory to create filter");
+        bf_refuse(ctx, "ERR Insufficient memory to create filter");
         return NULL;
     }
     value_put(o->key, &c->is);
@@ -50,6 +50,8 @@ static const char *take_capacity(const struct rm_string *arg, struct chain_wish 
     if (rm.StringToLongLong(arg, &number) != RM_OK)
         return bad;
     wish->capacity = (uint64_t)number;
+    if (number == 0 && settings_valkey())
+        return "ERR (capacity should be larger than 0)";
     return number >= 1 && number <= CAPACITY_MOST
                ? NULL
                : "ERR capacity must be in the range [1, 1073741824]";
@@ -133,7 +135,7 @@ int bf_reserve(struct rm_ctx *ctx, struct rm_string **argv, int argc)
         return rm.WrongArity(ctx);
     why = parse_reserve(&wish, argv, argc);
     if (why)
-        return rm.ReplyWithError(ctx, why);
+        return bf_refuse(ctx, why);
     struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_bloom);
     struct chain *c;
     if (o.wrong)
@@ -197,7 +199,7 @@ static const char *parse_insert(struct insertion *in, struct rm_string **argv, i
     for (; i < argc && !why && !arg_is(argv[i], "ITEMS"); i++)
         why = parse_option(in, argv, argc, &i);
     in->items = i + 1;
-    if (!why && in->fixed && in->expands && in->wish.expansion > 0)
+    if (!why && in->fixed && in->expands && in->wish.expansion > 0 && !settings_valkey())
         why = "Nonscaling filters cannot expand";
     if (in->fixed)
         in->wish.expansion = 0;
@@ -238,7 +240,7 @@ int bf_insert(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     if (!why)
         why = check_scale(ctx, &in);
     if (why)
-        return rm.ReplyWithError(ctx, why);
+        return bf_refuse(ctx, why);
     struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_bloom);
     struct chain *c = o.value;
     if (o.wrong)

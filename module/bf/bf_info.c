@@ -120,8 +120,7 @@ int bf_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     for (int i = 0; argc == 3 && i < known; i++)
         field = arg_is(argv[2], fields[i].word) ? i : field;
     if (argc == 3 && field == known)
-        return rm.ReplyWithError(ctx, settings_valkey() ? "ERR invalid information value"
-                                                        : "Invalid information value");
+        return bf_refuse(ctx, "Invalid information value");
     struct opened o = key_open(ctx, argv[1], RM_READ, &family_bloom);
     if (is_missing(ctx, &o))
         return RM_OK;

@@ -31,6 +31,24 @@ def test_all_commands_are_there_and_described(r):
         assert first[b"name"] == b"key" and first[b"type"] == b"key" and first[b"key_spec_index"] == 0
 
 
+def described(r, name):
+    """Arguments by name."""
+    docs = r("COMMAND", "DOCS", name)[1]
+    rows = [dict(zip(row[::2], row[1::2])) for row in dict(zip(docs[::2], docs[1::2]))[b"arguments"]]
+    return {row[b"name"].decode(): row for row in rows}
+
+
+def test_words_that_stand_together_are_described_so(r):
+    for command, name, parts in [("cms.incrby", "item", ["item", "increment"]), ("topk.incrby", "item", ["item", "increment"]),
+                                 ("topk.reserve", "width", ["width", "depth", "decay"]),
+                                 ("weir.observe", "producer", ["producer", "number"])]:
+        block = described(r, command)[name]
+        assert block[b"type"] == b"block"
+        assert [dict(zip(p[::2], p[1::2]))[b"name"].decode() for p in block[b"arguments"]] == parts
+    assert described(r, "weir.observe")["producer"][b"token"] == b"ONCE"
+    assert described(r, "cms.incrby")["item"][b"flags"] == ["multiple"]
+
+
 def test_flags_and_arity(r):
     for row in r("COMMAND", "INFO", *commands(r)):
         name, arity, flags = row[0].decode(), row[1], set(row[2])
@@ -198,6 +216,23 @@ def test_the_dialect_of_valkey(start):
     assert r("BF.INSERT", "d") == [] and r("BF.CARD", "d") == 0
     r("SET", "s", "x")
     refused(r, "BF.EXISTS", "s", "a", saying="WRONGTYPE")
+
+
+def test_errors_in_the_words_of_valkey(start):
+    r = start("DIALECT", "valkey").client()
+    r("BF.RESERVE", "b", .01, 1, "NONSCALING")
+    for command, text in [("BF.RESERVE k 2 100", "ERR (0 < error rate range < 1)"), ("BF.RESERVE k x 100", "ERR bad error rate"),
+                          ("BF.RESERVE k 0.1 0", "ERR (capacity should be larger than 0)"),
+                          ("BF.RESERVE k 0.1 -1", "ERR bad capacity"), ("BF.INSERT k CAPACITY x ITEMS a", "ERR bad capacity"),
+                          ("BF.INSERT k EXPANSION 0.9 ITEMS a", "ERR bad expansion"),
+                          ("BF.RESERVE k 0.1 9 EXPANSION 99999", "ERR bad expansion"),
+                          ("BF.INSERT k COLOUR red", "ERR unknown argument received"),
+                          ("BF.INFO b colour", "ERR invalid information value"),
+                          ("BF.RESERVE k 0.00001 1000000000", "ERR operation exceeds bloom object memory limit"),
+                          ("BF.RESERVE b 0.1 9", "ERR item exists"), ("BF.INFO none", "ERR not found")]:
+        assert refused(r, *command.split()) == text
+    assert r("BF.INSERT", "b", "NONSCALING", "EXPANSION", 1, "ITEMS", "a") == [1]
+    assert r("BF.INSERT", "b", "ITEMS", "c")[0] == "ERR non scaling filter is full"
 
 
 def test_two_of_them(server, r):
