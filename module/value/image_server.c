@@ -149,7 +149,8 @@ void image_rewrite(const struct value *v, struct rm_io *io, struct rm_string *ke
 {
     struct aof_out out = {.io = io, .key = key, .buffer = rm.Alloc(PIECE)};
 
-    v->family->write(v, aof_sink, &out);
+    if (!v->family->write(v, aof_sink, &out))
+        give_up(io, v);
     emit(&out, true);
     rm.Free(out.buffer);
 }
