@@ -28,7 +28,7 @@ enum cf_answer { CF_NO_ROOM = -1, CF_EXISTS = 0, CF_ADDED = 1 };
 
 /* In the newest filter that has room, which may be a further one. A filter that has places but not
  * for this item was changed by trying; then a client's limit does not count, so that replicas,
- * which have none, do the same. */
+ * which have none, do the same: the further one is small then. */
 static enum cf_answer add(struct rm_ctx *ctx, struct chain *c, struct weir_key key, bool *tried)
 {
     uint64_t most;

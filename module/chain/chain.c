@@ -15,6 +15,7 @@
 #define LEAST_CUCKOO_ERROR 1e-8 /* 32 bits are the most of a fingerprint */
 #define LEAST_ERROR 1e-30       /* below that a link would cost memory for nothing */
 #define MOST_ERROR 0.99         /* above that there is no memory to save */
+#define SMALL_LINK 1024         /* items, of 3 KiB: for showings of few items */
 
 uint64_t chain_bytes(const struct chain *c)
 {
@@ -96,16 +97,26 @@ static double tightened(const struct chain *c, double error)
                 c->is.family == &family_cuckoo ? LEAST_CUCKOO_ERROR : LEAST_ERROR);
 }
 
+/* Larger by the expansion when all are full. When places are left, but not for an item that was
+ * shown often, a small one: else a few showings of one item would take all memory. */
+static bool next_capacity(const struct chain *c, uint64_t *capacity)
+{
+    uint64_t first = c->links[0].capacity, largest = first;
+
+    for (uint32_t i = 1; i < c->n; i++)
+        largest = c->links[i].capacity > largest ? c->links[i].capacity : largest;
+    *capacity = first < SMALL_LINK ? first : SMALL_LINK;
+    return chain_items(c) < chain_capacity(c) ||
+           !__builtin_mul_overflow(largest, c->expansion, capacity);
+}
+
 bool chain_grow(struct chain *c, uint64_t most)
 {
-    struct link link = c->links[c->n - 1];
+    struct link link = {.error = tightened(c, c->links[c->n - 1].error)};
     char seed[32];
 
     snprintf(seed, sizeof seed, " seed=%llu", (unsigned long long)c->seed);
-    link.items = 0;
-    link.error = tightened(c, link.error);
-    return !__builtin_mul_overflow(link.capacity, c->expansion, &link.capacity) &&
-           add_link(c, link, seed, most, NULL);
+    return next_capacity(c, &link.capacity) && add_link(c, link, seed, most, NULL);
 }
 
 bool chain_drop_empty(struct chain *c)

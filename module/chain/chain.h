@@ -57,7 +57,8 @@ void chain_ask(const struct chain *c, const struct weir_key *keys, size_t n, uin
  * is new. Then chain_grow() makes room, or the chain does not scale. */
 size_t chain_add(struct chain *c, const struct weir_key *keys, size_t n, uint8_t *verdicts);
 
-/* False if memory is short, or the most is reached. */
+/* Add a filter: larger by the expansion if all are full, else a small one. False if memory is
+ * short, or the most is reached. */
 bool chain_grow(struct chain *c, uint64_t most);
 
 /* Take out the filters that have no items, but not the first; false if there are none. */

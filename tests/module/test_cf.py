@@ -117,6 +117,18 @@ def test_one_item_many_times(r):
     assert reply in ([1] * 8 + [-1] * 22, [1] * 4 + [-1] * 26)
 
 
+@pytest.mark.parametrize("seed", range(1, 9))
+def test_one_item_many_times_takes_little_memory(r, seed):
+    """A filter that has places left does not make the next one larger; some seeds have one bucket for it, not two."""
+    r("CF.RESERVE", "c", 50, "EXPANSION", 4, "SEED", seed)
+    assert r("CF.INSERT", "c", "ITEMS", *["same"] * 1000) == [1] * 1000
+    assert r("CF.COUNT", "c", "same") == 1000 and r("MEMORY", "USAGE", "c") < 200_000
+    assert r("CF.INSERT", "c", "ITEMS", *names(9000)) == [1] * 9000
+    assert r("CF.MEXISTS", "c", *names(9000)) == [1] * 9000
+    for _ in range(1000):
+        assert r("CF.DEL", "c", "same") == 1
+
+
 @pytest.mark.parametrize("capacity, bucket, buckets", [(10, 2, 8), (200, 10, 32), (9, 2, 4), (64, 1, 64), (10000, 2, 8192)])
 def test_buckets_are_told_as_clients_expect_them(r, capacity, bucket, buckets):
     """And there is a place in them for as many items."""
