@@ -48,6 +48,7 @@ static const char *set_sentence(const char *text, size_t size)
     static char why[400];
     char sentence[WEIR_SENTENCE], whole[WEIR_SENTENCE];
     struct weir_error error;
+    uint64_t traits = 0;
 
     if (size >= sizeof sentence || memchr(text, '\0', size))
         return "DEFAULT takes a sentence, as WEIR.CREATE does";
@@ -57,6 +58,9 @@ static const char *set_sentence(const char *text, size_t size)
         snprintf(why, sizeof why, "DEFAULT takes a sentence, as WEIR.CREATE does: %s", error.text);
         return why;
     }
+    weir_traits(WEIR_KIND_FILTER, whole, &traits, NULL);
+    if (!(traits & WEIR_CAN_LEARN))
+        return "DEFAULT takes a sentence, as WEIR.CREATE does: of a filter that learns key by key";
     memcpy(now.sentence, sentence, size + 1);
     return NULL;
 }

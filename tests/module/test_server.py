@@ -110,6 +110,7 @@ def test_settings(start):
     r("WEIR.OBSERVE", "h", "a")
     assert r("WEIR.INFO", "h", "sentence").startswith(b"bloom memory=8192 ")
     refused(r, "CONFIG", "SET", "weir.default", "nothing", saying="nothing")
+    refused(r, "CONFIG", "SET", "weir.default", "fuse capacity=10", saying="learns")
     refused(r, "CONFIG", "SET", "weir.dialect", "latin")
     assert r("CONFIG", "GET", "weir.default") == [b"weir.default", b"bloom memory=8K"]
     refused(r, "BF.RESERVE", "b", .0001, 10_000_000, saying="Insufficient memory")
