@@ -60,6 +60,12 @@ static void dump_chunk(struct rm_ctx *ctx, const struct value *v, uint64_t itera
     server_give(data);
 }
 
+static int refuse_iterator(struct rm_ctx *ctx, const struct family *family)
+{
+    return rm.ReplyWithError(ctx, family == &family_cuckoo ? "Invalid position"
+                                                           : "Second argument must be numeric");
+}
+
 int chain_scandump(struct rm_ctx *ctx, struct rm_string **argv, int argc,
                    const struct family *family)
 {
@@ -68,7 +74,7 @@ int chain_scandump(struct rm_ctx *ctx, struct rm_string **argv, int argc,
     if (argc != 3)
         return rm.WrongArity(ctx);
     if (rm.StringToLongLong(argv[2], &iterator) != RM_OK || iterator < 0)
-        return rm.ReplyWithError(ctx, "Second argument must be numeric");
+        return refuse_iterator(ctx, family);
     struct opened o = key_open(ctx, argv[1], RM_READ, family);
     if (o.wrong)
         return key_refuse(ctx, &o);
@@ -141,7 +147,7 @@ int chain_loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc,
     if (argc != 4)
         return rm.WrongArity(ctx);
     if (rm.StringToLongLong(argv[2], &iterator) != RM_OK)
-        return rm.ReplyWithError(ctx, "Second argument must be numeric");
+        return refuse_iterator(ctx, family);
     struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, family);
     uint64_t version = (uint64_t)iterator >> 32, number = (uint64_t)iterator & UINT32_MAX;
     if (o.wrong && !o.loading)

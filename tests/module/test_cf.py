@@ -186,3 +186,4 @@ def test_scandump_and_loadchunk(r):
         assert r("CF.LOADCHUNK", "c", *chunk) == "OK"
     assert r("DEBUG", "DIGEST-VALUE", "c") == digest
     assert isinstance(r.raw("CF.LOADCHUNK", "c", *chunks[0]), Error)
+    assert refused(r, "CF.SCANDUMP", "c", "x") == refused(r, "CF.LOADCHUNK", "d", "x", "y") == "Invalid position"
