@@ -235,7 +235,8 @@ int bf_insert(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     struct insertion in = {.wish = bf_default, .creates = true};
     const char *why = parse_insert(&in, argv, argc);
 
-    if ((argc < 4 && !settings_valkey()) || (!why && in.items >= argc && !settings_valkey()))
+    if ((argc < 4 && !settings_valkey()) || (!why && in.items == argc) ||
+        (!why && in.items > argc && !settings_valkey()))
         return rm.WrongArity(ctx);
     if (!why)
         why = check_scale(ctx, &in);

@@ -33,27 +33,27 @@ int bf_card(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
 /* ---- BF.INFO ---- */
 
-enum field {
-    CAPACITY,
-    SIZE,
-    FILTERS,
-    ITEMS,
-    EXPANSION,
-    REDIS_FIELDS,
-    ERROR_RATE = REDIS_FIELDS,
-    TIGHTENING,
-    MOST_ITEMS,
-    VALKEY_FIELDS
-};
+enum field { CAPACITY, SIZE, FILTERS, ITEMS, EXPANSION, ERROR_RATE, TIGHTENING, MOST_ITEMS };
 
 static const struct {
     const char *word, *name;
-} fields[VALKEY_FIELDS] = {
+} fields[] = {
     {"CAPACITY", "Capacity"},           {"SIZE", "Size"},
     {"FILTERS", "Number of filters"},   {"ITEMS", "Number of items inserted"},
     {"EXPANSION", "Expansion rate"},    {"ERROR", "Error rate"},
     {"TIGHTENING", "Tightening ratio"}, {"MAXSCALEDCAPACITY", "Max scaled capacity"},
 };
+
+static const enum field redis_fields[] = {CAPACITY, SIZE, FILTERS, ITEMS, EXPANSION};
+static const enum field valkey_fields[] = {CAPACITY,   SIZE,      FILTERS,    ITEMS,
+                                           ERROR_RATE, EXPANSION, TIGHTENING, MOST_ITEMS};
+
+/* What is told of a filter, and in which order; the last two of valkey are of those that scale. */
+static const enum field *fields_of(const struct chain *c, int *n)
+{
+    *n = !settings_valkey() ? 5 : c->expansion > 0 ? 8 : 6;
+    return settings_valkey() ? valkey_fields : redis_fields;
+}
 
 static void tell_rate(struct rm_ctx *ctx, double rate)
 {
@@ -81,7 +81,7 @@ static long long most_items(const struct chain *c)
     return (long long)all;
 }
 
-static void tell(struct rm_ctx *ctx, const struct chain *c, int field)
+static void tell(struct rm_ctx *ctx, const struct chain *c, enum field field)
 {
     switch (field) {
     case CAPACITY:
@@ -106,35 +106,50 @@ static void tell(struct rm_ctx *ctx, const struct chain *c, int field)
     case TIGHTENING:
         tell_rate(ctx, c->tightening);
         break;
-    default:
+    case MOST_ITEMS:
         rm.ReplyWithLongLong(ctx, most_items(c));
+    }
+}
+
+static int tell_one(struct rm_ctx *ctx, const struct chain *c, const struct rm_string *word)
+{
+    int n;
+    const enum field *known = fields_of(c, &n);
+
+    for (int i = 0; i < n; i++) {
+        if (!arg_is(word, fields[known[i]].word))
+            continue;
+        if (!settings_valkey())
+            rm.ReplyWithArray(ctx, 1);
+        tell(ctx, c, known[i]);
+        return RM_OK;
+    }
+    return bf_refuse(ctx, "Invalid information value");
+}
+
+static void tell_all(struct rm_ctx *ctx, const struct chain *c)
+{
+    int n;
+    const enum field *known = fields_of(c, &n);
+
+    rm.ReplyWithMap(ctx, n);
+    for (int i = 0; i < n; i++) {
+        rm.ReplyWithSimpleString(ctx, fields[known[i]].name);
+        tell(ctx, c, known[i]);
     }
 }
 
 int bf_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    int known = settings_valkey() ? VALKEY_FIELDS : REDIS_FIELDS, field = known;
-
     if (argc < 2 || argc > 3)
         return rm.WrongArity(ctx);
-    for (int i = 0; argc == 3 && i < known; i++)
-        field = arg_is(argv[2], fields[i].word) ? i : field;
-    if (argc == 3 && field == known)
-        return bf_refuse(ctx, "Invalid information value");
     struct opened o = key_open(ctx, argv[1], RM_READ, &family_bloom);
     if (is_missing(ctx, &o))
         return RM_OK;
-    if (argc == 3) {
-        if (!settings_valkey())
-            rm.ReplyWithArray(ctx, 1);
-        tell(ctx, o.value, field);
-        return key_close(&o);
-    }
-    rm.ReplyWithMap(ctx, known);
-    for (int i = 0; i < known; i++) {
-        rm.ReplyWithSimpleString(ctx, fields[i].name);
-        tell(ctx, o.value, i);
-    }
+    if (argc == 3)
+        tell_one(ctx, o.value, argv[2]);
+    else
+        tell_all(ctx, o.value);
     return key_close(&o);
 }
 

@@ -215,6 +215,13 @@ def test_the_dialect_of_valkey(start):
     assert r("BF.INSERT", "c", "CAPACITY", 5) == []
     assert r("BF.INFO", "c", "CAPACITY") == 5
     assert r("BF.INSERT", "d") == [] and r("BF.CARD", "d") == 0
+    refused(r, "BF.INSERT", "d", "ITEMS", saying="wrong number of arguments")
+    all_fields = ["Capacity", "Size", "Number of filters", "Number of items inserted", "Error rate", "Expansion rate",
+                  "Tightening ratio", "Max scaled capacity"]
+    assert list(r("BF.INFO", "b")) == all_fields
+    r("BF.RESERVE", "fixed", .01, 10, "NONSCALING")
+    assert list(r("BF.INFO", "fixed")) == all_fields[:6], "what is said of growth is of filters that grow"
+    refused(r, "BF.INFO", "fixed", "TIGHTENING", saying="invalid information value")
     r("SET", "s", "x")
     refused(r, "BF.EXISTS", "s", "a", saying="WRONGTYPE")
 
