@@ -189,6 +189,8 @@ const struct command commands_bf[] = {
     {"bf.loadchunk", bf_loadchunk, "write deny-oom", 4, KEY_CHANGE,
      "Makes a Bloom filter from chunks of BF.SCANDUMP", "O(chunk), O(capacity) for the last",
      "#iterator data"},
+    {"bf.load", bf_load, "write deny-oom", 3, KEY_CHANGE,
+     "Makes a Bloom filter from what WEIR.SAVE gave of one", "O(capacity)", "data"},
     {0},
 };
 /* clang-format on */

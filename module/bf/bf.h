@@ -14,6 +14,7 @@ int bf_reserve(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 int bf_insert(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 int bf_info(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 int bf_debug(struct rm_ctx *ctx, struct rm_string **argv, int argc);
+int bf_load(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 int bf_card(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 
 /* Make the filter of a key that has none, and tell the replicas how, with its seed. NULL after an

@@ -208,6 +208,22 @@ def test_scandump_and_loadchunk(r):
     assert refused(r, "BF.LOADCHUNK", "b", *chunks[0]) == "ERR item exists"
 
 
+def test_load(r):
+    """A whole filter at once, as valkey-bloom has it."""
+    r("BF.RESERVE", "b", .001, 50)
+    r("BF.MADD", "b", *names(500))
+    cursor, data = r("WEIR.SAVE", "b", 0)
+    assert cursor == b"0" and r("BF.LOAD", "c", data) == "OK"
+    assert r("DEBUG", "DIGEST-VALUE", "c") == r("DEBUG", "DIGEST-VALUE", "b")
+    assert refused(r, "BF.LOAD", "c", data) == "BUSYKEY Target key name already exists."
+    r("CF.ADD", "u", "a")
+    for wrong in b"", b"x", data[:-1], data + b"x", data[:100] + b"x" + data[101:], r("WEIR.SAVE", "u", 0)[1]:
+        assert refused(r, "BF.LOAD", "d", wrong) == "ERR bloom object decoding failed"
+    refused(r, "BF.LOAD", "u", data, saying="WRONGTYPE")
+    refused(r, "BF.LOAD", "d", saying="wrong number of arguments")
+    assert r("EXISTS", "d") == 0
+
+
 def test_large_dump_of_several_chunks(r):
     r("BF.RESERVE", "b", .0001, 15_000_000)
     r("BF.MADD", "b", *names(1000))

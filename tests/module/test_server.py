@@ -7,7 +7,7 @@ from conftest import refused
 from resp import ReplyError
 from servers import free_port
 
-FAMILIES = {"weir.": 8, "bf.": 11, "cf.": 14, "cms.": 6, "topk.": 7}
+FAMILIES = {"weir.": 8, "bf.": 12, "cf.": 14, "cms.": 6, "topk.": 7}
 
 
 def commands(r):
@@ -58,7 +58,7 @@ def test_flags_and_arity(r):
         if version(r) >= (7, 2):  # before, a module's commands are of no category
             assert ("@write" if "write" in flags else "@read") in row[6], name
         grows = {"weir.create", "weir.observe", "weir.merge", "weir.load", "bf.reserve", "bf.add", "bf.madd", "bf.insert",
-                 "bf.loadchunk", "cf.reserve", "cf.add", "cf.addnx", "cf.insert", "cf.insertnx", "cf.loadchunk", "cms.initbydim", "cms.initbyprob", "cms.incrby", "cms.merge", "topk.reserve", "topk.add",
+                 "bf.loadchunk", "bf.load", "cf.reserve", "cf.add", "cf.addnx", "cf.insert", "cf.insertnx", "cf.loadchunk", "cms.initbydim", "cms.initbyprob", "cms.incrby", "cms.merge", "topk.reserve", "topk.add",
                  "topk.incrby"}
         assert ("denyoom" in flags) == (name in grows), name
 
