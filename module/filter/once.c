@@ -67,9 +67,9 @@ enum once_state once_look(const struct once *o, const struct once_command *c,
             return a->print == c->print && a->n == c->n ? ONCE_KNOWN : ONCE_OTHER;
         }
     }
-    *limit = p->answers[0].number;
-    if (c->number > *limit || (p->count < NUMBERS && !below))
+    if (c->number > p->answers[0].number || (p->count < NUMBERS && !below))
         return ONCE_FRESH;
+    *limit = p->answers[p->count - 1].number;
     return ONCE_GONE; /* or of this producer before it was dropped, and came again */
 }
 

@@ -209,7 +209,7 @@ def test_a_number_whose_answer_is_gone_is_never_applied(r):
         assert r("WEIR.OBSERVE", "f", "ONCE", "p", i, f"x{i}") == [0]
     shown = r("WEIR.INFO", "f", "shown")
     for i in range(100, 104):
-        refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", i, f"x{i}", saying="gone")
+        refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", i, f"x{i}", saying="go on above 119")
     assert r("WEIR.INFO", "f", "shown") == shown
     assert r("WEIR.OBSERVE", "f", "ONCE", "p", 200, "y") == [0]
     assert r("WEIR.OBSERVE", "f", "ONCE", "p", 150, "z") == [0], "late, but never applied before"
