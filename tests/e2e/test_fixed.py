@@ -69,7 +69,9 @@ def test_what_would_change_it_is_refused_with_the_build_that_would_do(keys):
     before = (keys / "f").read_bytes()
     refused("add", "f", "keys", saying=["f is fixed", "weir build --fixed -o F KEYS", "weir build -o F KEYS"])
     refused("forget", "f", "keys", saying=["fuse cannot forget a key", "weir build -a NAME -o F KEYS"])
-    refused("merge", "-o", "g", "f", "f", saying="build one from the keys of both")
+    run("build", "--fixed", "-o", "f2", "keys")
+    told = refused("merge", "-o", "g", "f", "f2", saying=["f is fixed", "weir build --fixed -o F KEYS"]).err
+    assert "--seed" not in told
     refused("dedup", "-a", "fuse", "keys", saying="weir build --fixed")
     refused("eval", "-a", "fuse", "keys", saying="weir build --fixed")
     refused("plan", "-a", "fuse", "-m", "1M", saying="--keys")
@@ -80,7 +82,7 @@ def test_options_that_do_not_go_together(keys):
     for size in ["-m", "1M"], ["-S", "memory=1M"], ["-S", "capacity=10"]:
         refused("build", "--fixed", *size, "-o", "f", "keys", saying="takes its size from its keys")
     refused("build", "--fixed", "-a", "bloom", "-o", "f", "keys", saying="bloom is not fixed")
-    refused("build", "--fixed", "-S", "bits=17", "-o", "f", "keys", saying="4 to 16, 20, 24 or 32")
+    refused("build", "--fixed", "-S", "bits=17", "-o", "f", "keys", saying="bits=17 does not fit: it takes 4 to 16")
     refused("build", "--fixed", "-a", "fus", "-o", "f", "keys", saying="there is no filter 'fus'")
     refused("build", "--fixed", "keys", saying="-o FILE")
     assert not os.path.exists("f")

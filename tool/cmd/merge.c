@@ -1,18 +1,34 @@
 /* merge.c - weir merge: one filter file from several. */
+#include <string.h>
+
 #include "cmd/commands.h"
 #include "cli/messages.h"
 #include "state/files.h"
 
 /* Why not; and where only chance chose the seeds, what helps the next time. */
-static bool refuse(const char *first, const char *second, const char *why, const char *held,
-                   const char *other)
+static bool refuse(const char *first, const char *second, enum weir_status status, const char *why,
+                   const char *held, const char *other)
 {
     uint64_t a = 0, b = 0;
 
-    if (weir_sentence_number(held, "seed", &a) && weir_sentence_number(other, "seed", &b) && a != b)
+    if (status == WEIR_MISMATCH && weir_sentence_number(held, "seed", &a) &&
+        weir_sentence_number(other, "seed", &b) && a != b)
         return reject("%s and %s: %s; run all with --seed %llu", first, second, why,
                       (unsigned long long)a);
     return reject("%s and %s: %s", first, second, why);
+}
+
+/* A filter that learns no key is joined with another by the build that made both. */
+static bool can_be_merged(const struct shards *into, const char *first)
+{
+    uint64_t traits = 0;
+
+    if (weir_traits(WEIR_KIND_FILTER, into->config, &traits, NULL) != WEIR_OK ||
+        traits & WEIR_CAN_LEARN)
+        return true;
+    return reject("%s is fixed: %.*s is solved for its keys at once, and not merged; 'weir build "
+                  "--fixed -o F KEYS KEYS' makes one of the keys of both",
+                  first, (int)strcspn(into->config, " "), into->config);
 }
 
 static bool merge_file(struct shards *into, const char *path, const char *first)
@@ -26,9 +42,12 @@ static bool merge_file(struct shards *into, const char *path, const char *first)
             "%s was made with --shards %u, %s with %u; only filters of one configuration and "
             "seed can be merged",
             first, into->count, path, other.shards.count);
-    for (uint32_t i = 0; ok && i < into->count; i++)
-        if (weir_merge(into->w[i], other.shards.w[i], &error) != WEIR_OK)
-            ok = refuse(first, path, error.text, into->config, other.shards.config);
+    for (uint32_t i = 0; ok && i < into->count; i++) {
+        enum weir_status status = weir_merge(into->w[i], other.shards.w[i], &error);
+
+        ok = status == WEIR_OK ||
+             refuse(first, path, status, error.text, into->config, other.shards.config);
+    }
     shards_close(&other.shards);
     return ok;
 }
@@ -44,12 +63,13 @@ static int merge_sketches(const struct options *o)
         weir_sketch *other = file_load_sketch(o->operand[i]);
 
         ok = other != NULL;
-        if (ok && weir_sketch_merge(into, other, &error) != WEIR_OK) {
+        enum weir_status status = ok ? weir_sketch_merge(into, other, &error) : WEIR_OK;
+        if (status != WEIR_OK) {
             char held[WEIR_SENTENCE], offered[WEIR_SENTENCE];
 
             weir_sketch_config(into, held, sizeof held);
             weir_sketch_config(other, offered, sizeof offered);
-            ok = refuse(o->operand[0], o->operand[i], error.text, held, offered);
+            ok = refuse(o->operand[0], o->operand[i], status, error.text, held, offered);
         }
         weir_sketch_close(other);
     }
@@ -71,7 +91,7 @@ int cmd_merge(const struct options *o)
         return EXIT_ERROR;
     if (file_has_sketch(o->operand[0]))
         return merge_sketches(o);
-    ok = file_load(&stored, o->operand[0]);
+    ok = file_load(&stored, o->operand[0]) && can_be_merged(&stored.shards, o->operand[0]);
     for (int i = 1; ok && i < o->operands; i++)
         ok = merge_file(&stored.shards, o->operand[i], o->operand[0]);
     ok = ok && file_save(o->output.path, "", &stored.shards);

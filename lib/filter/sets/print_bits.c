@@ -36,13 +36,22 @@ static uint64_t bits_for_memory(const struct config *c, const struct print_sizes
     return widths[i];
 }
 
+static bool refuse_bits(const struct config *c, struct weir_error *error)
+{
+    char bits[24];
+    struct text t = text_in(bits, sizeof bits);
+
+    text_add_u64(&t, c->bits);
+    return error_refuse(error, "bits=", bits, " does not fit: it takes 4 to 16, 20, 24 or 32",
+                        NULL);
+}
+
 static bool choose_bits(struct config *c, const struct print_sizes *sizes, struct weir_error *error)
 {
     bool memory = config_has(c, KNOB_MEMORY), keys = config_has(c, KNOB_CAPACITY);
 
     if (config_has(c, KNOB_BITS))
-        return is_a_width(c->bits) ||
-               error_refuse(error, "bits= does not fit: it takes 4 to 16, 20, 24 or 32", NULL);
+        return is_a_width(c->bits) || refuse_bits(c, error);
     if (config_has(c, KNOB_FPR))
         c->bits = bits_for_error(c, sizes);
     else
