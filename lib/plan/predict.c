@@ -23,11 +23,18 @@ static void add_limits(struct weir_prediction *p, const struct stream_model *m, 
     p->lru_fnr = p->fpr > 0 && p->fpr < 1 ? limit_lru(m, bits / log2(1 / p->fpr)) : NAN;
 }
 
+/* What models add up and take off is rounded, and can end a little below 0. */
+static double chance(double sum)
+{
+    return sum < 0 ? 0 : sum;
+}
+
 static void copy_classes(struct weir_prediction *to, const struct prediction *p)
 {
     to->classes = p->classes;
     memcpy(to->class_share, p->class_share, sizeof to->class_share);
-    memcpy(to->class_fnr, p->class_fnr, sizeof to->class_fnr);
+    for (uint32_t i = 0; i < MODEL_CLASSES; i++)
+        to->class_fnr[i] = chance(p->class_fnr[i]);
 }
 
 /* Keys that it remembers, if only new ones come, as important as in this stream. A few
@@ -59,8 +66,8 @@ enum weir_status plan_predict(const struct config *c, const struct shape *s,
         return p.no_memory ? WEIR_NO_MEMORY : WEIR_UNSUPPORTED;
     sentence_describe(&filter_grammar, c, out->config, sizeof out->config);
     out->memory = cells_size(s->cells * s->planes, s->width);
-    out->fpr = p.fpr;
-    out->fnr = p.fnr;
+    out->fpr = chance(p.fpr);
+    out->fnr = chance(p.fnr);
     out->fill = p.fill;
     out->error = p.error;
     out->stable = p.stable;
@@ -133,11 +140,12 @@ enum weir_status weir_predict_gap(struct weir_gap *out, size_t size, const char 
     p.gap = gap;
     if (!c->ops->predict || !c->ops->predict(c, &planned.shape, &m, &p))
         return refuse(p.no_memory ? WEIR_NO_MEMORY : WEIR_UNSUPPORTED, c, error);
-    struct weir_gap known = {.missed = p.gap_missed, .classes = p.classes};
+    struct weir_gap known = {.missed = chance(p.gap_missed), .classes = p.classes};
     sentence_describe(&filter_grammar, c, known.config, sizeof known.config);
     known.memory = cells_size(planned.shape.cells * planned.shape.planes, planned.shape.width);
     memcpy(known.class_share, p.class_share, sizeof known.class_share);
-    memcpy(known.class_missed, p.class_gap_missed, sizeof known.class_missed);
+    for (uint32_t i = 0; i < MODEL_CLASSES; i++)
+        known.class_missed[i] = chance(p.class_gap_missed[i]);
     hand_out(out, size, &known, sizeof known);
     return WEIR_OK;
 }

@@ -87,14 +87,9 @@ static bool is_free(const struct settings_search *s, const struct config *c, enu
 
 /* A filter that is there for importance, with cells that hold one level of it: not to be
  * advised, only asked for. */
-static bool is_single_level(const struct settings_search *s, const struct config *c,
-                            const struct weir_prediction *p)
+static bool is_single_level(const struct settings_search *s, struct config *c)
 {
-    bool differ = false;
-
-    for (uint32_t i = 2; i <= p->classes; i++)
-        differ |= p->class_fnr[i] != p->class_fnr[1];
-    return !differ && s->m->important && is_free(s, c, KNOB_CELL) &&
+    return s->m->important && is_free(s, c, KNOB_CELL) && *config_number(c, KNOB_CELL, NULL) == 1 &&
            (c->ops->is.about.traits & WEIR_FOR_IMPORTANCE);
 }
 
@@ -122,10 +117,8 @@ static bool consider(struct settings_search *s, struct config c)
 
     if (s->found && s->sparing && s->value <= 1)
         return false;
-    if (!c.ops->plan(&c, &shape, NULL) || is_tried(s, &c, &shape) ||
+    if (!c.ops->plan(&c, &shape, NULL) || is_single_level(s, &c) || is_tried(s, &c, &shape) ||
         plan_predict(&c, &shape, s->m, &p) != WEIR_OK)
-        return false;
-    if (is_single_level(s, &c, &p))
         return false;
     p.cost = cost_of(s, &p);
     double value = value_of(s, &p);

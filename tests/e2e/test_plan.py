@@ -117,11 +117,28 @@ def test_a_stream_fits_only_if_the_error_at_its_end_is_as_asked(memory, ceiling)
     assert ("fits" in best["reason"]) or best["error_at_end"] > most or best["fnr"] >= 0.001 or best["cost"] is None
 
 
-def test_no_words_hold_a_number_that_is_none():
-    for stream in "uniform:n=1M,universe=1", "uniform:n=10,distinct=100%", "endless", "endless:n=10", UNIFORM:
+@pytest.mark.parametrize("args", ["", "-a ibf-2c", "-a ibf-mc", "-a weir", "--fnr 1e-9"])
+def test_no_words_hold_a_number_that_is_none(args):
+    for stream in ("uniform:n=1M,universe=1", "uniform:n=10,distinct=100%", "endless", "endless:n=10", UNIFORM,
+                   "endless:fresh=0,universe=10", "endless:fresh=50%,universe=1k", "endless:importance=1-50",
+                   "uniform:n=100,importance=1-1"):
         for memory in "64", "64M":
-            out = printed("-m", memory, "--stream", stream)
-            assert not re.search(r"\b(nan|inf)\b", out.split("\n\n")[-1]), (stream, memory)
+            table, words = printed("-m", memory, "--stream", stream, *args.split()).split("\n\n")
+            assert not re.search(r"nan\b|\binf|[0-9]{13}", words), (stream, memory)
+            assert "-0.0" not in table, (stream, memory)
+
+
+def test_the_default_filter_is_beside_the_best_in_words_of_use():
+    assert "does as well: it errs less than once in a million records" in printed("-m", "64M", "--stream", UNIFORM)
+    assert "costs 6.7" in printed("-m", "1M", "--stream", UNIFORM)
+    assert "the default" not in printed("-m", "64K", "--stream", "uniform:n=1T")
+    assert "more than 1000 times" in printed("-m", "64K", "--stream", "uniform:n=100k", "--cost", "1:100000")
+
+
+def test_where_keys_differ_in_importance_no_filter_is_advised_that_has_one_level():
+    for stream in "endless:importance=1-50", "uniform:n=1M,importance=1-50", "uniform:n=1M,distinct=100%,importance=1-50":
+        rows = [row for row in plan("-m", "64K", "--stream", stream) if row["algorithm"].startswith("ibf-")]
+        assert len(rows) == 3 and not any("cell=1 " in row["settings"] for row in rows), stream
 
 
 def test_a_window_that_is_not_kept_is_not_said_to_be():
@@ -391,7 +408,8 @@ def test_misses_by_gap_and_class_are_those_measured():
 def test_gaps_that_make_no_sense():
     refused("plan", "--gap", "0", saying="--gap 0 does not fit")
     refused("plan", "--gap", "1k,x", saying="--gap 1k,x does not fit")
-    refused("plan", "--gap", "1M", "--stream", "uniform:n=1M", saying="a gap is from 1")
+    refused("plan", "--gap", "1M", "--stream", "uniform:n=1M", saying="--gap 1000000 does not fit: the stream has 1000000")
+    refused("plan", "--gap", "1k,2M", "--stream", "uniform:n=1M", saying="--gap 2000000 does not fit")
     refused("plan", "--gap", "1k", "--keys", "1M", saying="--gap tells of filters as they are opened")
     refused("plan", "--gap", "1k", "-a", "rsbf", saying="the model of rsbf does not tell misses by gap")
     refused("plan", "--gap", "1k", "-a", "weir", "-S", "importance=1-9", "--stream",

@@ -11,7 +11,6 @@
 #include "cli/units.h"
 
 #define GAPS_MOST 16
-#define ROWS_MOST 4096
 #define MEMORY_DEFAULT "64M"
 
 struct gap_row {
@@ -26,7 +25,7 @@ struct gaps {
     uint64_t gap[GAPS_MOST];
     uint32_t gaps;
     struct gap_row *row;
-    uint32_t rows;
+    size_t rows, room;
 };
 
 /* ---- what is asked ---- */
@@ -59,6 +58,15 @@ static bool check(const struct options *o)
                   "--cost choose settings; -S window= sets one");
 }
 
+static bool fit_stream(const struct gaps *g)
+{
+    for (uint32_t i = 0; i < g->gaps; i++)
+        if (g->stream.n && g->gap[i] >= g->stream.n)
+            return reject("--gap %llu does not fit: the stream has %llu arrivals",
+                          (unsigned long long)g->gap[i], (unsigned long long)g->stream.n);
+    return true;
+}
+
 /* The filter as other commands open it; -e and -S for those that have the knob. */
 static bool write_sentence(const struct gaps *g, const char *name, char sentence[SENTENCE_MAX])
 {
@@ -71,6 +79,20 @@ static bool write_sentence(const struct gaps *g, const char *name, char sentence
 }
 
 /* ---- asking theory ---- */
+
+static bool make_room(struct gaps *g, size_t more)
+{
+    struct gap_row *larger;
+
+    if (g->rows + more <= g->room)
+        return true;
+    larger = realloc(g->row, 2 * (g->rows + more) * sizeof *larger);
+    if (!larger)
+        return false;
+    g->row = larger;
+    g->room = 2 * (g->rows + more);
+    return true;
+}
 
 static void add_row(struct gaps *g, const struct weir_gap *found, uint64_t gap, uint32_t class)
 {
@@ -105,7 +127,11 @@ static enum weir_status ask(struct gaps *g, const char *sentence, struct weir_er
                      sentence);
             return WEIR_UNSUPPORTED;
         }
-        for (uint32_t c = 0; c <= found.classes && g->rows < ROWS_MOST; c++)
+        if (!make_room(g, found.classes + 1)) {
+            snprintf(error->text, sizeof error->text, "memory is short");
+            return WEIR_NO_MEMORY;
+        }
+        for (uint32_t c = 0; c <= found.classes; c++)
             if (c == 0 || (g->stream.important && found.class_share[c] > 0))
                 add_row(g, &found, g->gap[i], c);
     }
@@ -121,7 +147,7 @@ static bool ask_one(struct gaps *g)
            (ask(g, sentence, &error) == WEIR_OK || reject("%s", error.text));
 }
 
-/* Those with such knobs and a model. What is wrong with the gap is wrong for all. */
+/* Those with such knobs and a model. */
 static bool ask_all(struct gaps *g)
 {
     char sentence[SENTENCE_MAX];
@@ -133,7 +159,8 @@ static bool ask_all(struct gaps *g)
             continue;
         if (!write_sentence(g, about->name, sentence))
             return false;
-        ask(g, sentence, &error);
+        if (ask(g, sentence, &error) == WEIR_NO_MEMORY)
+            return reject("%s", error.text);
     }
     return g->rows > 0 || reject("%s", error.text);
 }
@@ -164,13 +191,10 @@ static bool print(const struct gaps *g)
 
 int plan_gap(const struct options *o)
 {
-    struct gaps g = {.options = o, .row = calloc(ROWS_MOST, sizeof *g.row)};
-    bool ok = g.row != NULL;
+    struct gaps g = {.options = o};
+    bool ok = check(o) && read_gaps(&g) && plan_stream(o, &g.stream) && fit_stream(&g) &&
+              (o->wanted.algorithm ? ask_one(&g) : ask_all(&g)) && print(&g);
 
-    if (!ok)
-        return fail("memory is short");
-    ok = check(o) && read_gaps(&g) && plan_stream(o, &g.stream) &&
-         (o->wanted.algorithm ? ask_one(&g) : ask_all(&g)) && print(&g);
     free(g.row);
     return ok ? EXIT_FINE : EXIT_ERROR;
 }

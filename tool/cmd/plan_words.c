@@ -9,6 +9,9 @@
 #define BASELINE_DEFAULT "bloom" /* that everyone knows */
 #define GOOD 0.01                /* an error at the end that will do, where no ceiling is given */
 #define FITS 0.001               /* false negatives below this are none to speak of */
+#define TOO_FEW 1e-6             /* errors below this, per record, are none to speak of */
+#define AS_GOOD 1.005            /* times the best */
+#define FAR_WORSE 1000           /* times the best: a figure would say no more */
 
 static double distinct(const struct plan *p)
 {
@@ -64,6 +67,11 @@ void plan_say_why(const struct plan *p, char *text, size_t size)
                  "remembers most: %s keys, %.1f bits each",
                  p->wish.fpr > 0 ? p->wish.fpr : 0.01, name, show_count(best->remembered).text,
                  bits);
+    else if (isinf(distinct(p)))
+        snprintf(text, size,
+                 "of what never ends something must be forgotten; %s forgets what costs least, and "
+                 "remembers %s keys",
+                 name, show_count(best->remembered).text);
     else if (share_new(p) > 0.999999)
         snprintf(text, size,
                  "nothing repeats: whatever forgets fastest errs least, and none "
@@ -91,6 +99,25 @@ void plan_say_why(const struct plan *p, char *text, size_t size)
                  bits, show_count(distinct(p)).text, name);
 }
 
+/* What the default filter costs beside the best. On an endless stream of new keys the cost
+ * is one over the keys remembered. */
+static void say_its_cost(const char *name, const struct weir_prediction *one,
+                         const struct weir_prediction *best)
+{
+    double times = one->cost / best->cost;
+
+    if (isnan(times) || isinf(one->cost) || times < AS_GOOD)
+        return;
+    if (isnan(one->remembered) && one->cost < TOO_FEW)
+        printf("%s, the default, does as well: it errs less than once in a million records\n",
+               name);
+    else if (times > FAR_WORSE)
+        printf("%s, the default, is not the best here: it costs more than %d times as much\n", name,
+               FAR_WORSE);
+    else
+        printf("%s, the default, is not the best here: it costs %.2f times as much\n", name, times);
+}
+
 /* Where the default filter stands, if it is not the first. */
 static void say_of_default(const struct plan *p)
 {
@@ -102,9 +129,8 @@ static void say_of_default(const struct plan *p)
         if (p->sizing || p->windowed)
             printf("%s, the default, is not the best here: it needs %.2f times the memory\n", name,
                    (double)p->p[i].memory / (double)p->p[0].memory);
-        else if (p->p[0].cost > 0 && !isinf(p->p[i].cost))
-            printf("%s, the default, is not the best here: it costs %.2f times as much\n", name,
-                   p->p[i].cost / p->p[0].cost);
+        else
+            say_its_cost(name, &p->p[i], p->p);
     }
 }
 
@@ -142,8 +168,9 @@ static void say_of_one(const struct plan *p, const struct weir_prediction *one)
         printf("an exact list of the latest keys, log2(1/fpr) bits each, would miss %.4g\n",
                one->lru_fnr);
     for (uint32_t i = 1; i <= one->classes && p->stream.important; i++)
-        printf("importance class %u: %.4g of the arrivals, %.4g of its repeats are missed\n", i,
-               one->class_share[i], one->class_fnr[i]);
+        if (one->class_share[i] > 0 && !isnan(one->class_fnr[i]))
+            printf("importance class %u: %.4g of the arrivals, %.4g of its repeats are missed\n", i,
+                   one->class_share[i], one->class_fnr[i]);
 }
 
 void plan_print_words(const struct plan *p)
