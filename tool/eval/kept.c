@@ -1,6 +1,7 @@
 /* kept.c - see kept.h. */
 #include "eval/kept.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,9 +160,10 @@ static bool next_group(const struct kept *k, const uint64_t *order, struct group
     return g->to > g->from;
 }
 
-/* Of keys that came so often in a third, the share that came again in the last. */
-struct return_rates {
-    uint64_t keys[COUNTS + 1], again[COUNTS + 1];
+/* Of the keys that came so often in the first third: those that came in the last again, and
+ * in all three. */
+struct return_counts {
+    uint64_t keys, again, ever;
 };
 
 static uint32_t count_class(uint64_t count)
@@ -169,34 +171,82 @@ static uint32_t count_class(uint64_t count)
     return count < COUNTS ? (uint32_t)count : COUNTS;
 }
 
-static struct return_rates find_rates(const struct kept *k, const uint64_t *order)
+static void count_returns(const struct kept *k, const uint64_t *order,
+                          struct return_counts counts[COUNTS + 1])
 {
-    struct return_rates rates = {0};
-
     for (struct group g = {0}; next_group(k, order, &g);) {
-        rates.keys[count_class(g.third[0])]++;
-        rates.again[count_class(g.third[0])] += g.third[2] > 0;
+        struct return_counts *c = &counts[count_class(g.third[0])];
+
+        c->keys++;
+        c->again += g.third[2] > 0;
+        c->ever += g.third[1] > 0 && g.third[2] > 0;
     }
-    return rates;
 }
 
-static uint16_t variants_of(const struct return_rates *rates, const struct group *g)
+/* Of keys of a frequency a share stays, and comes in any third with the same chance; the
+ * others do not come again. Were all of those that stay alike, the chance were that with which
+ * those of the first third and the last came in the second too; were all keys alike, that with
+ * which they came in the last again. It lies between: there are frequent and rare ones. */
+struct staying {
+    double share, chance;
+};
+
+static struct staying find_staying(const struct return_counts *c)
 {
-    uint32_t class = count_class((g->to - g->from + 2) / 3);
-    uint64_t again = rates->again[class], keys = rates->keys[class];
+    double again = c->keys ? (double)c->again / (double)c->keys : 0;
+    double ever = c->again ? fmax((double)c->ever / (double)c->again, again) : 0;
+    double chance = sqrt(again * ever);
+
+    return (struct staying){chance > 0 ? again / chance : 0, chance};
+}
+
+/* The chance that this key is one that stays, in view of the thirds in which it did not come. */
+static double stays(const struct staying *s, const struct group *g)
+{
+    double share = s->share;
 
     if (g->third[0] > 0 && g->third[2] > 0)
         return 1;
-    return again * VARIANTS_MOST < keys || again == 0 ? 0 : (uint16_t)((keys + again / 2) / again);
+    for (int i = 0; i < 3; i++)
+        share *= g->third[i] ? 1 : 1 - s->chance;
+    return share > 0 ? share / (share + 1 - s->share) : 0;
+}
+
+/* A number from 0 to 1, the same for the same key. */
+static double drawn_for(struct weir_key key, uint64_t purpose)
+{
+    return (double)(mix(key.lo ^ purpose * GOLDEN) >> 11) * 0x1p-53;
+}
+
+/* One of so many keys comes with this chance: a whole number or the next, such that the
+ * chance is met on average. */
+static uint16_t variants_for(double chance, double drawn)
+{
+    double few = floor(1 / chance);
+
+    if (chance * VARIANTS_MOST < 1)
+        return 0;
+    return (uint16_t)(drawn < few * ((few + 1) * chance - 1) ? few : few + 1);
+}
+
+static uint16_t variants_of(const struct return_counts *counts, const struct group *g,
+                            struct weir_key key)
+{
+    uint64_t thirds = (g->third[0] > 0) + (g->third[1] > 0) + (g->third[2] > 0);
+    struct staying s = find_staying(&counts[count_class((g->to - g->from) / thirds)]);
+    double comes = 1 - pow(1 - s.chance, 3); /* in a showing, which is three thirds */
+
+    return drawn_for(key, 1) < stays(&s, g) ? variants_for(comes, drawn_for(key, 2)) : 0;
 }
 
 static void set_variants(struct kept *k, const uint64_t *order)
 {
-    struct return_rates rates = find_rates(k, order);
+    struct return_counts counts[COUNTS + 1] = {0};
     double keys = 0, renewed = 0;
 
+    count_returns(k, order, counts);
     for (struct group g = {0}; next_group(k, order, &g);) {
-        uint16_t variants = variants_of(&rates, &g);
+        uint16_t variants = variants_of(counts, &g, k->key[order[g.from]]);
 
         for (uint64_t i = g.from; i < g.to; i++)
             k->variants[order[i]] = variants;

@@ -1,10 +1,10 @@
 /* kept.h - arrivals kept in memory, to be shown again: in their order, or shuffled;
  * once, or several times on end as a stream that goes on.
  *
- * Such a stream is taken to go on as it is. Keys that came in the first third of what
- * is there and in the last stay the same. Others came by chance or for a time: of the
- * keys that came c times in the first third, a share q came again in the last; so a
- * key of that frequency becomes, at every showing, one of 1/q keys by chance.
+ * Such a stream is taken to go on as it is: of the keys of a frequency some stay, and the
+ * others are new ones at every showing. Those in the first third of what is there and in the
+ * last tell how many stay, and with which chance one of them comes in a third at all; with
+ * a chance q to come in a showing, a key is at every showing one of 1/q keys.
  *
  * What is kept of a long stream is all arrivals of some keys: of half of them
  * whenever there is no more room. Filters that get as much less memory err on

@@ -169,6 +169,10 @@ static void put_errors(const struct report *r, FILE *page)
     else
         fprintf(page, ", %s of the repeats for new (and would pass again).</li>\n",
                 show_percent(fnr).text);
+    if (r->going_on)
+        fprintf(page,
+                "<li>That is an estimate: keys that come again after a longer time than these "
+                "records span are not in it. The more records, the better.</li>\n");
 }
 
 static void put_memories(const struct report *r, FILE *page)
