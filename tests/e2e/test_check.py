@@ -594,6 +594,7 @@ def test_the_report_on_screens(screened, here):
     assert "Fewer calls: 1bf" in said and said.split(". The page")[0].split(":")[0] in page
     for row in rows:
         assert f"<td>{row['calls']}</td>" in page and f"<td>{row['recall']:.4g}</td>" in page
+    assert re.findall(r"<th>(\w+)</th>", page)[:5] == ["screen", "memory_bytes", "precision", "recall", "calls"]
     best = re.search(r'<tr class="best"><td>(\w+)</td>', page)
     assert best.group(1) == exact["screen"]
     assert run(*asked, "--format", "tsv").lines[0].split("\t") == list(rows[0])

@@ -94,24 +94,45 @@ static void put_stream(FILE *page, const struct request *o)
         fprintf(page, " and %u more", o->inputs.count - 1);
 }
 
+/* The columns of the page, those that decide first: a narrow screen cuts off the rest. */
+static const char *const columns[] = {"screen", "memory_bytes", "precision",
+                                      "recall", "calls",        "calls_share",
+                                      "fpr",    "fnr",          "settings"};
+#define COLUMNS (sizeof columns / sizeof *columns)
+
+static size_t find_column(const struct table *t, const char *name)
+{
+    size_t i = 0;
+
+    while (strcmp(t->column[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+static void put_row(FILE *page, const struct table *t, size_t row)
+{
+    char text[CELL_MAX];
+
+    for (size_t i = 0; i < COLUMNS; i++) {
+        table_show(t, row, find_column(t, columns[i]), 4, text);
+        fprintf(page, "<td>");
+        page_text(page, text);
+        fprintf(page, "</td>");
+    }
+}
+
 static void put_table(FILE *page, const struct screens *s)
 {
     struct table t = screens_table(s);
-    char text[CELL_MAX];
 
     fprintf(page, "<h2>What each got wrong, and asked for</h2>\n<div class=\"scroll\"><table "
                   "class=\"all\">\n<thead><tr>");
-    for (size_t i = 0; t.column[i].name; i++)
-        fprintf(page, "<th>%s</th>", t.column[i].name);
+    for (size_t i = 0; i < COLUMNS; i++)
+        fprintf(page, "<th>%s</th>", columns[i]);
     fprintf(page, "</tr></thead>\n<tbody>\n");
     for (size_t row = 0; row < t.rows; row++) {
         fprintf(page, "<tr%s>", &s->row[row] == least(s, true) ? " class=\"best\"" : "");
-        for (size_t i = 0; t.column[i].name; i++) {
-            table_show(&t, row, i, 4, text);
-            fprintf(page, "<td>");
-            page_text(page, text);
-            fprintf(page, "</td>");
-        }
+        put_row(page, &t, row);
         fprintf(page, "</tr>\n");
     }
     fprintf(page, "</tbody></table></div>\n");

@@ -99,10 +99,10 @@ static void put_outlook(const struct report *r, FILE *page)
         fprintf(
             page,
             "<li><b>A stream that goes on</b> was measured: after these records came as many "
-            "new keys as fill any filter, then the records three times, and the last time "
-            "counted. Each time %s of their keys were others: none that were in the first third "
-            "of the records and in the last, of the rest as many as did not come again from the "
-            "first third to the last. What comes again later than that cannot be foreseen. "
+            "new keys as fill any filter, then the records five times, and the last time "
+            "counted. Each time %s of their keys were others: as many, of the keys that came "
+            "equally often, as it takes for those of the first third of the records to come again "
+            "in the others as they did. What comes again later than that cannot be foreseen. "
             "<code>--finite</code> measures the records as they are.</li>\n",
             show_percent(renewed).text);
     else if (!r->request->measures.finite)
