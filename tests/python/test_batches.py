@@ -67,12 +67,40 @@ def test_numpy_is_not_needed_but_understood():
     # text and objects are keys one by one
     assert list(f.observe_many(numpy.array(["ab", "日本"]))) == [1, 0]
     assert list(f.observe_many(numpy.array(["日本", b"cd"], dtype=object))) == [1, 1]
-    with pytest.raises((BufferError, ValueError)):
-        f.observe_many(numpy.arange(10)[::2])
     counted = numpy.frombuffer(f.observe_many(["p", "q", "p"]), dtype=bool)
     assert counted.sum() == 1
     with pytest.raises(TypeError):
         f.observe(numpy.array([object()]))
+
+
+def test_strings_of_numpy_are_what_their_items_are():
+    """Which are filled up with NUL bytes to the longest; size= takes the bytes as they lie."""
+    numpy = pytest.importorskip("numpy")
+    words = numpy.array([b"fig", b"apple", b"", b"fig", b"a\0b"])
+    f = weir.open(SENTENCE)
+    assert list(f.observe_many(words)) == [0, 0, 0, 1, 0]
+    assert all(word in f for word in words) and "fig" in f and b"fig\0\0" not in f
+    assert list(f.observe_many(words, size=5)) == [0, 1, 0, 1, 0]
+    assert b"fig\0\0" in f
+    assert list(f.observe_many(numpy.array([b"x", b"y", b"x"]))) == [0, 0, 1]
+    s = weir.sketch("top memory=64K seed=1")
+    s.add_many(words)
+    assert s.top(1)[0] == (b"fig", 2, 0)
+
+
+def test_arrays_that_do_not_lie_in_a_row():
+    numpy = pytest.importorskip("numpy")
+    table = numpy.arange(3000, dtype="u4").reshape(1000, 3) % 701
+    for odd in (table[:, 1], table[::-2], table[:, ::2], numpy.asfortranarray(table), table[:, 0].astype("U")[::3]):
+        f, expected = weir.open(SENTENCE), weir.open(SENTENCE)
+        assert f.observe_many(odd) == expected.observe_many(numpy.ascontiguousarray(odd))
+        assert f.tobytes() == expected.tobytes() and f.stats().shown == len(odd)
+    f = weir.open("ibf-mc memory=4K seed=3 importance=log")
+    expected = weir.open(f.config)
+    weights = numpy.arange(2000, dtype="i2")[::-2]
+    assert f.observe_many(table, importance=weights) == expected.observe_many(table, importance=weights.tolist())
+    assert f.tobytes() == expected.tobytes()
+    assert weir.open(SENTENCE).observe_many(memoryview(b"a.b.a.")[::2], size=1) == b"\0\0\1"
 
 
 def test_numpy_numbers_beside_the_keys():

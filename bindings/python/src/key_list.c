@@ -59,9 +59,7 @@ static int add_next(struct key_list *l, struct key_source *s, size_t *done)
     if (s->is_fixed) {
         if (*done == s->n)
             return 0;
-        key.bytes = (struct weir_bytes){(const char *)s->buffer.buf + *done * s->size, s->size};
-        ++*done;
-        return add(l, key.bytes) ? 1 : -1;
+        return add(l, key_source_fixed(s, (*done)++)) ? 1 : -1;
     }
     got = key_source_next(s, &object);
     if (got > 0 && !key_read(object, &s->room, &key)) {

@@ -40,7 +40,10 @@ bool key_hash(PyObject *o, struct hasher hash, struct weir_key *out);
 struct key_source {
     Py_buffer buffer;
     bool is_fixed, is_list;
-    size_t size, n;     /* fixed: of a key, how many */
+    const char *data;   /* fixed: where the first key lies, */
+    size_t size, n;     /* the size of a key, how many there are, */
+    bool is_padded;     /* whether NUL bytes at the end are no part of them, */
+    char *copy;         /* and our own bytes, if those of the buffer do not lie in a row */
     PyObject *sequence; /* a list or tuple, or else */
     PyObject *iterator;
     Py_ssize_t at;
@@ -50,6 +53,17 @@ struct key_source {
 /* size: None, or that of the keys of a buffer. */
 bool key_source_open(struct key_source *s, PyObject *keys, PyObject *size);
 void key_source_close(struct key_source *s);
+
+/* The bytes of fixed key i. */
+static inline struct weir_bytes key_source_fixed(const struct key_source *s, size_t i)
+{
+    const char *data = s->data + i * s->size;
+    size_t size = s->size;
+
+    while (s->is_padded && size > 0 && data[size - 1] == '\0')
+        size--;
+    return (struct weir_bytes){data, size};
+}
 
 /* The next of keys that are not fixed: 1, 0 at the end, -1 with an exception. */
 int key_source_next(struct key_source *s, PyObject **object);

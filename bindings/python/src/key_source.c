@@ -1,6 +1,7 @@
 /* key_source.c - many keys: a buffer of keys of one size, or an iterable. */
 #include "key_reader.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define LONG (64 << 10) /* is hashed by itself, without the GIL */
@@ -12,6 +13,15 @@ static bool has_keys_of_one_size(const Py_buffer *b)
     return !b->format || !strpbrk(b->format, "Owu");
 }
 
+/* Strings as numpy keeps them, "16s": NUL bytes fill them up, and are not there when one of
+ * them is looked at. */
+static bool has_padded_strings(const Py_buffer *b)
+{
+    const char *f = b->format ? b->format : "B";
+
+    return b->ndim <= 1 && strcmp(f + strspn(f, "0123456789"), "s") == 0;
+}
+
 /* The size of a key in a buffer: what was said, or a row of two dimensions, or an item
  * that is more than a byte. 0 with an exception if it cannot be told. */
 static size_t fixed_size(const Py_buffer *b, PyObject *size)
@@ -21,7 +31,7 @@ static size_t fixed_size(const Py_buffer *b, PyObject *size)
     for (int i = 1; i < b->ndim; i++)
         natural *= (size_t)b->shape[i];
     if (size == Py_None) {
-        if (natural > 1)
+        if (natural > 1 || has_padded_strings(b))
             return natural;
         PyErr_SetString(PyExc_TypeError, "a buffer of bytes needs size=, the bytes of each key; "
                                          "one key goes into a list");
@@ -41,21 +51,38 @@ static size_t fixed_size(const Py_buffer *b, PyObject *size)
     return said;
 }
 
+/* Keys one after the other: where they lie, or a copy of those that do not, as every second
+ * item or the columns of a table. */
+static bool lay_in_a_row(struct key_source *s)
+{
+    s->data = s->buffer.buf;
+    if (PyBuffer_IsContiguous(&s->buffer, 'C'))
+        return true;
+    s->copy = malloc((size_t)s->buffer.len + 1);
+    if (!s->copy) {
+        PyErr_NoMemory();
+        return false;
+    }
+    s->data = s->copy;
+    return PyBuffer_ToContiguous(s->copy, &s->buffer, s->buffer.len, 'C') == 0;
+}
+
 /* 1: it is a buffer of keys; 0: it is not; -1 with an exception. */
 static int open_fixed(struct key_source *s, PyObject *keys, PyObject *size)
 {
     if (!PyObject_CheckBuffer(keys))
         return 0;
-    if (PyObject_GetBuffer(keys, &s->buffer, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) < 0)
+    if (PyObject_GetBuffer(keys, &s->buffer, PyBUF_FULL_RO) < 0)
         return -1;
     if (!has_keys_of_one_size(&s->buffer)) {
         PyBuffer_Release(&s->buffer);
         return 0;
     }
     s->is_fixed = true;
+    s->is_padded = size == Py_None && has_padded_strings(&s->buffer);
     s->size = fixed_size(&s->buffer, size);
     s->n = s->size ? (size_t)s->buffer.len / s->size : 0;
-    return s->size ? 1 : -1;
+    return s->size && lay_in_a_row(s) ? 1 : -1;
 }
 
 bool key_source_open(struct key_source *s, PyObject *keys, PyObject *size)
@@ -91,6 +118,8 @@ void key_source_close(struct key_source *s)
     if (s->is_fixed)
         PyBuffer_Release(&s->buffer);
     s->is_fixed = false;
+    free(s->copy);
+    s->copy = NULL;
     Py_CLEAR(s->sequence);
     Py_CLEAR(s->iterator);
     text_room_close(&s->room);

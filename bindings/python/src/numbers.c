@@ -48,7 +48,7 @@ static char code_of(const Py_buffer *b)
 /* 1: it is one; 0: it is a number that has a buffer, as numpy's have; -1 with an exception. */
 static int open_array(struct numbers *n, PyObject *o)
 {
-    if (PyObject_GetBuffer(o, &n->buffer, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) < 0)
+    if (PyObject_GetBuffer(o, &n->buffer, PyBUF_RECORDS_RO) < 0)
         return -1;
     if (n->buffer.ndim == 0) {
         PyBuffer_Release(&n->buffer);
@@ -96,7 +96,7 @@ void numbers_close(struct numbers *n)
 /* As it lies there; *negative if it is below 0. */
 static uint64_t item(const struct numbers *n, bool *negative)
 {
-    const char *at = (const char *)n->buffer.buf + n->at * n->buffer.itemsize;
+    const char *at = (const char *)n->buffer.buf + n->at * n->buffer.strides[0];
     bool is_signed = strchr("bhilqn", n->code) != NULL;
     uint64_t raw = 0;
     int bits = (int)(8 * n->buffer.itemsize);

@@ -172,11 +172,9 @@ static int gather_fixed(struct batch_run *r)
 static void hash_fixed(const struct batch_run *r, size_t from, size_t n, struct weir_key *keys)
 {
     struct weir_bytes bytes[HASHED];
-    const char *data = (const char *)r->source.buffer.buf + (r->done + from) * r->source.size;
-    size_t size = r->source.size;
 
     for (size_t i = 0; i < n; i++)
-        bytes[i] = (struct weir_bytes){data + i * size, size};
+        bytes[i] = key_source_fixed(&r->source, r->done + from + i);
     weir_hash_bytes_many(r->to->hash.kind, r->to->hash.seed, bytes, n, keys);
 }
 
