@@ -1,7 +1,9 @@
 """Batches: whatever the keys come in, verdicts are those of one by one."""
 import array
 import collections
+import itertools
 import random
+import signal
 
 import pytest
 
@@ -314,3 +316,19 @@ def test_unique_within_itself_is_refused():
     u = weir.unique(["a", "b"], key=lambda x: next(u))
     with pytest.raises(ValueError, match="already"):
         next(u)
+
+
+@pytest.mark.parametrize("endless", [itertools.repeat("a"), ["a"] * 3_000_000])
+def test_unique_can_be_interrupted_among_repeats(endless):
+    """Where no code of Python runs between two items."""
+    def ring(number, frame):
+        raise InterruptedError
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, 0.002)
+    try:
+        with pytest.raises(InterruptedError):
+            list(weir.unique(endless, memory="64K"))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

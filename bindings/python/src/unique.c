@@ -8,6 +8,7 @@
 #include "key_reader.h"
 
 #define AHEAD 256
+#define PASSED 1024 /* items that were seen, between two looks at signals: Ctrl-C among repeats */
 
 struct unique_object {
     PyObject_HEAD struct filter_object *filter;
@@ -127,6 +128,7 @@ static int was_seen(struct unique_object *u, PyObject *item)
 static PyObject *next_one(struct unique_object *u)
 {
     PyObject *item;
+    size_t passed = 0;
     int seen;
 
     while (key_source_next(&u->source, &item) > 0) {
@@ -134,7 +136,7 @@ static PyObject *next_one(struct unique_object *u)
         if (seen == 0)
             return item;
         Py_DECREF(item);
-        if (seen < 0)
+        if (seen < 0 || (++passed % PASSED == 0 && PyErr_CheckSignals() < 0))
             return NULL;
     }
     return NULL;
@@ -183,7 +185,7 @@ static PyObject *next_ahead(struct unique_object *u)
                 return item;
             Py_DECREF(item);
         }
-        if (!look_ahead(u))
+        if (PyErr_CheckSignals() < 0 || !look_ahead(u))
             return NULL;
     }
 }
