@@ -130,6 +130,10 @@ def test_pickle(filled):
     for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
         f = pickle.loads(pickle.dumps(filled, protocol))
         assert f.tobytes() == filled.tobytes()
+    for closed in (filled, weir.shared("memory=64K"), weir.sketch("top memory=64K"), weir.screen("memory=64K")):
+        closed.close()
+        with pytest.raises(ValueError, match="closed"):
+            pickle.dumps(closed)
 
 
 def test_the_commands_files_are_ours(tool, tmp_path):

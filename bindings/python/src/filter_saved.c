@@ -97,8 +97,8 @@ PyObject *filter_view(PyObject *type, PyObject *source)
 PyObject *filter_reduce(PyObject *self, PyObject *none)
 {
     PyObject *bytes = filter_tobytes(self, none);
-    PyObject *load = PyObject_GetAttrString((PyObject *)filter_type, "load");
-    PyObject *out = bytes && load ? Py_BuildValue("O(O)", load, bytes) : NULL;
+    PyObject *load = bytes ? PyObject_GetAttrString((PyObject *)filter_type, "load") : NULL;
+    PyObject *out = load ? Py_BuildValue("O(O)", load, bytes) : NULL;
 
     Py_XDECREF(load);
     Py_XDECREF(bytes);

@@ -549,10 +549,10 @@ static PyObject *load(PyObject *type, PyObject *args, PyObject *named)
 static PyObject *reduce(PyObject *self, PyObject *none)
 {
     PyObject *bytes = tobytes(self, none);
-    PyObject *loader = PyObject_GetAttrString((PyObject *)screen_type, "load");
-    PyObject *out = bytes && loader ? Py_BuildValue("O(OO)", loader, bytes,
-                                                    ((struct screen_object *)self)->store)
-                                    : NULL;
+    PyObject *loader = bytes ? PyObject_GetAttrString((PyObject *)screen_type, "load") : NULL;
+    PyObject *out =
+        loader ? Py_BuildValue("O(OO)", loader, bytes, ((struct screen_object *)self)->store)
+               : NULL;
 
     Py_XDECREF(loader);
     Py_XDECREF(bytes);

@@ -529,8 +529,8 @@ static PyObject *load(PyObject *type, PyObject *source)
 static PyObject *reduce(PyObject *self, PyObject *none)
 {
     PyObject *bytes = tobytes(self, none);
-    PyObject *loader = PyObject_GetAttrString((PyObject *)sketch_type, "load");
-    PyObject *out = bytes && loader ? Py_BuildValue("O(O)", loader, bytes) : NULL;
+    PyObject *loader = bytes ? PyObject_GetAttrString((PyObject *)sketch_type, "load") : NULL;
+    PyObject *out = loader ? Py_BuildValue("O(O)", loader, bytes) : NULL;
 
     Py_XDECREF(loader);
     Py_XDECREF(bytes);
