@@ -176,7 +176,8 @@ def test_what_the_store_raises_ends_the_check():
         s.check("bad")
 
 
-@pytest.mark.parametrize("wrong", [lambda keys: [True], lambda keys: [True] * 3, lambda keys: None, lambda keys: 5, lambda: []])
+@pytest.mark.parametrize("wrong", [lambda keys: [True], lambda keys: [True] * 3, lambda keys: None, lambda keys: 5, lambda: [],
+                                   set, dict.fromkeys, lambda keys: "no", lambda keys: dict.fromkeys(keys, False).keys()])
 def test_answers_must_be_one_for_each_key(wrong):
     s = weir.screen("memory=64K seed=1", wrong)
     with pytest.raises((ValueError, TypeError)):

@@ -161,9 +161,20 @@ static PyObject *list_of_keys(const struct weir_bytes *keys, size_t n)
     return list;
 }
 
+/* Keys are true, whatever is meant by them: a dictionary or a set of keys would be taken for
+ * answers that they are not. */
+static bool is_answer(PyObject *o)
+{
+    if (!PyBytes_Check(o) && !PyUnicode_Check(o))
+        return true;
+    PyErr_SetString(PyExc_TypeError, "the store gave text or bytes for an answer; it is to give a "
+                                     "list of True, False or None, in the order of the keys");
+    return false;
+}
+
 static bool read_answer(PyObject *o, uint8_t *answer)
 {
-    int yes = o == Py_None ? 0 : PyObject_IsTrue(o);
+    int yes = o == Py_None ? 0 : is_answer(o) ? PyObject_IsTrue(o) : -1;
 
     *answer = o == Py_None ? WEIR_UNANSWERED : yes > 0 ? WEIR_MEMBER : WEIR_OTHER;
     return yes >= 0;
