@@ -25,6 +25,8 @@ def test_a_sketch_counts():
     assert len(s.top(10**9)) == len(truth) and s.top(0) == []
     with pytest.raises(ValueError):
         s.top(-1)
+    with pytest.raises(weir.UnsupportedError, match="lists none"):
+        weir.sketch("count-min memory=64K").top()
 
 
 @pytest.mark.parametrize("sentence", ["top memory=8K seed=1", "count-min memory=8K seed=1", "heavykeeper memory=8K seed=1"])

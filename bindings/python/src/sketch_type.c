@@ -331,6 +331,21 @@ static PyObject *list_of(const struct weir_heavy *heavy, size_t n)
     return list;
 }
 
+/* False with an exception: no keys would be taken for there being none. */
+static bool lists_keys(const weir_sketch *s)
+{
+    char sentence[WEIR_SENTENCE];
+    const struct weir_about *about;
+
+    weir_sketch_config(s, sentence, sizeof sentence);
+    about = weir_find(WEIR_KIND_SKETCH, sentence);
+    if (about && about->traits & WEIR_CAN_LIST)
+        return true;
+    raise_status(WEIR_UNSUPPORTED, "this sketch counts any key and lists none; "
+                                   "weir.sketch('top') lists those that came most often");
+    return false;
+}
+
 static PyObject *top(PyObject *self, PyObject *args, PyObject *named)
 {
     static char *names[] = {"n", NULL};
@@ -346,7 +361,7 @@ static PyObject *top(PyObject *self, PyObject *args, PyObject *named)
         PyErr_SetString(PyExc_ValueError, "top() takes how many keys, from 0");
         return NULL;
     }
-    if (!enter(self))
+    if (!ready(self) || !lists_keys(((struct sketch_object *)self)->s) || !enter(self))
         return NULL;
     weir_sketch_measure(((struct sketch_object *)self)->s, &stats, sizeof stats);
     if ((uint64_t)n > stats.keys)
