@@ -264,7 +264,7 @@ def test_plan_and_predict():
 
 
 def test_plans_that_cannot_be():
-    for call in (lambda: weir.plan("nonsense"), lambda: weir.plan(memory="lots"), lambda: weir.plan(fpr=0), lambda: weir.plan(fpr="x%"),
+    for call in (lambda: weir.plan("nonsense"), lambda: weir.plan(memory="lots"), lambda: weir.plan(fpr=0), lambda: weir.plan(fpr=2), lambda: weir.plan(fpr="x%"),
                  lambda: weir.predict("nonsense"), lambda: weir.plan(filter="nonsense"), lambda: weir.listed("nonsense"),
                  lambda: weir.complete("nonsense")):
         with pytest.raises(ValueError):

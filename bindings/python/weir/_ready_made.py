@@ -92,8 +92,8 @@ def _rate(rate: float | str | None, name: str) -> float:
     if rate is None:
         return 0.0
     value = float(rate[:-1]) / 100 if isinstance(rate, str) and rate.endswith("%") else float(rate)
-    if not value > 0:
-        raise ValueError(f"{name}={rate} does not fit: it takes a rate above 0: 0.01 or '1%'")
+    if not 0 < value <= 1:
+        raise ValueError(f"{name}={rate} does not fit: it takes a rate above 0 and up to 1: 0.01 or '1%'")
     return value
 
 
