@@ -8,6 +8,7 @@
 #include "sql.h"
 
 #include <string.h>
+#include <weir/saved.h>
 #include <weir/sketch.h>
 
 SQLITE_EXTENSION_INIT3
@@ -129,6 +130,20 @@ static weir_sketch *load(struct weir_bytes file, struct weir_error *error)
     return NULL;
 }
 
+/* What weir_agg(key, 'top') gives for no rows: it is never told its sentence, and makes an empty
+ * filter. */
+static bool is_of_no_rows(struct weir_bytes blob)
+{
+    struct weir_stats stats;
+    weir *w;
+
+    if (weir_view(&w, blob.data, blob.size, NULL, NULL, NULL) != WEIR_OK)
+        return false;
+    weir_measure(w, &stats, sizeof stats);
+    weir_close(w);
+    return stats.shown == 0;
+}
+
 static bool keeps_keys(const weir_sketch *s)
 {
     char sentence[WEIR_SENTENCE];
@@ -167,6 +182,8 @@ static int filter(sqlite3_vtab_cursor *cursor, int given, const char *text, int 
         return fail(c, "the sketch is not a blob; weir_agg(key, 'top') makes one");
     blob =
         (struct weir_bytes){sqlite3_value_blob(values[0]), (size_t)sqlite3_value_bytes(values[0])};
+    if (is_of_no_rows(blob))
+        return SQLITE_OK;
     c->sketch = load(blob, &error);
     if (!c->sketch)
         return fail(c, error.text);

@@ -59,6 +59,7 @@ def test_of_no_rows_a_filter_that_has_nothing(db):
     fill(db, [])
     for blob in (built(db), built(db, LEARNING)):
         assert one(db, "SELECT weir_has(?, 'a')", blob) == 0
+    assert db.execute("SELECT * FROM weir_top(?)", [built(db, "top")]).fetchall() == []
 
 
 def test_the_same_seed_gives_the_same_bytes(db):
