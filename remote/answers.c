@@ -23,7 +23,7 @@ static bool passes(const char *text)
     return false;
 }
 
-/* "MOVED 3999 127.0.0.1:6381": the node, or NULL. No host: the one that tells. */
+/* "MOVED 3999 127.0.0.1:6381": the node, or NULL. No host, or "?": the one that tells. */
 static struct node *redirected(struct remote *r, const struct node *from, const char *text,
                                unsigned *slot)
 {
@@ -36,7 +36,7 @@ static struct node *redirected(struct remote *r, const struct node *from, const 
     if (!colon || *slot >= SLOTS || port == 0 || port > 65535 || (size_t)(colon - to) > sizeof host)
         return NULL;
     snprintf(host, sizeof host, "%.*s", (int)(colon - to) - 1, to + 1);
-    return node_at(r, *host ? host : from->host, (int)port);
+    return node_at(r, *host && strcmp(host, "?") != 0 ? host : from->host, (int)port);
 }
 
 static void follow(struct remote *r, const struct node *n, struct command *c, const char *text)
@@ -61,15 +61,30 @@ static void follow(struct remote *r, const struct node *n, struct command *c, co
     lane_again(r, c, to == n); /* one that sends us to itself may know better soon */
 }
 
-static void explain(struct remote *r, const struct node *n, const char *text)
+/* What a server refuses, with a key, for good. */
+static void explain(const struct node *n, const char *key, const char *text, char why[480])
 {
     if (begins(text, "ERR unknown command"))
-        remote_give_up(r,
-                       "%s: this server has no weir.so; 'loadmodule /usr/local/lib/weir/weir.so' "
-                       "in its configuration loads it",
-                       n->name);
+        snprintf(why, 480,
+                 "%s: this server has no weir.so; 'loadmodule /usr/local/lib/weir/weir.so' in its "
+                 "configuration loads it",
+                 n->name);
     else
-        remote_give_up(r, "%s: %s", n->name, text);
+        snprintf(why, 480, "%s, key %.200s: %s", n->name, key, text);
+}
+
+static void take_refusal(struct remote *r, const struct node *n, struct command *c,
+                         const char *text)
+{
+    char why[480];
+
+    explain(n, c->lane->key, text, why);
+    if (!c->refusable) {
+        remote_give_up(r, "%s", why);
+        return;
+    }
+    memcpy(r->refusal, why, sizeof why);
+    command_done(r, c);
 }
 
 /* A server that has forgotten producers wants numbers above all of theirs: the clock of one of them
@@ -106,7 +121,7 @@ static void take_error(struct remote *r, struct node *n, struct command *c, cons
         c->lane->lost = true;
         lane_again(r, c, true);
     } else {
-        explain(r, n, text);
+        take_refusal(r, n, c, text);
     }
 }
 
@@ -147,7 +162,8 @@ static bool take_wait(struct remote *r, struct node *n, const redisReply *reply,
         finish_waited(r, n, wait);
         return true;
     }
-    snprintf(r->problem, sizeof r->problem, "%s: %lld of %u replicas have what it was told",
+    snprintf(r->problem, sizeof r->problem,
+             "%s: %lld of %u replicas have what it was told; --wait needs so many that run",
              n->name, reply->integer, r->options.replicas);
     n->unwaited = true; /* so it is asked again */
     return true;
@@ -168,7 +184,8 @@ static bool take_other(struct remote *r, struct node *n, struct expected e, cons
     case TO_CREATE:
         if (error && !begins(reply->str, "MOVED ") && !begins(reply->str, "ASK ") &&
             !passes(reply->str))
-            explain(r, n, reply->str);
+            remote_give_up(r, "%s: a shard that is gone cannot be made anew: %s", n->name,
+                           reply->str);
         return true;
     case TO_WAIT:
         return !error && take_wait(r, n, reply, e.wait);

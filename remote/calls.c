@@ -53,8 +53,9 @@ bool remote_wait(struct remote *r, const uint32_t *outstanding)
     return good;
 }
 
-bool call_begin(struct remote *r, struct call *c, uint32_t lane, int n, const char *const *words,
-                const size_t *sizes)
+/* Its text, and nothing is sent yet. */
+static bool call_write(struct remote *r, struct call *c, uint32_t lane, int n,
+                       const char *const *words, const size_t *sizes)
 {
     size_t size = 16, at;
 
@@ -78,6 +79,24 @@ bool call_begin(struct remote *r, struct call *c, uint32_t lane, int n, const ch
                                   .size = at,
                                   .outstanding = &c->outstanding,
                                   .writes = false};
+    return true;
+}
+
+bool call_begin(struct remote *r, struct call *c, uint32_t lane, int n, const char *const *words,
+                const size_t *sizes)
+{
+    if (!call_write(r, c, lane, n, words, sizes))
+        return false;
+    remote_put(r, &c->command, 1);
+    return true;
+}
+
+bool call_try(struct remote *r, struct call *c, uint32_t lane, int n, const char *const *words,
+              const size_t *sizes)
+{
+    if (!call_write(r, c, lane, n, words, sizes))
+        return false;
+    c->command.refusable = true;
     remote_put(r, &c->command, 1);
     return true;
 }

@@ -39,6 +39,7 @@ struct command {
     size_t number_at; /* where its number stands in the text, of REMOTE_DIGITS; 0: it has none */
     enum command_state state;
     bool writes;    /* replicas are waited for */
+    bool refusable; /* a server may refuse it: then it is done without a reply, see refusal */
     uint32_t sends; /* how often it was sent */
     double since;   /* when it was its turn; 0: it was not yet */
 
@@ -97,6 +98,8 @@ struct remote {
     bool answered; /* somebody has, as a server does */
     char failure[480];
     char problem[400]; /* the latest that may pass */
+    char refusal[480]; /* what a server said to a command that may be refused; empty: nothing */
+    bool registered;   /* the register is there because of us */
 
     double clock, last; /* seconds of patience that have gone by; the system's when it was read */
     struct node **node;
@@ -159,6 +162,9 @@ bool answers_take(struct remote *r, struct node *n);
 
 void *remote_loop(void *remote);
 
+/* All time since the clock was read last was waited for somebody. */
+void remote_has_waited(struct remote *r);
+
 /* It cannot go on: everybody who waits is told. Secrets are taken out of the text. */
 void remote_give_up(struct remote *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -176,6 +182,10 @@ struct call {
 };
 bool call_begin(struct remote *r, struct call *c, uint32_t lane, int n, const char *const *words,
                 const size_t *sizes);
+
+/* The same, and a server may refuse it. */
+bool call_try(struct remote *r, struct call *c, uint32_t lane, int n, const char *const *words,
+              const size_t *sizes);
 
 /* Its reply, NULL if the client failed meanwhile. */
 redisReply *call_finish(struct remote *r, struct call *c);

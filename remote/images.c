@@ -9,6 +9,7 @@
     "268435456" /* bytes: the most that WEIR.SAVE takes. A key that changes                        \
                  * between two chunks cannot be saved */
 #define LOADED_AT_ONCE ((size_t)16 << 20) /* bytes */
+#define BROUGHT_MOST 10                   /* attempts of a shard; a guess */
 
 static bool is_chunk(const redisReply *reply)
 {
@@ -61,24 +62,92 @@ bool remote_fetch(struct remote *r, uint32_t shard, struct remote_kept *image)
     return good;
 }
 
-bool remote_bring(struct remote *r, uint32_t shard, const uint8_t *data, size_t size)
-{
-    bool good = true;
+/* ---- to servers ---- */
 
-    for (size_t at = 0, n; at < size && good; at += n) {
+/* Of a chunk, or of a shard. AGAIN: it was sent twice, and what came of it the first time is not
+ * known. FAILED: the client has. */
+enum brought { BROUGHT, AGAIN, FAILED };
+
+static enum brought bring_chunk(struct remote *r, uint32_t shard, const uint8_t *data, size_t size,
+                                const char *cursor)
+{
+    const char *words[] = {"WEIR.LOAD", r->lane[1 + shard].key, cursor, (const char *)data};
+    size_t sizes[] = {strlen(words[0]), strlen(words[1]), strlen(words[2]), size};
+    enum brought came = FAILED;
+    struct call c = {0};
+
+    *r->refusal = '\0'; /* nothing is under way */
+    if (!call_try(r, &c, 1 + shard, 4, words, sizes))
+        fail(r, "memory is short");
+    else if (call_finish(r, &c))
+        came = BROUGHT;
+    else if (c.command.sends > 1 && c.command.state == COMMAND_DONE)
+        came = AGAIN;
+    else
+        fail(r, r->refusal);
+    call_free(&c);
+    return came;
+}
+
+static enum brought bring_chunks(struct remote *r, uint32_t shard, const uint8_t *data, size_t size)
+{
+    enum brought came = BROUGHT;
+
+    for (size_t at = 0, n; at < size && came == BROUGHT; at += n) {
         char cursor[32] = "0";
-        struct call c = {0};
 
         n = size - at < LOADED_AT_ONCE ? size - at : LOADED_AT_ONCE;
         if (at + n < size)
             snprintf(cursor, sizeof cursor, "%zu", at + n);
-        const char *words[] = {"WEIR.LOAD", r->lane[1 + shard].key, cursor,
-                               (const char *)data + at};
-        size_t sizes[] = {strlen(words[0]), strlen(words[1]), strlen(words[2]), n};
-        good = call_begin(r, &c, 1 + shard, 4, words, sizes) && call_finish(r, &c);
-        call_free(&c);
+        came = bring_chunk(r, shard, data + at, n, cursor);
     }
-    return good;
+    return came;
+}
+
+/* One call on a shard, whose reply is a number. False if the client failed. */
+static bool call_number(struct remote *r, uint32_t shard, const char *name, long long *number)
+{
+    const char *words[] = {name, r->lane[1 + shard].key};
+    struct call c = {0};
+    const redisReply *reply =
+        call_begin(r, &c, 1 + shard, 2, words, NULL) ? call_finish(r, &c) : NULL;
+
+    *number = reply && reply->type == REDIS_REPLY_INTEGER ? reply->integer : 0;
+    call_free(&c);
+    return reply || fail(r, "memory is short");
+}
+
+static bool is_free(struct remote *r, uint32_t shard)
+{
+    char why[480];
+    long long there;
+
+    if (!call_number(r, shard, "EXISTS", &there))
+        return false;
+    if (there == 0)
+        return true;
+    snprintf(why, sizeof why,
+             "there is a key %.300s already, but no filter to which it belongs: remove it, or take "
+             "another name",
+             r->lane[1 + shard].key);
+    return fail(r, why);
+}
+
+/* A chunk is not carried out twice, and not numbered: where its answer was lost, all begins
+ * again. */
+bool remote_bring(struct remote *r, uint32_t shard, const uint8_t *data, size_t size)
+{
+    enum brought came = AGAIN;
+    long long removed;
+
+    if (!is_free(r, shard))
+        return false;
+    for (int i = 0; i < BROUGHT_MOST && came == AGAIN; i++) {
+        if (i > 0 && !call_number(r, shard, "DEL", &removed))
+            return false;
+        came = bring_chunks(r, shard, data, size);
+    }
+    return came == BROUGHT || fail(r, "connections are lost before a shard is there");
 }
 
 void remote_expect(struct remote *r, uint32_t shards)

@@ -54,15 +54,27 @@ void remote_give_up(struct remote *r, const char *format, ...)
 
 /* ---- time ---- */
 
-static void go_on_clock(struct remote *r)
+static double system_clock(void)
 {
     struct timespec t;
-    double now, step;
 
     clock_gettime(CLOCK_MONOTONIC, &t);
-    now = (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-    step = r->last > 0 ? now - r->last : 0;
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void go_on_clock(struct remote *r)
+{
+    double now = system_clock(), step = r->last > 0 ? now - r->last : 0;
+
     r->clock += step > STEP_MOST ? STEP_MOST : step;
+    r->last = now;
+}
+
+void remote_has_waited(struct remote *r)
+{
+    double now = system_clock();
+
+    r->clock += now - r->last;
     r->last = now;
 }
 
@@ -77,6 +89,17 @@ static double patience(const struct remote *r)
     return most;
 }
 
+/* Nothing has gone wrong that could be told, but that it takes too long. */
+static void describe_silence(struct remote *r, const struct lane *l)
+{
+    const struct node *n = l->asked ? l->asked : r->owner[l->slot];
+
+    if (n || !r->known)
+        snprintf(r->problem, sizeof r->problem, "%s: no whole answer", n ? n->name : r->url.name);
+    else
+        snprintf(r->problem, sizeof r->problem, "no node has the slot of the filter");
+}
+
 static void look_at_lanes(struct remote *r)
 {
     double most = patience(r);
@@ -85,8 +108,9 @@ static void look_at_lanes(struct remote *r)
         const struct command *c = r->lane[i].first;
 
         if (c && c->since > 0 && r->clock - c->since > most) {
-            remote_give_up(r, "%s (waited %.3g s)",
-                           *r->problem ? r->problem : "no node has the slot of the filter", most);
+            if (!*r->problem)
+                describe_silence(r, &r->lane[i]);
+            remote_give_up(r, "%s (waited %.3g s)", r->problem, most);
             return;
         }
     }

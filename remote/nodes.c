@@ -73,11 +73,14 @@ static bool log_in(struct remote *r, struct node *n)
 void node_connect(struct remote *r, struct node *n)
 {
     const char *why;
+    bool begun;
 
     if (n->connection.fd >= 0 || r->clock < n->not_before)
         return;
+    begun = connection_begin(&n->connection, n->host, n->port, n->attempts++, &why);
+    remote_has_waited(r); /* for whoever knows the addresses of names */
     n->alive = r->clock;
-    if (!connection_begin(&n->connection, n->host, n->port, n->attempts++, &why))
+    if (!begun)
         node_drop(r, n, "cannot connect: %s", why);
     else if (!log_in(r, n))
         node_drop(r, n, "memory is short");

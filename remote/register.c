@@ -59,14 +59,27 @@ bool remote_look(struct remote *r, struct remote_filter *f)
     return good;
 }
 
+/* The sentence of a shard. */
+static bool divide(struct remote *r, const struct remote_filter *f, char sentence[WEIR_SENTENCE])
+{
+    struct weir_error error;
+
+    return weir_divide(f->sentence, f->shards, sentence, WEIR_SENTENCE, &error) == WEIR_OK ||
+           fail(r, "%s%s", error.text, "");
+}
+
 bool remote_register(struct remote *r, const struct remote_filter *f)
 {
-    char text[WEIR_SENTENCE + 32];
+    char text[WEIR_SENTENCE + 32], sentence[WEIR_SENTENCE];
     const char *words[] = {"SET", r->url.path, text, "NX"};
     struct call c = {0};
 
+    if (!divide(r, f, sentence))
+        return false;
     snprintf(text, sizeof text, REGISTER "%u %s", f->shards, f->sentence);
-    bool good = call(r, &c, 4, words) != NULL;
+    const redisReply *reply = call(r, &c, 4, words);
+    bool good = reply != NULL;
+    r->registered = good && reply->type == REDIS_REPLY_STATUS;
     call_free(&c);
     return good;
 }
@@ -94,44 +107,95 @@ static void free_all(const struct remote *r, struct call *list)
     free(list);
 }
 
-static bool make_shards(struct remote *r, const char *sentence)
+/* The same, where servers may refuse it: false then too, and there is a refusal. */
+static bool try_all(struct remote *r, struct call *list, int n, const char **words)
 {
-    struct call *list = calloc(r->lanes, sizeof *list);
-    const char *words[] = {"WEIR.CREATE", NULL, sentence, "NX"};
-    bool good = list && call_all(r, list, 4, words);
+    bool good = true;
 
-    free_all(r, list);
-    return good;
+    *r->refusal = '\0'; /* nothing is under way */
+    for (uint32_t i = 0; i + 1 < r->lanes && good; i++) {
+        words[1] = r->lane[i + 1].key;
+        good =
+            call_try(r, &list[i], i + 1, n, words, NULL) || fail(r, "%s%s", "memory is short", "");
+    }
+    for (uint32_t i = 0; i + 1 < r->lanes && good; i++)
+        good = remote_wait(r, &list[i].outstanding);
+    return good && !*r->refusal;
+}
+
+/* ---- shards ---- */
+
+static bool refuse_shard(struct remote *r, const char *key, const redisReply *reply)
+{
+    pthread_mutex_lock(&r->lock);
+    snprintf(r->refusal, sizeof r->refusal,
+             "the key %s there is another filter, '%.200s'; take another name", key,
+             reply->type == REDIS_REPLY_STRING ? reply->str : "");
+    pthread_mutex_unlock(&r->lock);
+    return false;
 }
 
 static bool check_shards(struct remote *r, const char *sentence)
 {
     struct call *list = calloc(r->lanes, sizeof *list);
     const char *words[] = {"WEIR.INFO", NULL, "sentence"};
-    bool good = list && call_all(r, list, 3, words);
+    bool good = list ? try_all(r, list, 3, words) : fail(r, "%s%s", "memory is short", "");
 
     for (uint32_t i = 0; good && i + 1 < r->lanes; i++) {
         const redisReply *reply = list[i].command.reply;
 
         if (reply->type != REDIS_REPLY_STRING || strcmp(reply->str, sentence) != 0)
-            good = fail(r, "the key %s there is another filter, '%.200s'; take another name",
-                        r->lane[i + 1].key, reply->type == REDIS_REPLY_STRING ? reply->str : "");
+            good = refuse_shard(r, r->lane[i + 1].key, reply);
     }
     free_all(r, list);
     return good;
 }
 
+/* Remove a key, if we may. */
+static void unmake(struct remote *r, uint32_t lane)
+{
+    const char *words[] = {"DEL", r->lane[lane].key};
+    struct call c = {0};
+
+    if (call_try(r, &c, lane, 2, words, NULL))
+        remote_wait(r, &c.outstanding);
+    call_free(&c);
+}
+
+/* A filter that the servers refuse leaves nothing behind of what was made for it: the name is free
+ * for another. */
+static bool undo(struct remote *r, const struct call *made)
+{
+    char why[sizeof r->refusal];
+
+    memcpy(why, r->refusal, sizeof why);
+    for (uint32_t i = 0; r->registered && i + 1 < r->lanes; i++)
+        if (made[i].command.reply && made[i].command.reply->type == REDIS_REPLY_STATUS)
+            unmake(r, i + 1);
+    if (r->registered)
+        unmake(r, 0);
+    return fail(r, "%s%s", why, "");
+}
+
 bool remote_attach(struct remote *r, const struct remote_filter *f, bool make)
 {
     char sentence[WEIR_SENTENCE];
-    struct weir_error error;
+    const char *words[] = {"WEIR.CREATE", NULL, sentence, "NX"};
+    struct call *made;
 
-    if (weir_divide(f->sentence, f->shards, sentence, sizeof sentence, &error) != WEIR_OK)
-        return fail(r, "%s%s", error.text, "");
+    if (!divide(r, f, sentence))
+        return false;
     pthread_mutex_lock(&r->lock);
     r->lanes = 1 + f->shards;
     pthread_mutex_unlock(&r->lock);
-    if ((make && !make_shards(r, sentence)) || !check_shards(r, sentence))
+    made = calloc(r->lanes, sizeof *made);
+    if (!made)
+        return fail(r, "%s%s", "memory is short", "");
+    bool good = (!make || try_all(r, made, 4, words)) && check_shards(r, sentence);
+    if (!good && *r->refusal)
+        undo(r, made);
+    free_all(r, made);
+    if (!good)
         return false;
     pthread_mutex_lock(&r->lock);
     memcpy(r->sentence, sentence, sizeof sentence);

@@ -1,12 +1,16 @@
 """weir dedup --at against servers that misbehave: a clear error within the time-out, nothing lost, nothing doubled."""
 import json
+import os
+import pathlib
 import random
+import shutil
+import signal
 import subprocess
 import time
 
 import pytest
 
-from conftest import WEIR, refused, run
+from conftest import SANITIZED, WEIR, refused, run
 from servers import Mute, Rude, Scripted, redis_commands
 
 KEYS = [b"%d\n" % (i * i % 7919) for i in range(20000)]
@@ -210,6 +214,50 @@ def test_redirections_that_lead_nowhere(fake):
     given_up(server, timeout="5s", saying="MOVED")
 
 
+def test_a_redirection_without_a_host(fake):
+    """Redis says ? where it does not know its own name: the server that tells is meant."""
+    server, moved = fake(), iter([True])
+    observe = server.observe
+    server.observe = lambda words: b"-MOVED %d ?:%d\r\n" % (slot, server.port) if next(moved, False) else observe(words)
+    slot = 13907  # of seen:{0}
+    result = at(server, "--stats", "json")
+    assert sorted(result.out.splitlines(keepends=True)) == sorted(UNIQUE)
+    assert json.loads(result.err)["servers"]["reconnects"] == 0
+
+
+def test_an_answer_that_does_not_come_to_an_end(fake):
+    class Slow(Fake):
+        def talk(self, called):
+            for words in redis_commands(called):
+                for i, byte in enumerate(self.reply(words)):
+                    called.sendall(bytes([byte]))
+                    time.sleep(0.05 if words[0] == b"WEIR.OBSERVE" and i > 10 else 0)
+
+    given_up(fake(of=Slow), timeout="2s", saying=["line 1: not passed", ": no whole answer (waited 2 s)"])
+
+
+SLOW_NAMES = """
+#include <netdb.h>
+#include <unistd.h>
+int getaddrinfo(const char *n, const char *s, const struct addrinfo *h, struct addrinfo **r)
+{
+    (void)n, (void)s, (void)h, (void)r;
+    sleep(2);
+    return EAI_AGAIN;
+}
+"""
+
+
+@pytest.mark.skipif(SANITIZED or not shutil.which("cc"), reason="needs to put a function before libc's")
+def test_the_time_for_a_name_counts(here):
+    (here / "slow.c").write_text(SLOW_NAMES)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", "slow.so", "slow.c"], check=True)
+    begun = time.monotonic()
+    refused("dedup", "--at", "redis://name/k", "--timeout", "3s", input="a\n", saying=["name:6379: cannot connect", "(waited 3 s)"],
+            env={**os.environ, "LD_PRELOAD": str(here / "slow.so")})
+    assert time.monotonic() - begun < 15  # two names take 4
+
+
 def test_silence(fake):
     given_up(fake(of=Mute), timeout="600ms", saying="no answer within 0.2 s (waited 0.6 s)")
     given_up(fake(of=Rude), timeout="600ms")
@@ -240,6 +288,49 @@ def test_odd_addresses_show_no_secret():
                 "redis://u:SECRET@h/a{b}", "SECRET"]:
         result = refused("dedup", "--at", url, input="a\n")
         assert "SECRET" not in result.err, (url, result.err)
+
+
+# ---- files ----
+
+class Holding(Fake):
+    """One that takes filters, as WEIR.LOAD does, and hangs up instead of saying so the first few times."""
+
+    def __init__(self, losses):
+        self.held, self.losses = {}, losses
+        super().__init__(self.lose)
+
+    def lose(self, words, reply):
+        if words[0] == b"WEIR.LOAD" and reply == b"+OK\r\n" and self.losses > 0:
+            self.losses -= 1
+            return None
+        return reply
+
+    def reply(self, words):
+        if words[0] == b"EXISTS":
+            return b":%d\r\n" % (words[1] in self.held)
+        if words[0] == b"DEL":
+            return b":%d\r\n" % (self.held.pop(words[1], None) is not None)
+        if words[0] == b"WEIR.LOAD" and words[1] in self.held:
+            return b"-ERR the key exists; DEL it first\r\n"
+        if words[0] == b"WEIR.LOAD":
+            self.held[words[1]] = words[3]
+            self.texts[words[1]] = self.sentence
+            return b"+OK\r\n"
+        return super().reply(words)
+
+
+def test_load_goes_on_when_connections_are_lost(fake, here):
+    """A shard is brought again if it is not known whether it has come."""
+    (here / "in.txt").write_bytes(b"".join(KEYS))
+    run("build", "-a", "bloom", "-m", "64K", "-o", "set", "in.txt")
+    told = run("info", "--json", "set").out
+    server = fake(3, of=Holding)
+    server.sentence = json.loads(told)["config"].encode()
+    run("load", "--at", server.url(), "set")
+    assert server.held[b"seen:{0}"] and server.losses == 0
+    server = fake(10**9, of=Holding)
+    server.sentence = b""
+    refused("load", "--at", server.url(), "set", saying="connections are lost before a shard is there")
 
 
 # ---- going on ----

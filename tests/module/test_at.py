@@ -158,8 +158,20 @@ def test_a_server_without_the_module():
     server = Redis()
     try:
         refused("dedup", "--at", server.url("seen"), input="a\n", saying="has no weir.so; 'loadmodule ")
+        assert server.call(["DBSIZE"]) == [b":0\r\n"], "nothing is left there"
     finally:
         server.close()
+
+
+def test_a_filter_that_is_refused_leaves_nothing(url, r):
+    """So that the next one can have its name."""
+    refused("dedup", "-m", "64G", "--shards", 3, "--at", url(), input="a\n", saying=["key seen:{", "are allowed; ask for less memory"])
+    refused("dedup", "-m", "1K", "--shards", 1024, "-q", "--at", url(), input="a\n", saying="do not fit into the memory")
+    r("LPUSH", "seen:{1}", "mine")
+    refused("dedup", "--shards", 3, "--at", url(), input="a\n", saying="key seen:{1}: WRONGTYPE")
+    assert r("KEYS", "*") == [b"seen:{1}"] and r("LRANGE", "seen:{1}", 0, -1) == [b"mine"]
+    r("DEL", "seen:{1}")
+    assert run("dedup", "-m", "1M", "--shards", 3, "--at", url(), input="a\n").stdout == b"a\n"
 
 
 # ---- passwords ----
@@ -338,5 +350,14 @@ def test_files_of_others(url, tmp_path, r):
     refused("load", "--at", url("x"), saying="one filter file")
     run("dedup", "--at", url(), input="a\n")
     r("DEL", "seen:{0}")
-    refused("save", "--at", url(), "-o", tmp_path / "out", saying="there is no such key")
+    refused("save", "--at", url(), "-o", tmp_path / "out", saying="key seen:{0}: ERR there is no such key")
     assert not (tmp_path / "out").exists()
+
+
+def test_what_a_load_left_behind_is_named(url, tmp_path, r):
+    keys, file = tmp_path / "keys.txt", tmp_path / "set"
+    keys.write_bytes(b"".join(b"k%d\n" % i for i in range(5000)))
+    run("build", "--shards", 3, "-o", file, keys)
+    r("SET", "copy:{1}", "half")
+    refused("load", "--at", url("copy"), file, saying="there is a key copy:{1} already, but no filter to which it belongs")
+    assert r("GET", "copy:{1}") == b"half"
