@@ -82,6 +82,30 @@ bool remote_keep(struct remote_kept *k, const struct remote_batch *b)
     return good;
 }
 
+/* As a batch whose only command was answered, as far as one has room. */
+static bool put_settled(struct remote_kept *k, const struct remote_verdict *list, uint64_t n)
+{
+    bool good = put_number(k, 1) && put_number(k, 0) && put_number(k, n) && put_number(k, 1);
+
+    for (uint64_t i = 0; good && i < n; i++)
+        good = put(k, &list[i].verdict, 1);
+    good = good && put_number(k, n);
+    for (uint64_t i = 0; good && i < n; i++)
+        good = put_number(k, 0) && put_number(k, i) && put_number(k, list[i].lo) &&
+               put_number(k, list[i].hi);
+    return good;
+}
+
+bool remote_keep_settled(struct remote_kept *k, const struct remote_settled *s, size_t from)
+{
+    for (size_t n; from < s->n; from += n) {
+        n = s->n - from < KEYS_MOST_ONCE ? s->n - from : KEYS_MOST_ONCE;
+        if (!put_settled(k, s->list + from, n))
+            return false;
+    }
+    return true;
+}
+
 /* ---- settling ---- */
 
 struct bytes_in {

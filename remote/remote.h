@@ -113,6 +113,10 @@ struct remote_settled {
     size_t n;
 };
 
+/* Add those from this one on, before any batch: no record of theirs was passed yet. False if memory
+ * is short. */
+bool remote_keep_settled(struct remote_kept *k, const struct remote_settled *s, size_t from);
+
 /* Ask for those that are not known, under the numbers they had: what was carried out then is only
  * answered again. False if it failed, or the bytes are none of these (then the failure is empty).
  * The list is to be freed. */

@@ -282,6 +282,19 @@ def test_the_password_is_shown_nowhere(fake):
     assert any(words[:1] == [b"AUTH"] for words in server.commands)
 
 
+def test_the_command_line_shows_no_password(fake):
+    """Once the options are read, to whoever looks with ps."""
+    server = fake(lambda words, good: b"+OK\r\n" if words[0] == b"AUTH" else good)
+    process = subprocess.Popen([WEIR, "dedup", "--at", server.url(user="me:swordfish@"), "--emit", "all"], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE)
+    process.stdin.write(b"a\n")
+    process.stdin.flush()
+    process.stdout.read(1)
+    line = pathlib.Path(f"/proc/{process.pid}/cmdline").read_bytes()
+    process.communicate()
+    assert b"swordfish" not in line and b"--at\0redis://127.0.0.1:" in line
+
+
 def test_odd_addresses_show_no_secret():
     for url in ["redis://u:p@SECRET@h/k", "redis://u:SECRET/p@h/k", "redis://u:SECRET@h/", "redis://u:SECRET@h:x/k",
                 "redis://u:SECRET%zz@h/k", "rediss://u:SECRET@h/k", "redis:u:SECRET@h/k", "redis://h/k?password=SECRET",
@@ -374,25 +387,136 @@ def test_states_of_others(fake, here):
     refused("dedup", "--at", server.url("other"), "--state", "s", "--resume", "in.txt", saying="other keys")
     run("dedup", "--state", "t", "in.txt")
     refused("dedup", "--at", server.url(), "--state", "t", "--resume", "in.txt", saying="no state of a run with --at")
-    refused("dedup", "--state", "s", "in.txt")
+    refused("dedup", "--state", "s", "in.txt", saying="the filter is in its servers")
+    refused("info", "s", saying="'weir info --at URL' shows it")
     server.texts.clear()
     refused(*how, "in.txt", saying="saved with another filter")
 
 
-def test_a_run_that_was_killed(fake, here):
-    """It says so, and does not cut the output back."""
-    (here / "in.txt").write_bytes(b"".join(b"%064d\n" % i for i in range(20000)))
-    server = fake(lambda words, reply: time.sleep(0.01) or reply)
-    how = ["dedup", "--at", server.url(), "--timeout", "100s", "--state", "s", "--resume", "--checkpoint", "1k",
-           "--shards", 30]
-    process = subprocess.Popen([WEIR, *map(str, how), "-o", "out", "in.txt"])
+def killed(how, out):
+    """A run that is killed when it has passed something."""
+    process = subprocess.Popen([WEIR, *map(str, how), "-o", out, "in.txt"])
     end = time.time() + 60
-    while not (here / "s").exists() and time.time() < end:
+    while not (os.path.exists(out) and os.path.getsize(out)) and time.time() < end:
         time.sleep(0.005)
     process.kill()
     process.wait()
+
+
+def slow(words, reply):
+    time.sleep(0.01)
+    return reply
+
+
+@pytest.mark.parametrize("checkpoint", [["--checkpoint", "1k"], []])
+def test_a_run_that_was_killed(fake, here, checkpoint):
+    """However soon: it says so, and does not cut the output back."""
+    (here / "in.txt").write_bytes(b"".join(b"%064d\n" % i for i in range(20000)))
+    server = fake(slow)
+    how = ["dedup", "--at", server.url(), "--timeout", "100s", "--state", "s", "--resume", *checkpoint, "--shards", 30]
+    killed(how, "out")
     server.break_it = lambda words, reply: reply
     refused(*how, "-o", "out", "in.txt", saying=["was cut off", "give another -o"])
     result = run(*how, "-o", "more", "in.txt")
     assert "records that were under way then count as seen" in result.err
     assert (here / "s").exists() and "cut off" not in run(*how, "-o", "more", "in.txt").err
+
+
+def test_a_later_run_that_was_killed(fake, here):
+    """One that went on from a state is not taken for one that was never begun."""
+    (here / "in.txt").write_bytes(b"a\n")
+    server = fake()
+    how = ["dedup", "--at", server.url(), "--timeout", "100s", "--state", "s", "--resume", "--shards", 30]
+    run(*how, "-o", "out", "in.txt")
+    with open(here / "in.txt", "ab") as file:
+        file.write(b"".join(b"%064d\n" % i for i in range(20000)))
+    server.break_it = slow
+    process = subprocess.Popen([WEIR, *map(str, how), "-o", "out", "in.txt"])
+    end = time.time() + 60
+    while (here / "out").stat().st_size <= 2 and time.time() < end:
+        time.sleep(0.005)
+    process.kill()
+    process.wait()
+    server.break_it = lambda words, reply: reply
+    refused(*how, "-o", "out", "in.txt", saying=["was cut off", "give another -o"])
+
+
+def test_a_full_disk_is_not_forgotten(fake, here):
+    """What was shown to the servers and could not be written is told by the next run."""
+    (here / "in.txt").write_bytes(b"".join(KEYS))
+    how = ["dedup", "--at", fake().url(), "--state", "s", "--resume"]
+    refused(*how, "-o", "/dev/full", "in.txt", saying="No space left")
+    assert "was cut off: records that were under way then count as seen" in run(*how, "in.txt").err
+
+
+# ---- verdicts that came, of records that were not passed ----
+
+class Leaving(Fake):
+    """One that hangs up from the n-th command on that shows keys."""
+
+    def __init__(self, first):
+        self.left = first
+        super().__init__(self.leave)
+
+    def leave(self, words, reply):
+        self.left -= words[0] == b"WEIR.OBSERVE"
+        return None if self.left <= 0 and words[0] == b"WEIR.OBSERVE" else reply
+
+
+def lines_of(n):
+    return [b"%064d\n" % i for i in range(n)]
+
+
+@pytest.fixture
+def left(fake, here):
+    """A run that ended since the server went away, many records having been sent; and the server is back."""
+    (here / "in.txt").write_bytes(b"".join(lines_of(40000)))
+    server = fake(4, of=Leaving)
+    how = ["dedup", "--timeout", "500ms", "--at", server.url(), "--state", "s", "--resume", "-o", "out", "in.txt"]
+    line = int(run(*how, "-j", 8, ok=False).err.split("in.txt, line ")[1].split(":")[0])
+    assert server.shown >= line > 1
+    server.break_it = lambda words, reply: reply
+    return server, how, line
+
+
+def test_an_input_that_has_changed_meanwhile(left, here):
+    """It is refused as often as it is tried; once it is as it was, nothing is lost."""
+    server, how, line = left
+    right = (here / "in.txt").read_bytes()
+    lines = right.splitlines(keepends=True)
+    lines[line + 5] = b"x" * 64 + b"\n"
+    (here / "in.txt").write_bytes(b"".join(lines))
+    for _ in range(2):
+        refused(*how, saying=f"line {line + 6}: this is not the record that was here when the run before ended")
+    (here / "in.txt").write_bytes(right)
+    run(*how)
+    assert (here / "out").read_bytes() == right and server.shown == 40000
+
+
+def test_a_signal_before_all_were_passed(left, here):
+    """Records whose verdicts came from the run before, and that were not read yet."""
+    server, how, line = left
+    os.mkfifo(here / "slow")
+    process = subprocess.Popen([WEIR, *map(str, how[:-2]), "slow", "in.txt"])
+    with open(here / "slow", "rb") as out:  # it is full soon, and the run goes on when it is read
+        first = out.read(64 * 65)
+        process.send_signal(signal.SIGINT)
+        rest = out.read()
+    process.wait()
+    passed = (first + rest).splitlines(keepends=True)
+    assert len(passed) < 40000 - line, "it ended before all was read"
+    run(*how[:-2], "more", "in.txt")
+    assert passed + (here / "more").read_bytes().splitlines(keepends=True) == lines_of(40000)[line - 1:]
+
+
+def test_a_log_that_grew_while_servers_stayed_away(left, here):
+    """A batch has records of both runs then, and the servers go away again before it is answered."""
+    server, how, line = left
+    producer = next(words[4] for words in server.commands if words[0] == b"WEIR.OBSERVE")
+    with open(here / "in.txt", "ab") as file:
+        file.write(b"".join(lines_of(41000)[40000:]))
+    server.break_it = lambda words, reply: None if words[0] == b"WEIR.OBSERVE" and words[4] != producer else reply
+    assert "not passed" in run(*how, ok=False).err
+    server.break_it = lambda words, reply: reply
+    run(*how)
+    assert (here / "out").read_bytes() == b"".join(lines_of(41000)) and server.shown == 41000

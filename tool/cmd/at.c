@@ -69,6 +69,16 @@ static bool find_filter(struct at *a, const struct options *o, bool make)
     return is_wanted(a, o) && (remote_attach(a->remote, &a->filter, make) || refuse(a));
 }
 
+/* ps(1) shows everybody the command line: from now on that of an address which may be shown. */
+static void hide_secrets(const char *url, const char *shown)
+{
+    size_t room = strlen(url), size = strlen(shown);
+    char *word = (char *)(uintptr_t)url;
+
+    memset(word, 0, room);
+    memcpy(word, shown, size < room ? size : room);
+}
+
 bool at_connect(struct at *a, const struct options *o)
 {
     struct remote_options options = {
@@ -79,7 +89,10 @@ bool at_connect(struct at *a, const struct options *o)
     if (!signals_watch())
         return reject("the system is short of memory or files");
     a->remote = remote_open(o->at.url, &options, why, sizeof why);
-    return a->remote || reject("%s", why);
+    if (!a->remote)
+        return reject("%s", why);
+    hide_secrets(o->at.url, remote_name(a->remote));
+    return true;
 }
 
 bool at_open(struct at *a, const struct options *o, bool make)
@@ -146,6 +159,12 @@ static bool tell_killed(const struct options *o)
     return true;
 }
 
+/* Saved before the first record was read: there is nothing to go on behind. */
+static bool is_first(const struct under_way *u, const struct state *s)
+{
+    return u->going && !s->position.known && s->output == 0;
+}
+
 static bool load(const struct at *a, const struct options *o, struct at_state *s)
 {
     struct under_way u = {.data = NULL};
@@ -161,6 +180,7 @@ static bool load(const struct at *a, const struct options *o, struct at_state *s
                       *remote_failure(a->remote) ? remote_failure(a->remote) : "it is damaged");
     good = good && (!u.going || tell_killed(o));
     s->state.cut &= !u.going; /* then -o is another file */
+    s->begun = !is_first(&u, &s->state);
     free((void *)(uintptr_t)u.data);
     return good;
 }
@@ -185,7 +205,7 @@ bool at_resume(const struct at *a, const struct options *o, struct run *r, struc
         return true;
     if (!load(a, o, s))
         return false;
-    r->resume = &s->state;
+    r->resume = s->begun ? &s->state : NULL;
     r->clock = s->state.clock;
     return true;
 }

@@ -31,6 +31,7 @@ int at_run(struct at *a, struct run *r, bool ask, struct remote_settled *settled
  * sentence. */
 struct at_state {
     struct state state;
+    bool begun;      /* it says where to go on */
     char keys[1536]; /* how they are made, and where the filter is */
     struct remote_settled settled;
 };

@@ -239,6 +239,17 @@ static bool are_records(const struct run *given)
     return given->records.plain || files_hold_records(given->command, &given->inputs);
 }
 
+/* What servers were shown cannot be taken back: a run that is cut off, however soon, leaves a state
+ * that says so. */
+static bool save_first(struct running *r)
+{
+    if (!r->run->save_anyway || run_save(r))
+        return true;
+    if (r->writer.error)
+        refuse_output(r);
+    return false;
+}
+
 int run(const struct run *given, struct tally *tally)
 {
     struct running *r = calloc(1, sizeof *r);
@@ -248,7 +259,7 @@ int run(const struct run *given, struct tally *tally)
     if (!r || !signals_watch())
         return fail("the system is short of memory or files");
     r->run = given;
-    if (are_records(given) && run_open(r, sink) && pipe_run(&r->pipe))
+    if (are_records(given) && run_open(r, sink) && save_first(r) && pipe_run(&r->pipe))
         status = finish(r);
     if (tally)
         *tally = r->pipe.tally;

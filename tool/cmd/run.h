@@ -26,7 +26,7 @@ struct run {
 
     const char *save;           /* file to replace at the end, or NULL */
     const char *note;           /* with this note; not for a state, which has its own */
-    bool save_anyway;           /* also if no record was passed */
+    bool save_anyway;           /* also before the first record, and if none was passed */
     struct state_options state; /* if it has a path, save is a state file */
     const char *keys;           /* how they are made, for the state */
     const struct state *resume; /* where to go on, or NULL */

@@ -149,6 +149,10 @@ static void take_parts(void *loading)
             step_over(&at, part.size);
     }
     l->good = good && at.size == 0 && l->filters->shards.count > 0;
+    if (good && at.size == 0 && !l->good && l->filters->has_state)
+        strcpy(l->error.text,
+               "it says where a run with --at goes on; the filter is in its servers, "
+               "and 'weir info --at URL' shows it");
 }
 
 static enum file_kind file_kind_of(const char *path)

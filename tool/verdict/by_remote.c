@@ -20,11 +20,12 @@ bool remoting_open(struct remoting *r, uint32_t threads)
     r->slots = 2 * (uint64_t)threads + 2; /* the pipe has one less */
     r->failed = UINT64_MAX;
     r->skip = malloc(RECORDS_MAX);
+    r->taken_before = calloc(r->slots, sizeof *r->taken_before);
     r->under_way = calloc(r->slots, sizeof(struct remote_batch *));
     for (uint64_t i = 0; r->under_way && i < r->slots; i++)
         if (!(r->under_way[i] = remote_batch_open(r->remote)))
             return reject("memory is short");
-    return (r->under_way && r->skip) || reject("memory is short");
+    return (r->under_way && r->taken_before && r->skip) || reject("memory is short");
 }
 
 void remoting_close(struct remoting *r)
@@ -32,6 +33,7 @@ void remoting_close(struct remoting *r)
     for (uint64_t i = 0; r->under_way && i < r->slots; i++)
         remote_batch_close(r->under_way[i]);
     free(r->under_way);
+    free(r->taken_before);
     free(r->settled.list);
     free(r->skip);
     free(r->note);
@@ -90,6 +92,7 @@ static void give(void *context, struct batch *b, uint32_t part)
 
     (void)part;
     memset(b->verdict, VERDICT_NONE, b->n);
+    r->taken_before[b->ticket % r->slots] = r->taken;
     if (r->taken < r->settled.n) {
         take_settled(r, b);
         keys.skip = r->skip;
@@ -125,7 +128,8 @@ static void complete(void *context, struct batch *b)
 static bool save_as(const struct remoting *r, bool going)
 {
     struct remote_kept kept = {.data = NULL};
-    bool good = true;
+    size_t passed = r->failed < r->given ? r->taken_before[r->failed % r->slots] : r->taken;
+    bool good = remote_keep_settled(&kept, &r->settled, passed);
 
     for (uint64_t i = r->failed; i < r->given && good; i++)
         good = remote_keep(&kept, r->under_way[i % r->slots]);

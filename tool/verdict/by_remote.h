@@ -18,7 +18,8 @@ struct remoting {
     uint64_t failed; /* the first of them that got no answers; UINT64_MAX: none */
 
     struct remote_settled settled; /* verdicts of the first records, from a run before */
-    size_t taken;                  /* so many of them */
+    size_t taken;                  /* so many of them, */
+    size_t *taken_before;          /* and before each batch that is under way */
     uint8_t *skip;                 /* records that are not sent, of a batch */
 
     const char *path; /* where it was saved last, */
