@@ -179,8 +179,8 @@ def test_the_place_where_it_stopped(fake, here):
 
     (here / "in.txt").write_bytes(b"".join(b"%064d\n" % i for i in range(20000)))
     server = fake(break_it)
-    result = run("dedup", "--timeout", "1s", "--at", server.url(), "in.txt", ok=False)
-    assert result.status == 2 and "(waited 1 s)" in result.err
+    result = run("dedup", "--timeout", "3s", "--at", server.url(), "in.txt", ok=False)
+    assert result.status == 2 and "(waited 3 s)" in result.err
     line = int(result.err.split("in.txt, line ")[1].split(":")[0])
     assert result.out == b"".join(b"%064d\n" % i for i in range(line - 1)) and 1 < line < 20000
 
@@ -233,7 +233,7 @@ def test_an_answer_that_does_not_come_to_an_end(fake):
                     called.sendall(bytes([byte]))
                     time.sleep(0.05 if words[0] == b"WEIR.OBSERVE" and i > 10 else 0)
 
-    given_up(fake(of=Slow), timeout="2s", saying=["line 1: not passed", ": no whole answer (waited 2 s)"])
+    given_up(fake(of=Slow), timeout="4s", saying=["line 1: not passed", ": no whole answer (waited 4 s)"])
 
 
 SLOW_NAMES = """
@@ -242,7 +242,7 @@ SLOW_NAMES = """
 int getaddrinfo(const char *n, const char *s, const struct addrinfo *h, struct addrinfo **r)
 {
     (void)n, (void)s, (void)h, (void)r;
-    sleep(2);
+    sleep(4);
     return EAI_AGAIN;
 }
 """
@@ -255,14 +255,14 @@ def test_the_time_for_a_name_counts(here):
     begun = time.monotonic()
     refused("dedup", "--at", "redis://name/k", "--timeout", "3s", input="a\n", saying=["name:6379: cannot connect", "(waited 3 s)"],
             env={**os.environ, "LD_PRELOAD": str(here / "slow.so")})
-    assert time.monotonic() - begun < 15  # two names take 4
+    assert time.monotonic() - begun < 20  # one name takes 4
 
 
 def test_silence(fake):
     given_up(fake(of=Mute), timeout="600ms", saying="no answer within 0.2 s (waited 0.6 s)")
     given_up(fake(of=Rude), timeout="600ms")
     server = fake(lambda words, good: b"" if words[0] == b"WEIR.OBSERVE" else good)
-    given_up(server, timeout="600ms", saying=["line 1: not passed", "no answer within"])
+    given_up(server, timeout="3s", saying=["line 1: not passed", "no answer within"])
     refused("dedup", "--timeout", "600ms", "--at", "redis://127.0.0.1:1/seen", input="a\n",
             saying="127.0.0.1:1: cannot connect: Connection refused")
 
@@ -364,11 +364,11 @@ def test_resume_goes_on_where_servers_stayed_away(fake, here):
 
         server, out, state = fake(), f"out{seed}", f"state{seed}"
         runs, server.break_it = 0, break_it
-        how = ["dedup", "-q", "-k", 1, "-d", " ", "--shards", 3, "--at", server.url(), "--timeout", "300ms",
+        how = ["dedup", "-q", "-k", 1, "-d", " ", "--shards", 3, "--at", server.url(), "--timeout", "1s",
                "--state", state, "--resume", "-o", out, "in.txt"]
         while (result := run(*how, ok=False)).status:
             assert "not passed, nor any record after it" in result.err or f"{state}: 127.0.0.1" in result.err
-            assert "(waited 0.3 s)" in result.err
+            assert "(waited 1 s)" in result.err
             shown[0], broken[0], runs = 0, False, runs + 1
         assert sorted((here / out).read_bytes().splitlines(keepends=True)) == sorted(unique)
         assert server.shown == len(lines) and runs > 1
@@ -472,7 +472,7 @@ def left(fake, here):
     """A run that ended since the server went away, many records having been sent; and the server is back."""
     (here / "in.txt").write_bytes(b"".join(lines_of(40000)))
     server = fake(4, of=Leaving)
-    how = ["dedup", "--timeout", "500ms", "--at", server.url(), "--state", "s", "--resume", "-o", "out", "in.txt"]
+    how = ["dedup", "--timeout", "1s", "--at", server.url(), "--state", "s", "--resume", "-o", "out", "in.txt"]
     line = int(run(*how, "-j", 8, ok=False).err.split("in.txt, line ")[1].split(":")[0])
     assert server.shown >= line > 1
     server.break_it = lambda words, reply: reply

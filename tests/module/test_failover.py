@@ -122,7 +122,7 @@ def test_a_node_that_stays_away():
     cluster = Cluster(replicas=0)
     try:
         lines = stream(60, 40_000)
-        run = Run(cluster, "away", "--timeout", "3s")
+        run = Run(cluster, "away", "--timeout", "6s")
         run.feed(lines[:20_000])
         wait(lambda: len(run.out) > 500)
         victim, _ = cluster.owner("away:{0}")
