@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define ELEMENTS_MOST (1 << 20)
+#define NESTED_MOST 4                  /* arrays in arrays: CLUSTER SLOTS has three */
 #define BYTES_MOST ((size_t)300 << 20) /* a chunk of WEIR.SAVE has up to 256 MiB */
 
 static redisReplyObjectFunctions usual; /* of hiredis */
@@ -29,6 +30,16 @@ static void *make_string(const redisReadTask *task, char *text, size_t size)
     return w->taking ? refuse(w) : usual.createString(task, text, size);
 }
 
+/* Newer readers nest as deep as they are told, and free what they have by recursion. */
+static bool is_too_deep(const redisReadTask *task)
+{
+    int n = 0;
+
+    for (const redisReadTask *t = task->parent; t; t = t->parent)
+        n++;
+    return n > NESTED_MOST;
+}
+
 #if HIREDIS_MAJOR < 1
 static void *make_array(const redisReadTask *task, int elements)
 #else
@@ -39,7 +50,7 @@ static void *make_array(const redisReadTask *task, size_t elements)
 
     if (w->taking)
         return refuse(w);
-    if (elements > ELEMENTS_MOST)
+    if (elements > ELEMENTS_MOST || is_too_deep(task))
         return NULL;
     if (!w->verdicts || task->parent)
         return usual.createArray(task, elements);

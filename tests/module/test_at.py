@@ -195,6 +195,19 @@ def test_passwords(start):
     assert b"swordfish" not in done.stderr and b"producer" not in done.stderr
 
 
+def test_a_user_who_may_do_no_more_than_is_needed(cluster):
+    """As docs/security.md says."""
+    for node in cluster.nodes:
+        node.call_one("ACL", "SETUSER", "producer", "reset", "on", ">swordfish", "~limited", "~limited:*", "+get", "+set", "+weir.create",
+                      "+weir.info", "+weir.observe", "+weir.ask", "+cluster|slots", "+asking", "+wait")
+    url = cluster.url("limited").replace("//", "//producer:swordfish@")
+    assert run("dedup", "--shards", 9, "--at", url, input="a\nb\na\n").stdout == b"a\nb\n"
+    run("add", "--at", url, input="c\n")
+    assert run("ask", "--at", url, input="a\nc\nd\n").stdout == b"seen\ta\nseen\tc\nnew\td\n"
+    assert b"shown       4 keys" in run("info", "--at", url).stdout
+    refused("save", "--at", url, "-o", "/dev/null", saying="NOPERM")
+
+
 # ---- a cluster ----
 
 def test_a_cluster_gives_the_output_of_the_embedded_run(cluster, stream):
