@@ -108,7 +108,8 @@ struct remote {
     bool known;                /* owners were told */
     bool alone;                /* no cluster */
     bool asking_slots;
-    double slots_at; /* when to ask for them next */
+    double slots_at; /* when to ask for them next, */
+    double asked_at; /* and when that was done last */
 
     struct lane *lane; /* the first for the name itself, then one for each shard */
     uint32_t lanes;
@@ -137,6 +138,9 @@ bool node_put(struct node *n, const char *bytes, size_t size, struct expected e)
 /* Ask one of them who has which slots, if it is time for it. */
 void slots_ask(struct remote *r);
 void slots_soon(struct remote *r);
+
+/* Others may have the slots of a node that does not answer: ask every second. */
+void slots_doubt(struct remote *r);
 bool slots_take(struct remote *r, const struct node *from, const redisReply *reply);
 
 /* ---- lanes.c; the lock is held ---- */

@@ -247,6 +247,7 @@ void *remote_loop(void *remote)
                 handle(r, r->node[i], list[i + 1].revents);
         go_on_clock(r);
         look_at_nodes(r);
+        slots_doubt(r);
         look_at_lanes(r);
     }
     pthread_mutex_unlock(&r->lock);

@@ -9,6 +9,7 @@
 
 #define SLOTS_EVERY 15.0 /* seconds, while all goes well */
 #define SLOTS_SOON 0.1   /* when something does not */
+#define SILENT 1.0       /* seconds without an answer after which a node may hang; a guess */
 #define EXPECTED_FIRST 64
 
 /* ---- one node ---- */
@@ -159,24 +160,50 @@ void slots_soon(struct remote *r)
         r->slots_at = r->clock + SLOTS_SOON;
 }
 
+/* It owes an answer for long, or was lost and has not said anything since. */
+static bool is_silent(const struct remote *r, const struct node *n)
+{
+    return n->pause > 0 || (n->count > 0 && r->clock - n->alive > SILENT);
+}
+
+/* In turn; but one that is silent only if there is no other. NULL if none is ready. */
+static struct node *whom_to_ask(struct remote *r)
+{
+    struct node *found = NULL;
+
+    for (uint32_t i = 0; i < r->nodes; i++) {
+        struct node *n = r->node[(r->turn + i) % r->nodes];
+
+        if (node_is_ready(n) && (!found || (is_silent(r, found) && !is_silent(r, n))))
+            found = n;
+    }
+    r->turn = (r->turn + 1) % r->nodes;
+    return found;
+}
+
+void slots_doubt(struct remote *r)
+{
+    for (uint32_t i = 0; i < r->nodes; i++)
+        if (r->node[i]->count > 0 && is_silent(r, r->node[i]) && r->slots_at > r->asked_at + SILENT)
+            r->slots_at = r->asked_at + SILENT;
+}
+
 void slots_ask(struct remote *r)
 {
     static const char ask[] = "*2\r\n$7\r\nCLUSTER\r\n$5\r\nSLOTS\r\n";
-    bool any = false;
+    struct node *n;
 
     if (r->asking_slots || r->clock < r->slots_at || (r->alone && r->known))
         return;
-    for (uint32_t i = 0; i < r->nodes && !r->asking_slots; i++) {
-        struct node *n = r->node[(r->turn + i) % r->nodes];
-
-        if (!node_is_ready(n))
-            continue;
-        any = true;
+    n = whom_to_ask(r);
+    if (n) {
+        if (n->count == 0)
+            n->alive = r->clock;
         r->asking_slots = node_put(n, ask, sizeof ask - 1, (struct expected){.kind = TO_SLOTS});
-        r->turn = (r->turn + i + 1) % r->nodes;
+        r->asked_at = r->clock;
         r->slots_at = r->clock + SLOTS_EVERY;
     }
-    for (uint32_t i = 0; i < r->nodes && !any; i++) /* somebody must know */
+    for (uint32_t i = 0; i < r->nodes && !n; i++) /* somebody must know */
         node_connect(r, r->node[i]);
 }
 
@@ -215,6 +242,25 @@ static bool take_range(struct remote *r, const struct node *from, const redisRep
     return n != NULL;
 }
 
+static bool has_slots(const struct remote *r, const struct node *n)
+{
+    for (uint32_t i = 0; i < SLOTS; i++)
+        if (r->owner[i] == n)
+            return true;
+    return false;
+}
+
+/* What was sent to a node that hangs is for those who have its slots now. */
+static void leave_hanging(struct remote *r, const struct node *from)
+{
+    for (uint32_t i = 0; i < r->nodes; i++) {
+        struct node *n = r->node[i];
+
+        if (n != from && n->count > 0 && is_silent(r, n) && !has_slots(r, n))
+            node_drop(r, n, "it does not answer, and others have its slots");
+    }
+}
+
 bool slots_take(struct remote *r, const struct node *from, const redisReply *reply)
 {
     if (reply->type == REDIS_REPLY_ERROR) {
@@ -235,5 +281,6 @@ bool slots_take(struct remote *r, const struct node *from, const redisReply *rep
             r->lane[i].asked = NULL; /* it has arrived */
     r->known = true;
     r->alone = false;
+    leave_hanging(r, from);
     return true;
 }

@@ -236,6 +236,26 @@ def test_an_answer_that_does_not_come_to_an_end(fake):
     given_up(fake(of=Slow), timeout="4s", saying=["line 1: not passed", ": no whole answer (waited 4 s)"])
 
 
+def test_a_server_that_hangs_is_not_asked_who_has_its_slots(fake):
+    """As one that was stopped: it takes connections, and others have its slots meanwhile."""
+    def told(words, reply):
+        port = other.port if hung else server.port
+        return b"*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$9\r\n127.0.0.1\r\n:%d\r\n" % port if words[0] == b"CLUSTER" else reply
+
+    def hang(words, reply):
+        if words[0] == b"WEIR.OBSERVE" or hung:
+            hung.append(words[0])
+            return b""
+        return told(words, reply)
+
+    hung, other, server = [], fake(told), fake(hang)
+    other.texts, other.sets, other.answers = server.texts, server.sets, server.answers
+    begun = time.monotonic()
+    result = run("dedup", "--timeout", "90s", "--at", f"redis://127.0.0.1:{other.port},127.0.0.1:{server.port}/seen", input=b"".join(KEYS))
+    assert result.out == b"".join(UNIQUE) and b"CLUSTER" not in hung
+    assert time.monotonic() - begun < 25, "its answer alone is waited for for 30 s"
+
+
 SLOW_NAMES = """
 #include <netdb.h>
 #include <unistd.h>
