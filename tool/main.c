@@ -32,6 +32,22 @@
     "  echo example.org | weir ask bad.weir     prints seen or new before each key\n"              \
     "  echo example.org | weir ask -q bad.weir  exit status 0 if all were seen\n"                  \
     "  weir ask --which eth*.weir -- ips.txt    prints which filters have each key\n"
+#define ADD_MORE                                                                                   \
+    "  echo example.org | weir add bad.weir     one key more\n"                                    \
+    "  weir add bad.weir new-hosts.txt          and those of a file\n"
+#define FORGET_MORE "  echo example.org | weir forget bad.weir  it is no longer in the set\n"
+#define COUNT_MORE                                                                                 \
+    "  weir count access.log                    every line, and how often it came\n"               \
+    "  weir count --query few.txt -k 1 access.log   of these keys only\n"
+#define TOP_MORE                                                                                   \
+    "  weir top access.log                      the 20 lines that come most often\n"               \
+    "  weir top -n 5 -k 1 --weight 10 access.log   the 5 addresses with most bytes\n"              \
+    "  tail -f access.log | weir top -k 1       live, on a terminal\n"
+#define INFO_MORE "  weir info bad.weir                       what it is, how full, its error\n"
+#define MERGE_MORE "  weir merge -o all.weir a.weir b.weir     built with the same -m and --seed\n"
+#define SAVE_MORE "  weir save --at redis://127.0.0.1/seen -o seen.weir\n"
+#define LOAD_MORE "  weir load --at redis://127.0.0.1/seen seen.weir\n"
+#define LIST_MORE "  weir list weir                           one of them, with every knob\n"
 #define EVAL_MORE                                                                                  \
     "  weir eval access.log --report out.html            what to choose, and why\n"                \
     "  weir eval -a weir,bloom -m 1M,16M access.log      which errs how often here\n"              \
@@ -44,8 +60,9 @@
 #define GEN_MORE                                                                                   \
     "  weir gen uniform:n=1M,distinct=60%                   every key as likely\n"                 \
     "  weir gen zipf:n=1M,universe=100k,alpha=1.1,seed=7    few keys come often\n\n"               \
-    "Other parameters: fresh=30%, importance=1-50, bias=direct|inverse|none,\n"                    \
-    "drift=10%/100k, length=19.\n"
+    "Other parameters: fresh=30%, length=19,\n"                                                    \
+    "importance=1-50, drift=10%/100k,\n"                                                           \
+    "bias=direct|inverse|none.\n"
 
 static const struct command commands[] = {
     {"dedup", "[OPTIONS] [FILE...]", "Pass each record the first time its key is seen",
@@ -65,21 +82,21 @@ static const struct command commands[] = {
      "Say for each key whether a filter has seen it", PASSES | TAKES_ASK | TAKES_AT, cmd_ask,
      ASK_MORE},
     {"add", "[OPTIONS] F|--at URL [FILE...]", "Add keys to a filter file",
-     CHANGES | TAKES_FULL | TAKES_AT | TAKES_WAIT, cmd_add, NULL},
+     CHANGES | TAKES_FULL | TAKES_AT | TAKES_WAIT, cmd_add, ADD_MORE},
     {"forget", "[OPTIONS] F [FILE...]", "Take keys out of a filter file that can forget", CHANGES,
-     cmd_forget, NULL},
+     cmd_forget, FORGET_MORE},
     {"count", "[OPTIONS] [--query KEYS] [FILE...]", "Tell how often keys came",
-     COUNTS | TAKES_QUERY, cmd_count, NULL},
+     COUNTS | TAKES_QUERY, cmd_count, COUNT_MORE},
     {"top", "[OPTIONS] [FILE...]", "List the keys that come most often", COUNTS | TAKES_TOP,
-     cmd_top, NULL},
+     cmd_top, TOP_MORE},
     {"info", "[--json] [--verify] F|--at URL", "Describe a filter, sketch or state file",
-     TAKES_JSON | TAKES_AT, cmd_info, NULL},
+     TAKES_JSON | TAKES_AT, cmd_info, INFO_MORE},
     {"merge", "-o F A B...", "Join filter or sketch files of one configuration and seed",
-     TAKES_FILE | TAKES_QUIET, cmd_merge, NULL},
+     TAKES_FILE | TAKES_QUIET, cmd_merge, MERGE_MORE},
     {"save", "--at URL -o F", "Save a filter that lives in servers to a file",
-     TAKES_AT | TAKES_FILE | TAKES_QUIET, cmd_save, NULL},
+     TAKES_AT | TAKES_FILE | TAKES_QUIET, cmd_save, SAVE_MORE},
     {"load", "--at URL F", "Put a filter file into servers", TAKES_AT | TAKES_QUIET, cmd_load,
-     NULL},
+     LOAD_MORE},
     {"eval", "[OPTIONS] [FILE...|--synthetic SPEC]", "Measure the errors of filters on a stream",
      TAKES_FILTER | TAKES_RECORDS | TAKES_IMPORTANCE | TAKES_STATS | TAKES_QUIET | TAKES_TRUTH |
          TAKES_TIME,
@@ -88,7 +105,7 @@ static const struct command commands[] = {
      TAKES_FILTER | TAKES_PLAN | TAKES_QUIET, cmd_plan, PLAN_MORE},
     {"gen", "SPEC", "Print a stream to try things on", 0, cmd_gen, GEN_MORE},
     {"list", "[--json] [NAME]", "List the filters, sketches, screens and their knobs", TAKES_LIST,
-     cmd_list, NULL},
+     cmd_list, LIST_MORE},
     {"help", "[COMMAND]", "Tell how to use a command", 0, cmd_help, NULL},
     {"version", "[--verbose]", "Print the version", TAKES_VERSION, cmd_version, NULL},
 };

@@ -200,6 +200,14 @@ def test_what_does_not_go_is_refused(here):
     refused("top", "--state", "cut", "a", saying="cut off")
 
 
+def test_a_state_that_cannot_be_saved_is_told_before_anything_is_counted(here):
+    (here / "link").symlink_to("nowhere")
+    (here / "few").write_text("x\n")
+    for command in ["top"], ["count", "--query", "few"]:
+        told = refused(*command, "--state", "link", input="x\ny\n", saying="where nothing is")
+        assert told.out == b""
+
+
 def test_a_table_is_refreshed_on_a_terminal(here):
     out, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 10, 60, 0, 0))

@@ -16,6 +16,8 @@
 #define THREADS_MOST 16 /* unless told */
 #define HELP 1000
 #define HELP_COLUMN 30 /* of what an option does */
+#define HELP_NARROW 8  /* the same where there is no room for two columns: below the option */
+#define NARROW 60      /* columns of a terminal that has no such room */
 
 /* ---- reading the command line ---- */
 
@@ -265,7 +267,7 @@ static void hint_memory(const struct options *o, const struct command *c)
     uint64_t bytes;
 
     if (!word || (c->takes & (TAKES_TRUTH | TAKES_PLAN)) || !read_size(word, &bytes) ||
-        bytes >= MEMORY_LITTLE)
+        bytes == 0 || bytes >= MEMORY_LITTLE)
         return;
     size_t digits = strspn(word, "0123456789.");
     note("-m %s is %s; -m %.*sM would be %.*s MiB", word, show_bytes((double)bytes).text,
@@ -377,24 +379,37 @@ int options_read(struct options *o, int argc, char **argv, bool *done)
     return status;
 }
 
+static int help_column(void)
+{
+    int columns = print_columns();
+
+    return columns > 0 && columns < NARROW ? HELP_NARROW : HELP_COLUMN;
+}
+
 static void print_option(const struct option_row *row)
 {
     char left[64];
+    int column = help_column();
     int n = snprintf(left, sizeof left, "  %s%c%s--%s%s%s", row->letter ? "-" : " ",
                      row->letter ? row->letter : ' ', row->letter ? ", " : "  ", row->name,
                      row->takes ? " " : "", row->takes ? row->takes : "");
 
-    printf("%-*s", HELP_COLUMN, left);
-    if (n >= HELP_COLUMN)
-        printf("\n%*s", HELP_COLUMN, "");
-    print_wrapped(row->help, HELP_COLUMN);
+    printf("%-*s", column, left);
+    if (n >= column)
+        printf("\n%*s", column, "");
+    print_wrapped(row->help, column);
 }
 
 void options_print(const char *command)
 {
     const struct command *c = command_find(command);
+    char does[128];
 
-    printf("usage: weir %s%s%s\n\n%s.\n", c->name, *c->operands ? " " : "", c->operands, c->does);
+    printf("usage: weir %s%s", c->name, *c->operands ? " " : "");
+    print_wrapped(c->operands, (int)strlen("usage: weir  ") + (int)strlen(c->name));
+    printf("\n");
+    snprintf(does, sizeof does, "%s.", c->does);
+    print_wrapped(does, 0);
     if (c->more)
         printf("\n%s", c->more);
     if (c->takes)

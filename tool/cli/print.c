@@ -9,12 +9,14 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cli/messages.h"
 #include "cli/records.h"
 
 #define LINE_WIDTH 79
+#define LINE_LEAST 39 /* narrower than that, lines are wrapped by the terminal */
 
 /* All of it; less if it failed, and errno says why. */
 static ssize_t write_out(void *unused, const char *data, size_t size)
@@ -59,9 +61,25 @@ void print_key(const char *key, size_t size, bool fields)
     fwrite(key, 1, size, stdout);
 }
 
+int print_columns(void)
+{
+    struct winsize size;
+
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+static int line_width(void)
+{
+    int width = print_columns() - 1;
+
+    if (width < 0 || width > LINE_WIDTH)
+        return LINE_WIDTH;
+    return width > LINE_LEAST ? width : LINE_LEAST;
+}
+
 void print_wrapped(const char *text, int column)
 {
-    for (size_t n, room = LINE_WIDTH - (size_t)column; strlen(text) > room; text += n + 1) {
+    for (size_t n, room = (size_t)(line_width() - column); strlen(text) > room; text += n + 1) {
         for (n = room; n > 0 && text[n] != ' ';)
             n--;
         if (n == 0)

@@ -13,7 +13,11 @@ void print_open(void);
  * another byte. */
 void print_key(const char *key, size_t size, bool fields);
 
-/* The rest of a line, from this column on, in as many lines of less than 80 as it takes. */
+/* Columns of the terminal that standard output is; 0 if it is none. */
+int print_columns(void);
+
+/* The rest of a line, from this column on, in as many lines as it takes: of less than 80 columns,
+ * and of less than a narrower terminal has. */
 void print_wrapped(const char *text, int column);
 
 /* Has all that was printed been written? False after a sentence, the first time. */

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 #include "cli/json_text.h"
 #include "cli/messages.h"
+#include "cli/print.h"
 #include "cli/units.h"
 
 #define TABLE_DIGITS 4
@@ -172,26 +172,37 @@ static int width(const struct table *t, size_t column, bool wide)
     return widest;
 }
 
-/* Take from the longest text, but the first column, what a terminal has no room for. */
-static void narrow(const struct table *t, int *widths)
+/* Columns that a line has too many for the terminal; none where there is no terminal. */
+static int too_many(const struct table *t, const int *widths)
 {
-    struct winsize size;
-    int over = -GAP;
+    int columns = print_columns(), line = -GAP;
+
+    for (size_t i = 0; t->column[i].name; i++)
+        line += widths[i] ? widths[i] + GAP : 0;
+    return columns > 0 && line >= columns ? line - columns + 1 : 0;
+}
+
+/* Take from the longest text, but the first column, what a terminal has no room for. */
+static void narrow_text(const struct table *t, int *widths)
+{
     size_t longest = 0;
 
-    if (ioctl(1, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-        return;
-    for (size_t i = 0; t->column[i].name; i++) {
-        over += widths[i] ? widths[i] + GAP : 0;
-        if (i > 0 && is_text(t, i) && (longest == 0 || widths[i] > widths[longest]))
+    for (size_t i = 1; t->column[i].name; i++)
+        if (is_text(t, i) && (longest == 0 || widths[i] > widths[longest]))
             longest = i;
-    }
-    over -= size.ws_col - 1;
-    if (over <= 0 || !is_text(t, longest) || longest == 0)
+    if (longest == 0 || too_many(t, widths) == 0)
         return;
-    widths[longest] -= over;
+    widths[longest] -= too_many(t, widths);
     if (widths[longest] < TEXT_LEAST) /* rather none than two letters */
         widths[longest] = 0;
+}
+
+/* If that is not enough, the last columns go; two stay. */
+static void narrow(const struct table *t, int *widths)
+{
+    narrow_text(t, widths);
+    for (size_t i = count_columns(t); i-- > 2 && too_many(t, widths) > 0;)
+        widths[i] = 0;
 }
 
 static void print_row(const struct table *t, long row, const int *widths)

@@ -52,7 +52,8 @@ bool table_is_empty(const struct table *t, size_t column);
 int table_show(const struct table *t, size_t row, size_t column, int digits, char text[CELL_MAX]);
 
 /* On standard output; "-" or null for none. Aligned tables leave out empty
- * columns, and on a terminal that is too narrow they cut texts, unless they are wide. False after a
+ * columns, and on a terminal that is too narrow they cut texts, then leave out the last
+ * columns, unless they are wide. False after a
  * sentence if memory is short. */
 bool table_print(const struct table *t, enum table_style style);
 

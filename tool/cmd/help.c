@@ -4,13 +4,18 @@
 
 #include "cmd/commands.h"
 #include "cli/messages.h"
+#include "cli/print.h"
 
 static void print_commands(void)
 {
-    printf("usage: weir COMMAND [OPTIONS] [FILE...]\n\n"
-           "Have I seen this before? On streams without end, in memory that never grows.\n\n");
-    for (unsigned i = 0; command_at(i); i++)
-        printf("  %-9s %s\n", command_at(i)->name, command_at(i)->does);
+    printf("usage: weir COMMAND [OPTIONS] [FILE...]\n\n");
+    print_wrapped("Have I seen this before? On streams without end, in memory that never grows.",
+                  0);
+    printf("\n");
+    for (unsigned i = 0; command_at(i); i++) {
+        printf("  %-9s ", command_at(i)->name);
+        print_wrapped(command_at(i)->does, 12);
+    }
     printf("\n"
            "  weir dedup access.log                    each line once\n"
            "  weir dedup --csv -k email users.csv      each address once\n"

@@ -71,7 +71,8 @@ static bool print_kind(enum weir_kind kind, const char *name)
     for (size_t i = 0; (about = weir_listed(kind, i)); i++) {
         if (name && strcmp(name, about->name) != 0)
             continue;
-        printf("%s%s\n%s    %s\n", indent, about->name, indent, about->idea);
+        printf("%s%s\n%s    ", indent, about->name, indent);
+        print_wrapped(about->idea, (int)strlen(indent) + 4);
         print_knobs(kind, i, name != NULL);
         found = true;
     }

@@ -49,16 +49,15 @@ void plan_say_why(const struct plan *p, char *text, size_t size)
     snprintf(name, sizeof name, is_named(best, BASELINE_DEFAULT) ? "a plain Bloom filter" : "%.*s",
              (int)plan_name_size(best), best->config);
     if (p->windowed)
-        snprintf(
-            text, size,
-            "%s keeps the latest %s keys in the least memory: %s, with an error of %.3g at most",
-            name, p->options->plan.window, show_bytes((double)best->memory).text,
-            fmax(best->stable, best->error));
+        snprintf(text, size,
+                 "%s keeps the latest %s keys in the least memory: %s, with an error of %s at most",
+                 name, p->options->plan.window, show_bytes((double)best->memory).text,
+                 show_chance(fmax(best->stable, best->error)).text);
     else if (p->set)
-        snprintf(text, size, "%s holds %s keys %s: %s, %.1f bits each, with a final error of %.3g",
+        snprintf(text, size, "%s holds %s keys %s: %s, %.1f bits each, with a final error of %s",
                  name, p->options->plan.keys,
                  p->options->wanted.memory ? "with the least error" : "in the least memory",
-                 show_bytes((double)best->memory).text, bits, best->error);
+                 show_bytes((double)best->memory).text, bits, show_chance(best->error).text);
     else if (isinf(best->cost))
         snprintf(text, size, "no filter keeps the ceilings in this memory; %s comes nearest", name);
     else if (p->stream.n == 0 && p->stream.fresh == 1)
@@ -151,10 +150,9 @@ static void say_of_growing(const struct plan *p)
     if (i == 0 || i == p->n)
         return;
     printf("%.*s is built as a whole and never changes; where keys are added later, take %.*s: %s, "
-           "with "
-           "a final error of %.3g\n",
+           "with a final error of %s\n",
            (int)plan_name_size(p->p), p->p->config, (int)plan_name_size(&p->p[i]), p->p[i].config,
-           show_bytes((double)p->p[i].memory).text, p->p[i].error);
+           show_bytes((double)p->p[i].memory).text, show_chance(p->p[i].error).text);
 }
 
 static void say_of_one(const struct plan *p, const struct weir_prediction *one)

@@ -143,9 +143,9 @@ static void report(void *context, const struct tally *t)
         return;
     fprintf(stderr,
             "weir: filter %s%s: %llu different keys, %.2f bits each; another is taken for one "
-            "with chance %.2g\n",
+            "with a chance of %s\n",
             s->config, s->count > 1 ? " in shards" : "", (unsigned long long)f.fresh,
-            8 * (double)f.memory / keys, f.error);
+            8 * (double)f.memory / keys, show_chance(f.error).text);
 }
 
 static json_t *describe(void *context, const struct tally *t)

@@ -146,8 +146,8 @@ static void report_fill(const struct shards *s)
     struct weir_stats f = shards_stats(s);
 
     fprintf(stderr,
-            "weir: filter %s%s, %.1f %% full; a new key is taken for seen with chance %.2g\n",
-            s->config, s->count > 1 ? " in shards" : "", f.fill * 100, f.error);
+            "weir: filter %s%s, %.1f %% full; a new key is taken for seen with a chance of %s\n",
+            s->config, s->count > 1 ? " in shards" : "", f.fill * 100, show_chance(f.error).text);
     if (f.overflow)
         fprintf(stderr, "weir: %llu records found no room in it, and were not remembered\n",
                 (unsigned long long)f.overflow);

@@ -205,8 +205,8 @@ static void report(void *context, const struct tally *t)
         fprintf(stderr, ", %llu retries", (unsigned long long)o.retries);
     fprintf(stderr,
             "\nweir: screen %s, %.1f %% full; a key it was never told of is taken for known "
-            "with chance %.2g\n",
-            s->config, f.fill * 100, f.error);
+            "with a chance of %s\n",
+            s->config, f.fill * 100, show_chance(f.error).text);
     if (s->set)
         fprintf(stderr, "weir: its set is held by %s\n", set_of(s).text);
 }

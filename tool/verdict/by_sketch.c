@@ -8,6 +8,7 @@
 #include "state/lock.h"
 #include "cli/messages.h"
 #include "state/files.h"
+#include "state/replace.h"
 
 /* ---- which sketch ---- */
 
@@ -67,7 +68,7 @@ weir_sketch *sketch_open(const char *command, const char *state, const struct wa
         fail("'weir %s' has no sketch '%s'; 'weir list' shows them", command, w->algorithm);
         return NULL;
     }
-    if (state && !lock_file(state))
+    if (state && !(lock_file(state) && replace_possible(state)))
         return NULL;
     return state && access(state, F_OK) == 0 ? open_state(command, state, w, trait)
                                              : open_asked(w, trait);
