@@ -21,7 +21,11 @@
  * filter weir, of others as many as they have probes; batches hide that. Calls on a whole
  * handle (clone, clear, merge, save, load) pass over its memory once; opening takes it
  * untouched. Calls on sentences take less than a millisecond. Nothing allocates but what
- * opens, loads, clones or builds, and merging where that is said. */
+ * opens, loads, clones or builds, and merging where that is said.
+ *
+ * Frozen since 0.2.0: a program that was linked with libweir.so.0 runs with
+ * every later one of that name. Calls and constants are added, never changed or
+ * taken away; structs grow at their end only where their size is passed along. */
 #ifndef WEIR_H
 #define WEIR_H
 
