@@ -7,7 +7,8 @@ all: setup-build
 demo: all
 	@scripts/demo
 
-serve: setup-build all
+# SERVER=valkey-server starts that one instead of redis-server.
+serve: setup-build $(if $(SERVER),,setup-serve) all
 	@scripts/serve
 
 test: setup-build setup-test

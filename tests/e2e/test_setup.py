@@ -46,3 +46,12 @@ def test_where_installing_fails_it_says_so(here):
 def test_an_unknown_tier_is_refused():
     done = subprocess.run([SETUP, "nothing"], capture_output=True, text=True)
     assert done.returncode == 2 and "there is no tier" in done.stderr
+
+
+def test_a_server_to_try_needs_nothing_but_the_server(here):
+    """make serve on a machine that has built weir: not all that the tests need."""
+    env = on_path(here, **{"dpkg-query": "exit 1", "apt-get": "exit 1", "id": "echo 1000"})
+    done = subprocess.run(["/bin/sh", SETUP, "serve"], env=env, capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr.rstrip().endswith("--no-install-recommends redis-server")
+    plan = subprocess.run(["make", "-n", "-C", SETUP.parent.parent, "serve"], capture_output=True, text=True).stdout
+    assert "scripts/setup serve" in plan and "scripts/setup test" not in plan
