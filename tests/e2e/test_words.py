@@ -5,6 +5,7 @@ import os
 import pty
 import random
 import re
+import sqlite3
 import struct
 import subprocess
 import termios
@@ -208,6 +209,42 @@ def test_help_fits_into_80_columns(command):
     assert len(listed) == len(set(listed))
     others = set(COMMANDS) - set(command)  # what an option does elsewhere is told there
     assert not re.search(r"\((?:%s)\b" % "|".join(others), text.split("options:")[-1]), text
+
+
+def examples_of(command):
+    """Lines of its help that can be typed, without what they do, which stands behind two blanks or more."""
+    lines = run("help", *command).out.decode().split("options:")[0].splitlines()
+    return [re.split("  +", line.strip())[0] for line in lines if re.match(r"  (?=\S).*\bweir \w", line)]
+
+
+VISIT = '{0}.example - - [10/Oct/2000:10:0{0}:00 -0700] "GET /{0} HTTP/1.0" 200 9\n'
+
+
+def make_what_examples_name(here):
+    (here / "access.log").write_text("".join(VISIT.format(i % 5) for i in range(40)))
+    (here / "proxy.log").write_text("1 get 1.example\n2 get fine.org\n")
+    (here / "users.csv").write_text("id,email\n1,x@y\n2,x@y\n")
+    for name in "hosts.txt", "new-hosts.txt", "few.txt", "ips.txt", "bad.txt", "today.log", "app.log":
+        (here / name).write_text("1.example\nexample.org\n")
+    for name in "bad", "a", "b", "eth0", "eth1":
+        run("build", "-q", "-a", "counting", "-S", "capacity=100", "--seed", "1", "-o", name + ".weir", "hosts.txt")
+    with sqlite3.connect("bad.db") as db:
+        db.execute("CREATE TABLE hosts (name)")
+    db.close()
+
+
+@pytest.mark.parametrize("command", [[], *([c] for c in COMMANDS)], ids=" ".join)
+def test_the_examples_of_help_run(command, here):
+    make_what_examples_name(here)
+    examples = examples_of(command)
+    assert examples or command[0] in ("help", "version")
+    for line in examples:
+        if "postgres:" in line or "redis:" in line:  # of servers that are elsewhere
+            continue
+        line = re.sub(r"\bn=\d+M", "n=100k", line.replace("tail -f", "cat"))
+        done = subprocess.run(line, shell=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60,
+                              env={**os.environ, "PATH": f"{os.path.dirname(WEIR)}:{os.environ['PATH']}"})
+        assert done.returncode == 0, (line, done.stderr)
 
 
 # ---- keys of several fields ----
