@@ -339,6 +339,14 @@ def test_a_form_found_out_holds_for_all_records(first, second, form):
     assert run(*command, "--on-error", "skip", input=text).lines == [f"a {first}"]
 
 
+def test_a_quote_that_is_open_at_the_end_ends_the_input():
+    """While records are held back for those after them."""
+    table = "k,t\na,2024-05-01T10:00:00Z\nb,2024-05-01T10:01:00Z\n"
+    args = ["dedup", "-q", "--csv", "--header", "-k", "1", "--time", "2", "--once-per", "1h"]
+    assert run(*args, "--on-error", "skip", input=table + '"c\n').out.decode() == table
+    assert refused(*args, input=table + '"c\n', saying="line 4: not CSV: a quote is opened").out.decode() == table
+
+
 def test_what_tells_no_form_is_skipped_however_it_comes():
     lines = ["b 1600", "a 1600000000", "a 1600000001"]
     command = ["dedup", "-q", "--once-per", "1h", "-k", "1", "--time", "2", "--on-error", "skip"]

@@ -69,6 +69,12 @@ static bool leaves_last(const struct reader *r)
     return r->follows && r->bytes.regular && r->next == r->count;
 }
 
+/* Bytes behind the last record, which end none. */
+static bool has_rest(const struct batch *b, size_t filled)
+{
+    return record_begin(b, b->n) < filled && b->n < RECORDS_MAX && !b->failed;
+}
+
 /* The file is at its end and the last record is not: give it the delimiter it
  * lacks. A quote that is still open is a stray one. */
 static void finish(struct reader *r, struct batch *b, size_t *filled)
@@ -87,7 +93,7 @@ static void finish(struct reader *r, struct batch *b, size_t *filled)
         r->padded = true;
     }
     split(r, b, *filled);
-    if (b->n == 0 && gather_is_csv(r)) {
+    while (gather_is_csv(r) && has_rest(b, *filled)) {
         csv_give_up(&r->csv, "not CSV: a quote is opened and never closed");
         split(r, b, *filled);
     }
