@@ -186,6 +186,17 @@ def test_a_pipe_with_a_name_is_read_and_written(here):
     assert process.wait(timeout=20) == 0
 
 
+def test_who_waits_to_write_into_a_pipe_is_read(here):
+    """A look into the pipe before it is read would let the writer begin, and then leave it alone."""
+    os.mkfifo("from")
+    for _ in range(20):
+        process = subprocess.Popen([WEIR, "dedup", "-q", *EXACT, "from"], stdout=subprocess.PIPE)
+        keys = os.open("from", os.O_WRONLY)
+        os.write(keys, b"a\nb\n")
+        os.close(keys)
+        assert process.communicate(timeout=20)[0] == b"a\nb\n"
+
+
 def test_an_output_that_does_not_block_is_waited_for(here):
     lines = run("gen", "uniform:n=200k,distinct=100%").out
     ours, theirs = os.pipe()

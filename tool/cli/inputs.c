@@ -1,14 +1,33 @@
 /* inputs.c - see inputs.h. */
 #include "cli/inputs.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/messages.h"
 
 const char *input_name(const char *file)
 {
     return strcmp(file, "-") == 0 ? "standard input" : file;
+}
+
+int input_look(const char *file)
+{
+    struct stat st;
+
+    if (strcmp(file, "-") == 0)
+        return 0;
+    if (stat(file, &st) != 0 || !S_ISREG(st.st_mode))
+        return -1;
+    return open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+void input_looked(int fd)
+{
+    if (fd > 0)
+        close(fd);
 }
 
 uint64_t inputs_size(char *const *files, uint32_t count)

@@ -15,6 +15,12 @@ struct inputs {
 /* The name to use in messages. */
 const char *input_name(const char *file);
 
+/* Open it to look at what it is, before it is read: a regular file, or standard input; else -1. A
+ * pipe is not opened twice: who waits to write into it would begin at the first time, and find
+ * nobody who reads. */
+int input_look(const char *file);
+void input_looked(int fd);
+
 /* Bytes of all files together, 0 if not all are regular ones. */
 uint64_t inputs_size(char *const *files, uint32_t count);
 

@@ -1,9 +1,7 @@
 /* refuse_files.c - see refuse_files.h. */
 #include "cmd/refuse_files.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 #include <weir.h>
 
 #include "cli/messages.h"
@@ -100,17 +98,15 @@ static bool refuse(const struct refused *r, enum file_kind kind, uint32_t part)
 
 static bool holds_records(const char *command, const char *name)
 {
-    bool standard = strcmp(name, "-") == 0;
-    int fd = standard ? 0 : open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = input_look(name);
     enum file_kind kind = KIND_RECORDS;
     uint32_t part = 0;
 
     /* What cannot be opened or looked at is told when it is read. */
     if (fd >= 0 && magic_of_file(fd, &kind) && kind == KIND_WEIR)
         part = first_part(fd);
-    if (fd > 0)
-        close(fd);
-    return refuse(&(struct refused){command, input_name(name), standard ? "F" : name}, kind, part);
+    input_looked(fd);
+    return refuse(&(struct refused){command, input_name(name), fd == 0 ? "F" : name}, kind, part);
 }
 
 bool files_hold_records(const char *command, const struct inputs *inputs)

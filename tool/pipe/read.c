@@ -2,7 +2,6 @@
 #include "pipe/read.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,13 +20,11 @@ static bool any_is_packed(const struct reader *r)
     bool packed = false;
 
     for (uint32_t i = 0; i < r->count && !packed && !r->records->plain; i++) {
-        bool standard = strcmp(r->files[i], "-") == 0;
-        int fd = standard ? 0 : open(r->files[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        int fd = input_look(r->files[i]);
         enum file_kind kind;
 
         packed = fd >= 0 && magic_of_file(fd, &kind) && magic_is_packed(kind);
-        if (fd > 0)
-            close(fd);
+        input_looked(fd);
     }
     return packed;
 }
