@@ -43,6 +43,7 @@ static void require_read_back(const struct state *s)
     require(strcmp(s->config, again.config) == 0 && strcmp(s->records, again.records) == 0);
     require(strcmp(s->input, again.input) == 0);
     require(s->cut == again.cut && s->output == again.output);
+    require(strcmp(s->written, again.written) == 0);
 }
 
 /* The next text of the input, as much of it as there is room for. */
@@ -74,6 +75,7 @@ static void make(struct state *s, const uint8_t *at, const uint8_t *end)
                                   .tail = "ffeeddccbbaa99887766554433221100"};
     s->cut = number[0] >> 1 & 1;
     s->output = number[5];
+    strcpy(s->written, number[0] >> 10 & 1 ? "0123456789abcdef0123456789abcdef" : "");
     take_text(&at, end, s->config, sizeof s->config);
     s->config[strcspn(s->config, "\n")] = '\0'; /* a sentence has no line break */
     take_text(&at, end, s->records, sizeof s->records);

@@ -303,6 +303,21 @@ def test_resume_refuses_an_output_that_shrank(here):
     refused("dedup", "--state", "s", "--resume", "-o", "out", "in", saying="out has 1 bytes")
 
 
+def test_another_file_is_not_resumed_into(here):
+    """Cut to the length of the right one, it would lose what it holds."""
+    (here / "in").write_text("a\nb\n")
+    run("dedup", *SMALL, "--state", "s", "-o", "out", "in")
+    (here / "other").write_text("another file\n" * 9)
+    with open("in", "a") as f:
+        f.write("c\n")
+    refused("dedup", "--state", "s", "--resume", "-o", "other", "in",
+            saying=["other is not the output that s was saved with", "leave --resume out"])
+    assert (here / "other").read_text() == "another file\n" * 9
+    (here / "out").rename("moved")
+    run("dedup", "--state", "s", "--resume", "-o", "moved", "in")
+    assert (here / "moved").read_text() == "a\nb\nc\n"
+
+
 # ---- the input is not what it was ----
 
 LOG = ["dedup", *SMALL[:3], "1M", *SMALL[4:], "--state", "s", "--resume"]
@@ -451,6 +466,39 @@ def test_two_files_that_could_be_the_rest_are_told(here):
     shutil.copy("log", "two")
     os.truncate("log", 0)
     refused(*LOG, "log", saying=["one", "two", "cannot tell"])
+
+
+@pytest.mark.parametrize("rotate", [rename, copy_and_truncate])
+@pytest.mark.parametrize("to", ["-o", ">>"])
+def test_an_output_beside_the_log_is_not_taken_for_it(here, rotate, to):
+    """Where every record passed, it holds the bytes that were read."""
+    def go():
+        with open("out" if to == ">>" else os.devnull, "ab") as out:
+            command = [WEIR, *LOG, *(["-o", "out"] if to == "-o" else []), "log"]
+            return subprocess.run(command, stdout=out, stderr=subprocess.PIPE, text=True)
+
+    put("log", ["a", "b"])
+    assert go().returncode == 0
+    put("log", ["c"], "a")
+    rotate(here)
+    put("log", ["d"], "a")
+    result = go()
+    assert (result.returncode, (here / "out").read_text()) == (0, "a\nb\nc\nd\n"), result.stderr
+    (here / "log").unlink()
+    (here / "log.1").unlink()
+    put("log", ["e"])
+    assert "log is not the file that s was reading" in go().stderr
+    assert (here / "out").read_text() == "a\nb\nc\nd\n"
+
+
+def test_a_rotated_log_goes_before_other_copies(here):
+    put("log", ["a"])
+    run(*LOG, "log")
+    shutil.copy("log", "backup")
+    put("log", ["b"], "a")
+    copy_and_truncate(here)
+    put("log", ["c"], "a")
+    assert run(*LOG, "log").lines == ["b", "c"]
 
 
 def test_a_copy_in_the_place_of_the_input_is_continued(here):

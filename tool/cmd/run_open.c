@@ -43,15 +43,17 @@ static bool spares_inputs(const struct running *r)
 static bool resume(struct running *r)
 {
     const struct state *s = r->run->resume;
+    struct resume_rules rules = {r->run->records.plain, r->run->verbosity.quiet, NULL};
     static struct resumed found;
     struct batch *scratch;
+    struct stat output;
     bool ok;
 
     r->source.reader.follows = r->run->state.path && r->run->state.resume;
     if (!s)
         return true;
-    if (!resume_find(&found, r->run->save, s, r->run->verdict.hash, &r->run->inputs,
-                     (struct resume_rules){r->run->records.plain, r->run->verbosity.quiet}))
+    rules.output = fstat(r->writer.fd, &output) == 0 ? &output : NULL;
+    if (!resume_find(&found, r->run->save, s, r->run->verdict.hash, &r->run->inputs, rules))
         return false;
     scratch = batch_open(1);
     if (!scratch)
@@ -68,6 +70,8 @@ static bool resume(struct running *r)
         return ok;
     if (!s->cut) /* the state knows nothing of this file: it is written anew */
         r->headed = false;
+    else if (!state_same_output(r->run->save, r->run->output.path, r->run->verdict.hash, s))
+        return false;
     return write_cut(&r->writer, s->cut ? s->output : 0);
 }
 

@@ -37,6 +37,8 @@ static bool find_cut(struct running *r, struct state *s)
         return reject("cannot save %s: %s cannot be looked at: %s", r->run->save, r->writer.name,
                       strerror(errno));
     s->cut = S_ISREG(st.st_mode);
+    if (s->cut)
+        state_hash_end(r->run->verdict.hash, r->run->output.path, s->output, s->written);
     return true;
 }
 

@@ -21,8 +21,9 @@
 #include "cli/read_at.h"
 #include "unpack/file.h"
 
-/* LIKE: the bytes are right, the inode is not. UNREAD: errno says why. */
-enum likeness { UNREAD = -1, OTHER, LIKE, SAME };
+/* LIKE: the bytes are right, the inode is not; ROTATED: and its name is that of a rotated log.
+ * UNREAD: errno says why. */
+enum likeness { UNREAD = -1, OTHER, LIKE, ROTATED, SAME };
 
 /* A file that is looked at. */
 struct looked_at {
@@ -36,7 +37,7 @@ struct looked_at {
 struct search {
     const struct state *state;
     struct trace_hash hash;
-    bool plain; /* what is compressed is read as it is */
+    struct resume_rules rules;
     char folder[PATH_MAX], name[PATH_MAX];
     struct looked_at named; /* what has the name now */
     struct looked_at best, second;
@@ -116,7 +117,7 @@ static enum likeness compare(int fd, struct looked_at *c, const struct search *s
 
     if (!S_ISREG(c->st.st_mode) || !*m->tail)
         return OTHER;
-    if (!s->plain && !magic_of_file(fd, &kind))
+    if (!s->rules.plain && !magic_of_file(fd, &kind))
         return UNREAD;
     c->packed = magic_is_packed(kind);
     if (m->head_size + m->tail_size == 0) /* there is nothing to compare */
@@ -170,39 +171,6 @@ static bool join(char out[PATH_MAX], const char *folder, const char *name)
     return snprintf(out, PATH_MAX, "%s/%s", folder, name) < PATH_MAX;
 }
 
-/* Show every file of the directory, but the one that has the name, to visit. */
-static void for_each_other(struct search *s,
-                           void (*visit)(struct search *s, const char *name, const char *path))
-{
-    DIR *folder = opendir(s->folder);
-    const struct dirent *entry;
-    static char path[PATH_MAX];
-
-    while (folder && (entry = readdir(folder))) {
-        struct stat st;
-
-        if (!join(path, s->folder, entry->d_name) || lstat(path, &st) != 0 ||
-            !S_ISREG(st.st_mode) || same_file(&st, &s->named.st))
-            continue;
-        visit(s, entry->d_name, path);
-    }
-    if (folder)
-        closedir(folder);
-}
-
-static void rank_file(struct search *s, const char *name, const char *path)
-{
-    static struct looked_at c;
-
-    (void)name;
-    look_at(&c, path, s);
-    rank(s, &c);
-    if (c.is == UNREAD && c.error != EACCES && c.error != EPERM) /* what is not ours is not it */
-        s->unread = c;
-}
-
-/* ---- rotated more than once ---- */
-
 /* log -> log.1, log-20251231, log.3.gz: as programs that rotate logs name them. */
 static bool is_rotation_of(const char *name, const char *log)
 {
@@ -219,6 +187,46 @@ static bool is_rotation_of(const char *name, const char *log)
             return true;
     return false;
 }
+
+/* Records that passed are bytes of the log too: where all did, the output goes on as it does. */
+static bool is_written(const struct search *s, const struct stat *st)
+{
+    return s->rules.output && same_file(st, s->rules.output);
+}
+
+/* Show every file of the directory, but the one that has the name and the output, to visit. */
+static void for_each_other(struct search *s,
+                           void (*visit)(struct search *s, const char *name, const char *path))
+{
+    DIR *folder = opendir(s->folder);
+    const struct dirent *entry;
+    static char path[PATH_MAX];
+
+    while (folder && (entry = readdir(folder))) {
+        struct stat st;
+
+        if (!join(path, s->folder, entry->d_name) || lstat(path, &st) != 0 ||
+            !S_ISREG(st.st_mode) || same_file(&st, &s->named.st) || is_written(s, &st))
+            continue;
+        visit(s, entry->d_name, path);
+    }
+    if (folder)
+        closedir(folder);
+}
+
+static void rank_file(struct search *s, const char *name, const char *path)
+{
+    static struct looked_at c;
+
+    look_at(&c, path, s);
+    if (c.is == LIKE && is_rotation_of(name, s->name))
+        c.is = ROTATED;
+    rank(s, &c);
+    if (c.is == UNREAD && c.error != EACCES && c.error != EPERM) /* what is not ours is not it */
+        s->unread = c;
+}
+
+/* ---- rotated more than once ---- */
 
 static bool is_later(const struct stat *a, const struct stat *b)
 {
@@ -247,7 +255,7 @@ static bool refuse(const struct search *s, const char *saved)
     const char *name = input_name(now->path);
     unsigned long long offset = s->state->position.offset;
 
-    if (s->best.is == LIKE)
+    if (s->best.is != OTHER)
         return reject("%s was read to byte %llu, and both %s and %s go on from there: one cannot "
                       "tell which is meant; remove one, or leave --resume out",
                       name, offset, s->best.path, s->second.path);
@@ -284,9 +292,9 @@ static bool find_older(struct resumed *r, struct search *s, const char *saved, b
         return refuse_unread(&s->unread);
     if (s->best.is == OTHER && s->named.is == LIKE)
         return true; /* a copy in its place, and nothing that is more like it */
-    if (s->named.is == LIKE && s->best.is == LIKE)
+    if (s->named.is == LIKE && s->best.is != SAME)
         return true; /* copies of it, and one has the name */
-    if (s->best.is == OTHER || (s->best.is == LIKE && s->second.is == LIKE))
+    if (s->best.is == OTHER || s->best.is == s->second.is)
         return refuse(s, saved);
     s->second.is = OTHER;
     for_each_other(s, find_between);
@@ -306,7 +314,7 @@ static bool find_file(struct resumed *r, const char *saved, const char *file, co
     static struct search search;
     char copy[PATH_MAX];
 
-    search = (struct search){.state = s, .hash = hash, .plain = rules.plain};
+    search = (struct search){.state = s, .hash = hash, .rules = rules};
     look_at(&search.named, file, &search);
     if (search.named.is == SAME)
         return true;

@@ -4,6 +4,7 @@
 #define WEIR_STATE_RESUME_H
 
 #include <limits.h>
+#include <sys/stat.h>
 
 #include "cli/inputs.h"
 #include "state/state.h"
@@ -14,8 +15,9 @@ struct resumed {
 };
 
 struct resume_rules {
-    bool plain; /* files are read as they are, even if they are compressed */
-    bool quiet; /* a rotation is not told */
+    bool plain;                /* files are read as they are, even if they are compressed */
+    bool quiet;                /* a rotation is not told */
+    const struct stat *output; /* what is written is not what was read; or NULL */
 };
 
 /* What is to be read, and where from:

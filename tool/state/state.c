@@ -1,12 +1,15 @@
 /* state.c - see state.h. */
 #include "state/state.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <weir/hash.h>
 
 #include "cli/messages.h"
+#include "cli/read_at.h"
 #include "cli/units.h"
 
 #define NOTE_HEAD "weir state 1\n"
@@ -41,11 +44,12 @@ void state_write(const struct state *s, char note[NOTE_MAX])
     snprintf(note, NOTE_MAX,
              NOTE_HEAD "config=%s\nrecords=%s\nknown=%d\nfile=%u\noffset=%llu\nline=%llu\n"
                        "unfinished=%llu\ndevice=%llu\ninode=%llu\nfirst=%u\nhead=%s\nlast=%u\n"
-                       "tail=%s\n%scut=%d\noutput=%llu\ninput=%s",
+                       "tail=%s\n%scut=%d\noutput=%llu\nwritten=%s\ninput=%s",
              s->config, records, p->known, p->file, (unsigned long long)p->offset,
              (unsigned long long)p->line, (unsigned long long)p->unfinished,
              (unsigned long long)m->device, (unsigned long long)m->inode, m->head_size, m->head,
-             m->tail_size, m->tail, clock, s->cut, (unsigned long long)s->output, s->input);
+             m->tail_size, m->tail, clock, s->cut, (unsigned long long)s->output, s->written,
+             s->input);
 }
 
 /* The value behind "name=" up to the end of the line; the last goes to the end
@@ -144,6 +148,8 @@ bool state_read(const char *note, struct state *s)
     s->cut = cut;
     if (!note_number(note, "clock", &s->clock))
         s->clock = 0;
+    if (!note_text(note, "written", s->written, sizeof s->written, false))
+        *s->written = '\0'; /* a state of an earlier version */
     return true;
 }
 
@@ -153,6 +159,19 @@ void state_hash(struct trace_hash hash, const char *bytes, size_t size, char tex
 
     snprintf(text, HASH_TEXT, "%016llx%016llx", (unsigned long long)key.hi,
              (unsigned long long)key.lo);
+}
+
+void state_hash_end(struct trace_hash hash, const char *path, uint64_t length, char text[HASH_TEXT])
+{
+    char bytes[TRACE_BYTES];
+    size_t size = length < sizeof bytes ? (size_t)length : sizeof bytes;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+    *text = '\0';
+    if (fd >= 0 && read_at(fd, bytes, size, length - size) == (ssize_t)size)
+        state_hash(hash, bytes, size, text);
+    if (fd >= 0)
+        close(fd);
 }
 
 void state_set_input(struct state *s, struct trace_hash hash, const char *name,
@@ -187,6 +206,18 @@ bool state_looks_right(const char *path)
     if (file)
         fclose(file);
     return ours || reject("%s is not a state file; name another, or remove it to start anew", path);
+}
+
+bool state_same_output(const char *saved, const char *output, struct trace_hash hash,
+                       const struct state *s)
+{
+    char now[HASH_TEXT];
+
+    state_hash_end(hash, output, s->output, now);
+    return !*s->written || !*now || strcmp(now, s->written) == 0 ||
+           reject("%s is not the output that %s was saved with; name that file, or leave --resume "
+                  "out to write %s anew",
+                  output, saved, output);
 }
 
 bool state_same_records(const char *path, const char *records, const struct state *s)

@@ -28,13 +28,18 @@ struct state {
     uint64_t clock;             /* where records have a time: the newest; 0: there is none */
     bool cut;                   /* the output is a file, and was so long: */
     uint64_t output;
-    char input[4096]; /* name of the file of position */
+    char written[HASH_TEXT]; /* its last bytes, hashed; empty: not known */
+    char input[4096];        /* name of the file of position */
 };
 
 void state_write(const struct state *s, char note[NOTE_MAX]);
 bool state_read(const char *note, struct state *s); /* false: it is another's note */
 
 void state_hash(struct trace_hash hash, const char *bytes, size_t size, char text[HASH_TEXT]);
+
+/* The last bytes of the file at this path up to a length, hashed; empty if they cannot be read. */
+void state_hash_end(struct trace_hash hash, const char *path, uint64_t length,
+                    char text[HASH_TEXT]);
 
 /* Where reading stopped, and in what. */
 void state_set_input(struct state *s, struct trace_hash hash, const char *name,
@@ -43,6 +48,10 @@ void state_set_input(struct state *s, struct trace_hash hash, const char *name,
 /* Is there nothing at this path, or something like a state? False after a
  * sentence. */
 bool state_looks_right(const char *path);
+
+/* Is this the output that the state at path saved knows? False after a sentence. */
+bool state_same_output(const char *saved, const char *output, struct trace_hash hash,
+                       const struct state *s);
 
 /* Are keys made as those of the state at this path? False after a sentence. */
 bool state_same_records(const char *path, const char *records, const struct state *s);
