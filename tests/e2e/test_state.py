@@ -318,6 +318,20 @@ def test_another_file_is_not_resumed_into(here):
     assert (here / "moved").read_text() == "a\nb\nc\n"
 
 
+def test_an_output_that_is_moved_meanwhile_is_written_to(here):
+    with subprocess.Popen([WEIR, "dedup", *SMALL, "--state", "s", "--checkpoint", "1", "-o", "out"], stdin=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as process:
+        process.stdin.write(b"a\n")
+        process.stdin.flush()
+        for _ in range(400):
+            if (here / "out").exists() and (here / "out").read_text():
+                break
+            time.sleep(0.05)
+        (here / "out").rename("out.1")
+        _, error = process.communicate(b"b\n", timeout=20)
+    assert (process.returncode, (here / "out.1").read_text()) == (0, "a\nb\n"), error
+
+
 # ---- the input is not what it was ----
 
 LOG = ["dedup", *SMALL[:3], "1M", *SMALL[4:], "--state", "s", "--resume"]

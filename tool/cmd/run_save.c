@@ -25,21 +25,21 @@ bool run_wants_checkpoint(const struct running *r)
            ((s->records && r->unsaved >= s->records) || (s->seconds > 0 && now() >= r->next_save));
 }
 
-/* Can the output be cut to its length now? Only a file can. */
+/* Can the output be cut to its length now? Only a file can. It is known again by its end. */
 static bool find_cut(struct running *r, struct state *s)
 {
+    const char *path = r->run->output.path;
     struct stat st;
 
     s->output = r->writer.bytes;
-    if (!r->run->output.path)
+    if (!path)
         return true;
-    if (fstat(r->writer.fd, &st) != 0)
-        return reject("cannot save %s: %s cannot be looked at: %s", r->run->save, r->writer.name,
-                      strerror(errno));
-    s->cut = S_ISREG(st.st_mode);
-    if (s->cut)
-        state_hash_end(r->run->verdict.hash, r->run->output.path, s->output, s->written);
-    return true;
+    bool looked = fstat(r->writer.fd, &st) == 0;
+    s->cut = looked && S_ISREG(st.st_mode);
+    if (looked && s->cut)
+        looked = state_hash_end(r->run->verdict.hash, path, s->output, s->written);
+    return looked || reject("cannot save %s: %s cannot be looked at: %s", r->run->save,
+                            r->writer.name, strerror(errno));
 }
 
 /* What a state file says of this moment, when no batch is under way. */

@@ -1,6 +1,7 @@
 /* state.c - see state.h. */
 #include "state/state.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -161,17 +162,20 @@ void state_hash(struct trace_hash hash, const char *bytes, size_t size, char tex
              (unsigned long long)key.lo);
 }
 
-void state_hash_end(struct trace_hash hash, const char *path, uint64_t length, char text[HASH_TEXT])
+bool state_hash_end(struct trace_hash hash, const char *path, uint64_t length, char text[HASH_TEXT])
 {
     char bytes[TRACE_BYTES];
     size_t size = length < sizeof bytes ? (size_t)length : sizeof bytes;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    ssize_t n = fd >= 0 ? read_at(fd, bytes, size, length - size) : -1;
+    bool hidden = fd < 0 && (errno == EACCES || errno == ENOENT);
 
     *text = '\0';
-    if (fd >= 0 && read_at(fd, bytes, size, length - size) == (ssize_t)size)
+    if (n == (ssize_t)size)
         state_hash(hash, bytes, size, text);
     if (fd >= 0)
         close(fd);
+    return n >= 0 || hidden;
 }
 
 void state_set_input(struct state *s, struct trace_hash hash, const char *name,
@@ -213,7 +217,8 @@ bool state_same_output(const char *saved, const char *output, struct trace_hash 
 {
     char now[HASH_TEXT];
 
-    state_hash_end(hash, output, s->output, now);
+    if (!state_hash_end(hash, output, s->output, now))
+        return reject("cannot resume in %s: %s", output, strerror(errno));
     return !*s->written || !*now || strcmp(now, s->written) == 0 ||
            reject("%s is not the output that %s was saved with; name that file, or leave --resume "
                   "out to write %s anew",
