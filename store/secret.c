@@ -14,6 +14,7 @@
 
 #define SHORT_PASSWORD 3 /* bytes: fewer are in almost every sentence, */
 #define SHORT_WORD 8     /* of a word more; guessed */
+#define PART 16          /* bytes that are no chance; guessed */
 #define STARS "***"
 
 struct secret {
@@ -56,24 +57,50 @@ static bool same_letter(int a, int b)
     return tolower(a) == tolower(b);
 }
 
+/* The byte that is written here behind a backslash: \x41, \t, \"; -1 if none is. */
+static int backslash_byte(const char *at, size_t *size)
+{
+    static const char letters[] = "abfnrtv", meant[] = "\a\b\f\n\r\t\v";
+    unsigned value;
+
+    *size = 2;
+    if (*at != '\\' || !at[1])
+        return -1;
+    if (at[1] == 'x' && isxdigit((unsigned char)at[2]) && sscanf(at + 2, "%2x", &value) == 1) {
+        *size = isxdigit((unsigned char)at[3]) ? 4 : 3;
+        return (int)value;
+    }
+    const char *letter = strchr(letters, at[1]);
+    return letter ? meant[letter - letters] : (unsigned char)at[1];
+}
+
+/* How long this byte of a secret is in a text that has it, as it is or written otherwise; else 0.
+ */
+static size_t length_of_byte(const char *at, int wanted, bool backslashes)
+{
+    size_t size;
+    int byte = backslashes ? backslash_byte(at, &size) : -1;
+
+    if (byte >= 0)
+        return same_letter(byte, wanted) ? size : 0;
+    byte = percent_byte(at);
+    if (byte >= 0 && same_letter(byte, wanted))
+        return 3;
+    return same_letter((unsigned char)*at, wanted);
+}
+
 /* How many bytes of the text are this secret; 0 if it is not there. The end of the
- * text may cut it off, after two bytes or more. */
-static size_t length_of(const char *text, const char *secret)
+ * text may cut it off after two bytes or more, whoever wrote the text after PART. */
+static size_t length_of(const char *text, const char *secret, bool backslashes)
 {
     const char *at = text;
-    size_t bytes = 0;
+    size_t bytes = 0, size = 1;
 
-    for (; secret[bytes] && *at; bytes++) {
-        int encoded = percent_byte(at);
-
-        if (encoded >= 0 && same_letter(encoded, (unsigned char)secret[bytes]))
-            at += 3;
-        else if (same_letter((unsigned char)*at, (unsigned char)secret[bytes]))
-            at++;
-        else
-            return 0;
+    for (; secret[bytes] && *at && size; bytes += size > 0) {
+        size = length_of_byte(at, (unsigned char)secret[bytes], backslashes);
+        at += size;
     }
-    return !secret[bytes] || bytes >= 2 ? (size_t)(at - text) : 0;
+    return !secret[bytes] || bytes >= (*at ? PART : 2) ? (size_t)(at - text) : 0;
 }
 
 static bool is_part_of_a_word(char c)
@@ -88,7 +115,9 @@ static size_t hidden_at(const struct secrets *secrets, const char *text, size_t 
 
     for (size_t i = 0; i < secrets->n; i++) {
         const struct secret *s = &secrets->list[i];
-        size_t n = length_of(text + at, s->text);
+        size_t plain = length_of(text + at, s->text, false);
+        size_t escaped = length_of(text + at, s->text, true);
+        size_t n = plain > escaped ? plain : escaped;
         bool anywhere = strlen(s->text) >= (s->secrecy == A_PASSWORD ? SHORT_PASSWORD : SHORT_WORD);
         bool alone =
             (at == 0 || !is_part_of_a_word(text[at - 1])) && !is_part_of_a_word(text[at + n]);

@@ -21,7 +21,8 @@ bool secrets_add(struct secrets *secrets, const char *text, enum secrecy secrecy
 void secrets_close(struct secrets *secrets);
 
 /* A copy of the text with *** for every secret, in whatever case, with any of its
- * bytes written %XX, or cut off by the end of the text. NULL if memory is short. */
+ * bytes written %XX or behind backslashes, or cut off by the end of the text or after 16
+ * bytes. NULL if memory is short. */
 char *secrets_hide(const struct secrets *secrets, const char *text);
 
 #endif

@@ -145,17 +145,20 @@ FORMS = {
     "far behind": "ERR " + "x" * 590 + " %s " + "y" * 2000,
     "cut": "ERR the beginning of it is {cut}",
     "three times": "ERR %s,%s/%s",
+    "behind backslashes": "ERR what is '{quoted}'?",
+    "every byte behind backslashes": "ERR what is '{hex}'?",
 }
 
 
 def make_error(form, secret):
     form = form.replace("%s", secret)
     return form.format(upper=secret.upper(), encoded=urllib.parse.quote(secret, safe=""),
-                       bytes="".join(f"%{b:02x}" for b in secret.encode()), cut=secret[:len(secret) - 2])
+                       bytes="".join(f"%{b:02x}" for b in secret.encode()), cut=secret[:len(secret) - 2],
+                       quoted=re.sub(r"([\\\\\"])", r"\\\1", secret), hex="".join(f"\\x{b:02x}" for b in secret.encode()))
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("secret", ["SECRET", "my SECRET/p@ss:w%rd", "SECRETx" * 60], ids=["short", "odd", "long"])
+@pytest.mark.parametrize("secret", ["SECRET", "my SECRET/p@ss:w%rd", '"SECRET\\\\x"', "SECRETx" * 60], ids=["short", "odd", "quoted", "long"])
 @pytest.mark.parametrize("place", ["password", "user", "environment"])
 def test_a_redis_that_echoes_what_it_is_told(form, secret, place):
     def reply(words):
@@ -168,8 +171,18 @@ def test_a_redis_that_echoes_what_it_is_told(form, secret, place):
         for shift in range(20 if form == "far behind" else 1):  # wherever the message is cut
             result = refused("check", "--oracle", f"redis://{user}127.0.0.1:{server.port}/k{'x' * shift}", input="a\n",
                              env={**os.environ, **({"REDISCLI_AUTH": secret} if place == "environment" else {})})
-            assert not holds_secret(result.err) and not re.search("SECR|SECRE$|%53%45", result.err, re.I), result.err
+            assert not holds_secret(result.err) and not re.search("SECR|SECRE$|%53%45|x53.x45", result.err, re.I), result.err
             assert "ERR" in result.err
+    finally:
+        server.close()
+
+
+def test_a_long_password_that_is_cut_within_a_message():
+    secret = "SECRETx" * 30
+    server = scripted_redis(lambda words: b"-ERR with args beginning with: '" + words[-1][:128] + b"' and more\r\n")
+    try:
+        result = refused("check", "--oracle", f"redis://:{secret}@127.0.0.1:{server.port}/k", input="a\n")
+        assert not holds_secret(result.err) and "beginning with: '***" in result.err, result.err
     finally:
         server.close()
 
