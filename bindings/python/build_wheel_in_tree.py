@@ -21,7 +21,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 TREE = (ROOT / "lib" / "filter" / "list.h").is_file()
 PACKAGE = ("__init__.py", "_ready_made.py", "_weir.pyi", "py.typed", "scrapy.py")
-AVX2 = "_avx2.c"  # files for a newer machine; the library asks before it calls them
+NEWER = {  # files for newer machines; the library asks before it calls them
+    "_avx2.c": ["-mavx2", "-mbmi", "-mbmi2"],
+    "_avx512.c": ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512vbmi", "-mavx512vbmi2", "-mbmi", "-mbmi2"],
+}
 
 FLAGS = ["-O3", "-fPIC", "-fvisibility=hidden", "-std=gnu11", "-D_GNU_SOURCE", "-fno-tree-slp-vectorize"]
 
@@ -60,10 +63,9 @@ def sources():
     if TREE:
         library = FLAGS + [f"-I{ROOT / 'include'}", f"-I{ROOT / 'lib'}", *pkg_config("--cflags", "libxxhash", "libsodium")]
         for file in sorted((ROOT / "lib").rglob("*.c")):
-            if not file.name.endswith(AVX2):
-                yield file, library
-            elif platform.machine() in ("x86_64", "AMD64"):
-                yield file, [*library, "-mavx2", "-mbmi", "-mbmi2"]
+            newer = next((flags for end, flags in NEWER.items() if file.name.endswith(end)), [])
+            if not newer or platform.machine() in ("x86_64", "AMD64"):
+                yield file, [*library, *newer]
 
 
 def compile_extension(folder):

@@ -12,8 +12,8 @@
  * Four operations carry the filter built on it: find a number among all slots at
  * once; count the slots in use; move or insert a number at any depth, which shifts
  * a stretch of the line by one slot; cut all numbers to the next width. They are
- * here in plain C and in line_avx2.h for AVX2 (chosen by how the including file is
- * compiled), and give the same bytes. */
+ * here in plain C, in line_avx2.h for AVX2 and in line_avx512.h for AVX-512 (chosen by how the
+ * including file is compiled), and give the same bytes. */
 #ifndef WEIR_BASE_LINE_H
 #define WEIR_BASE_LINE_H
 
@@ -160,7 +160,9 @@ static inline void line_pack(uint8_t *line, uint32_t index, const uint32_t *valu
         bits_store64(line + 8 * i, words[i]);
 }
 
-#ifdef __AVX2__
+#if defined __AVX512VBMI2__ && defined __AVX512VBMI__ && defined __AVX512BW__
+#include "base/line_avx512.h"
+#elif defined __AVX2__
 #include "base/line_avx2.h"
 #else
 
@@ -186,6 +188,16 @@ static inline uint32_t line_used(const uint8_t *line, uint32_t index, uint32_t r
     while ((used + 1) * bits <= room && line_get(line, bits, used) != 0)
         used++;
     return used;
+}
+
+/* Which of 64 bytes are equal to one: bit i for byte i. */
+static inline uint64_t line_equal_bytes(const uint8_t bytes[LINE_BYTES], uint8_t value)
+{
+    uint64_t equal = 0;
+
+    for (uint32_t i = 0; i < LINE_BYTES; i++)
+        equal |= (uint64_t)(bytes[i] == value) << i;
+    return equal;
 }
 
 /* Of word j of the line: the bits below bit n of the line. */
@@ -255,6 +267,10 @@ static inline bool line_cut(uint8_t *line, uint32_t used, uint32_t room, bool ma
     uint32_t index = line_index(line), values[LINE_SLOTS_MOST + 1];
     uint32_t bits = line_width[index + 1];
 
+#ifdef WEIR_BASE_LINE_AVX512_H
+    if (line_cut_apart(line, used, room))
+        return true;
+#endif
     line_read(line, used, line_width[index] - bits, values);
     uint32_t kept = line_unlike(values, used, bits, r);
     if (kept < used && !may_drop)

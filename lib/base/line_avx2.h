@@ -215,6 +215,17 @@ static inline void line_read(const uint8_t *line, uint32_t used, uint32_t droppe
     }
 }
 
+/* Which of 64 bytes are equal to one: bit i for byte i. */
+static inline uint64_t line_equal_bytes(const uint8_t bytes[LINE_BYTES], uint8_t value)
+{
+    __m256i wanted = _mm256_set1_epi8((char)value);
+    __m256i low = _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)bytes), wanted);
+    __m256i high = _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)bytes + 1), wanted);
+
+    return (uint32_t)_mm256_movemask_epi8(low) | (uint64_t)(uint32_t)_mm256_movemask_epi8(high)
+                                                     << 32;
+}
+
 /* ---- moving ---- */
 
 /* Where the four words of the lower or upper half of a line begin. */

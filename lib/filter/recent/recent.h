@@ -3,7 +3,9 @@
  *   weir.c          planning, measuring, merging, checking
  *   enter.c         how deep new keys enter
  *   weir_predict.c  its model
- *   weir_paths.h    observe and ask, compiled twice: weir_plain.c, weir_avx2.c */
+ *   weir_lines.h    what observe and ask do to one line
+ *   weir_paths.h    one key and many; compiled for plain C, AVX2 and AVX-512: weir_plain.c,
+ *                   weir_avx2.c, weir_avx512.c */
 #ifndef WEIR_FILTER_RECENT_RECENT_H
 #define WEIR_FILTER_RECENT_RECENT_H
 
@@ -19,7 +21,7 @@ struct weir_paths {
     bool (*locate)(const weir *w, const struct weir_key *keys, size_t n, uint64_t *spots);
 };
 
-extern const struct weir_paths weir_paths_plain, weir_paths_avx2;
+extern const struct weir_paths weir_paths_plain, weir_paths_avx2, weir_paths_avx512;
 
 bool weir_foresee(const struct config *c, const struct shape *s, const struct stream_model *m,
                   struct prediction *p);

@@ -1,313 +1,12 @@
-/* weir_paths.h - observe and ask of the weir filter. Included by weir_plain.c
+/* weir_paths.h - observe and ask of the weir filter, one key and many. Included by weir_plain.c
  * and weir_avx2.c, which name the result WEIR_PATHS.
  *
- * One line per key is so little work that what lies around it counts: a branch that
- * is guessed wrong costs as much as the line. So hits and misses go the same way:
- * find the fingerprint, work out from which slot to which it moves, move it. Two
- * things branch: which width a line has, for each is compiled by itself; and, rarely,
- * whether a full line is to be cut. */
-#include "filter/recent/recent.h"
-
-#define KEYS_AHEAD 64 /* lines in flight: enough to hide memory; a power of two */
-
-/* What is done to a line; each is compiled by itself. */
-enum manner {
-    ASKED,
-    ASKED_TIMED, /* with a window */
-    RECENT,      /* new keys enter at the front */
-    DEEP,        /* new keys enter at a depth */
-    RANKED,      /* at a depth by importance */
-    TIMED,       /* with a window */
-    TIMED_ONCE   /* with a window that repeats do not renew */
-};
-
-/* A key on its way: its line is being fetched. */
-struct spot {
-    uint8_t *line;
-    uint32_t print;
-    uint32_t depth; /* at which it enters, by importance */
-};
-
-/* What the keys of a batch share. */
-struct common {
-    uint32_t floor;              /* index of the narrowest width */
-    uint32_t slots[LINE_WIDTHS]; /* by width */
-    uint32_t depth;              /* at which new keys enter, */
-    uint32_t tried_depth;        /* and in the lines that try another */
-    bool tried, counts;          /* the last key's line: one that tries; at the floor */
-    uint32_t at;                 /* the slot it was found in, or LINE_SLOTS_MOST */
-    struct line_rounds rounds;
-    uint64_t first; /* arrivals before the batch */
-    bool many;      /* enough of them that steps of importance pay */
-    bool has_steps;
-    struct steps steps;
-};
-
-#define MANY 64 /* keys; guessed */
-
-INLINED struct spot spot_of(uint8_t *cells, uint64_t lines, struct weir_key key)
-{
-    struct spot s = {cells + place(key, 0, lines) * LINE_BYTES, line_print(key.hi), 0};
-
-    cells_fetch(s.line);
-    return s;
-}
-
-/* The same, of a key of which it was worked out before: the number of the line, and the print. */
-INLINED struct spot spot_located(uint8_t *cells, uint64_t located)
-{
-    return (struct spot){cells + (located >> 32) * LINE_BYTES, (uint32_t)located, 0};
-}
-
-INLINED uint32_t room_of(const enum manner m)
-{
-    return m == TIMED || m == TIMED_ONCE || m == ASKED_TIMED ? LINE_ROOM_WINDOW : LINE_ROOM;
-}
-
-static __attribute__((noinline)) bool find_steps(const weir *w, struct common *b)
-{
-    return importance_steps(&w->config.importance, &w->sample, b->slots[b->floor], &b->steps);
-}
-
-/* How deep the i-th key of a batch enters, by importance: the top class at the front, the lowest at
- * the end. The sample learns from every arrival, whatever becomes of it: so this may be worked out
- * long before its line is there. */
-INLINED uint32_t depth_of(weir *w, uint32_t value, size_t i, struct common *b)
-{
-    const struct importance *imp = &w->config.importance;
-    uint32_t slots = b->slots[b->floor];
-
-    if (importance_samples(imp) && sample_draws(&w->sample, b->first + i)) {
-        sample_take(&w->sample, value, b->first + i, w->config.seed);
-        b->has_steps = b->many && find_steps(w, b);
-    }
-    return slots - (b->has_steps ? steps_class(&b->steps, value)
-                                 : importance_class(imp, &w->sample, value, slots));
-}
-
-/* n: of keys. */
-static inline void share(const weir *w, struct common *b, const enum manner m, size_t n)
-{
-    for (b->floor = 0; line_width[b->floor] > w->config.width; b->floor++)
-        b->slots[b->floor] = slots_at(&w->config, b->floor);
-    b->slots[b->floor] = slots_at(&w->config, b->floor);
-    if (m == ASKED || m == ASKED_TIMED) /* damaged cells of a view may say any width */
-        for (uint32_t i = b->floor + 1; i < LINE_WIDTHS; i++)
-            b->slots[i] = slots_at(&w->config, i);
-    b->rounds.round = 0;
-    if (m == RANKED) {
-        b->first = w->shown;
-        b->many = n >= MANY;
-        b->has_steps = b->many && find_steps(w, b);
-    }
-    if (m != DEEP)
-        return;
-    b->depth = weir_depth(w);
-    b->tried_depth = is_adaptive(&w->config) ? weir_tried_depth(&w->config) : b->depth;
-}
-
-/* ---- asking ---- */
-
-/* Here and below `index` is that of the line's width, and a constant. */
-INLINED bool ask_line(const weir *w, struct spot s, const uint32_t index, const enum manner m,
-                      const struct common *b)
-{
-    uint32_t slots = b->slots[index];
-
-    if (m == ASKED_TIMED)
-        slots = live_slots(w, s.line, slots);
-    return line_match_in(s.line, index, slots, s.print >> (32 - line_width[index])) != 0;
-}
-
-/* ---- making room ---- */
-
-static inline bool is_full(const uint8_t *line, uint32_t slots)
-{
-    return line_get(line, line_width[line_index(line)], slots - 1) != 0;
-}
-
-/* Cut a full line above the floor, until it is not full or there. */
-static void make_room(const weir *w, uint8_t *line, const enum manner m, struct common *b)
-{
-    while (line_index(line) != b->floor && is_full(line, b->slots[line_index(line)]))
-        if (!line_cut(line, b->slots[line_index(line)], room_of(m), m != TIMED, &b->rounds))
-            weir_cut(w, line);
-}
-
-INLINED bool is_to_be_cut(const uint8_t *line, const uint32_t index, uint64_t found,
-                          const struct common *b)
-{
-    if (index == b->floor)
-        return false;
-    bool full = line_get(line, line_width[index], b->slots[index] - 1) != 0;
-    return __builtin_expect(full & !found, false);
-}
-
-/* A slot moved to the front: each quarter that did not have it has one more. */
-INLINED uint32_t marks_moved(uint64_t marks, uint32_t from)
-{
-    uint32_t moved = (uint32_t)marks;
-
-    for (uint32_t i = 0; i < QUARTERS; i++)
-        moved += (uint32_t)((marks >> 6 * i & 63) <= from) << 6 * i;
-    return moved;
-}
-
-/* A key that is not in its line, and the line full, or to begin anew: the rare case,
- * for any width. */
-static __attribute__((noinline)) bool show_cut(weir *w, struct spot s, uint32_t depth,
-                                               const enum manner m, struct common *b)
-{
-    make_room(w, s.line, m, b);
-    uint32_t index = line_index(s.line), bits = line_width[index], last = b->slots[index] - 1;
-    uint32_t used = line_used(s.line, index, room_of(m)), print = s.print >> (32 - bits);
-    if (m == TIMED) {
-        uint32_t marks = marks_moved((uint32_t)(bits_load64(s.line + 56) >> 16) & 0xffffff, last);
-
-        w->reg[OVERFLOW] += used > last;
-        line_renew(s.line, bits, LINE_ROOM_WINDOW, last + 1, last, print,
-                   (uint64_t)index << 56 | (w->reg[EPOCH] & (QUARTER_WRAP - 1)) << 40 |
-                       (uint64_t)marks << 16);
-        return false;
-    }
-    depth = depth < used ? depth : used;
-    line_move(s.line, bits, last, depth < last ? depth : last, print);
-    return false;
-}
-
-/* ---- by recency ---- */
-
-/* The slot found, or the last one, goes to the front. */
-INLINED uint64_t show_front(weir *w, struct spot s, const uint32_t index, struct common *b)
-{
-    const uint32_t bits = line_width[index];
-    uint32_t last = b->slots[index] - 1;
-    uint64_t found = line_match_in(s.line, index, last + 1, s.print >> (32 - bits));
-
-    if (is_to_be_cut(s.line, index, found, b))
-        return show_cut(w, s, 0, RECENT, b);
-    line_to_front(s.line, bits, (uint32_t)__builtin_ctzll(found | UINT64_C(1) << last),
-                  s.print >> (32 - bits));
-    return found;
-}
-
-/* ---- at a depth ---- */
-
-/* One of two, without a branch: it would be guessed wrong for every other key. */
-INLINED uint32_t either(bool first, uint32_t a, uint32_t b)
-{
-    return b ^ ((a ^ b) & -(uint32_t)first);
-}
-
-/* A hit moves to slot `up`, unless it is there or before it; a new key enters at slot
- * `down`, or behind the last one in use. */
-INLINED uint64_t show_at(weir *w, struct spot s, const uint32_t index, uint32_t up, uint32_t down,
-                         struct common *b)
-{
-    const uint32_t bits = line_width[index];
-    uint32_t last = b->slots[index] - 1;
-    uint64_t found = line_match_in(s.line, index, last + 1, s.print >> (32 - bits));
-    uint32_t at = (uint32_t)__builtin_ctzll(found | UINT64_C(1) << 63);
-
-    if (is_to_be_cut(s.line, index, found, b))
-        return show_cut(w, s, down, DEEP, b);
-    down = down < last ? down : last;
-    up = up < at ? up : at;
-    if (line_get(s.line, bits, last) == 0) { /* most lines are full, or most are not */
-        uint32_t used = line_used(s.line, index, LINE_ROOM);
-
-        down = down < used ? down : used;
-    }
-    line_move(s.line, bits, either(found, at, last), either(found, up, down),
-              s.print >> (32 - bits));
-    return found;
-}
-
-INLINED bool show_deep(weir *w, struct spot s, const uint32_t index, struct common *b)
-{
-    b->tried = (uint64_t)(s.line - w->cells) / LINE_BYTES % TRIED_LINES == 0;
-    b->counts = index == b->floor;
-    uint32_t depth = b->tried ? b->tried_depth : b->depth;
-    uint64_t found = depth ? show_at(w, s, index, 0, depth, b) : show_front(w, s, index, b);
-    b->at = (uint32_t)__builtin_ctzll(found | UINT64_C(1) << LINE_SLOTS_MOST);
-    return found != 0;
-}
-
-/* ---- with a window ---- */
-
-/* A line of which all is too old begins anew, with one key. */
-static __attribute__((noinline)) bool begin_anew(const weir *w, struct spot s)
-{
-    const uint64_t marks = 1 | 1 << 6 | 1 << 12 | 1 << 18;
-
-    memset(s.line, 0, LINE_BYTES);
-    bits_store64(s.line, s.print);
-    bits_store64(s.line + 56, (w->reg[EPOCH] & (QUARTER_WRAP - 1)) << 40 | marks << 16);
-    return false;
-}
-
-INLINED bool show_timed(weir *w, struct spot s, const uint32_t index, const enum manner m,
-                        struct common *b)
-{
-    const uint32_t bits = line_width[index];
-    uint64_t tail = bits_load64(s.line + 56), now = w->reg[EPOCH] & (QUARTER_WRAP - 1);
-    uint64_t aged = aged_marks(tail, line_age(w, tail));
-    uint32_t slots = b->slots[index], live = (uint32_t)(aged >> 24);
-    live = live < slots ? live : slots;
-    uint64_t found = line_match_in(s.line, index, live, s.print >> (32 - bits));
-
-    if (m == TIMED_ONCE && found)
-        return true;
-    if (__builtin_expect(live == 0, false))
-        return begin_anew(w, s);
-    bool full = (live == slots) & !found & (line_get(s.line, bits, slots - 1) != 0);
-    if (__builtin_expect(full & (index != b->floor), false)) {
-        weir_age(w, s.line);
-        return show_cut(w, s, 0, TIMED, b);
-    }
-    uint32_t at = (uint32_t)__builtin_ctzll(found | UINT64_C(1) << (slots - 1));
-    w->reg[OVERFLOW] += full;
-    line_renew(s.line, bits, LINE_ROOM_WINDOW, live, at, s.print >> (32 - bits),
-               (uint64_t)index << 56 | now << 40 |
-                   (uint64_t)marks_moved(aged & 0xffffff, at) << 16);
-    return found != 0;
-}
-
-/* ---- one key, and many ---- */
-
-INLINED bool visit_at(weir *w, struct spot s, const uint32_t index, const enum manner m,
-                      struct common *b)
-{
-    return m == RECENT                     ? show_front(w, s, index, b) != 0
-           : m == DEEP                     ? show_deep(w, s, index, b)
-           : m == RANKED                   ? show_at(w, s, index, s.depth / 2, s.depth, b) != 0
-           : m == TIMED || m == TIMED_ONCE ? show_timed(w, s, index, m, b)
-                                           : ask_line(w, s, index, m, b);
-}
-
-/* Each width is compiled by itself. Lines at the floor, and a stream's first ones, are
- * all of one width, and the jump is guessed right; in between it costs less than
- * instructions that fit all widths. Builds that look for mistakes are compiled with those,
- * twelve times as fast. */
-INLINED bool visit(weir *w, struct spot s, const enum manner m, struct common *b)
-{
-    const uint32_t index = line_index(s.line);
-
-#ifdef WEIR_DEBUG
-    return visit_at(w, s, index < LINE_WIDTHS ? index : LINE_WIDTHS - 1, m, b);
-#else
-#define AT(i)                                                                                      \
-    case i:                                                                                        \
-        return visit_at(w, s, i, m, b);
-    switch (index) {
-        AT(0)
-        AT(1)
-        AT(2)
-        AT(3) AT(4) AT(5) AT(6) AT(7) AT(8) AT(9) AT(10) default : return visit_at(w, s, 11, m, b);
-    }
-#undef AT
-#endif
-}
+ * Many keys go in blocks. While those of one block are shown, the lines of later ones are
+ * fetched. In a block, keys whose lines are of one width are shown together: in a filter with
+ * room to spare lines are of several, and a jump by width from key to key would be guessed
+ * wrong. Keys of one line keep their order, and lines know nothing of each other: so it
+ * comes to the same as one key after the other. */
+#include "filter/recent/weir_lines.h"
 
 static inline enum manner manner_of(const weir *w, bool asking)
 {
@@ -321,56 +20,142 @@ static inline enum manner manner_of(const weir *w, bool asking)
                                                    : RECENT;
 }
 
+/* ---- many keys ---- */
+
+#define BLOCK 32 /* keys, a bit of a word each */
+#define AHEAD 64 /* keys whose lines are on their way; both measured by bench/speed */
+#define RING 128 /* spots: a power of two, not less than both together */
+
+/* What a loop over keys would otherwise read again for each. */
+struct walk {
+    weir *w;
+    uint8_t *cells;
+    uint64_t lines;
+    struct picked p;
+    bool located; /* the keys' spots are known */
+    struct common *b;
+    struct spot *ring;
+    uint32_t (*hits)[LINE_SLOTS_MOST + 1];
+};
+
 /* The i-th of a batch, or of those picked from it. */
 INLINED size_t nth(const uint16_t *at, size_t i)
 {
     return at ? at[i] : i;
 }
 
-/* While the last keys are shown, the first of the next filter are fetched: so memory is kept
- * busy between the two. */
-INLINED void fetch_next(const struct picked *p, size_t i)
+INLINED struct spot spot_in(const struct walk *t, uint8_t *cells, uint64_t lines, size_t key)
 {
-    if (i < p->next_n)
-        spot_of(p->next->cells, p->next->shape.cells / LINE_BYTES, p->keys[p->next_at[i]]);
+    return t->located ? spot_located(cells, t->p.spots[key])
+                      : spot_of(cells, lines, t->p.keys[key]);
+}
+
+/* Fetch a line of the next filter: so memory is kept busy between the two. */
+INLINED void set_out_next(const struct walk *t, size_t i)
+{
+    const weir *next = t->p.next;
+
+    if (i < t->p.next_n)
+        spot_in(t, next->cells, next->shape.cells / LINE_BYTES, t->p.next_at[i]);
+}
+
+/* Begin to fetch the line of the i-th key. */
+INLINED void set_out(const struct walk *t, size_t i, const enum manner m)
+{
+    size_t key = nth(t->p.at, i);
+    struct spot s = spot_in(t, t->cells, t->lines, key);
+
+    if (m == RANKED)
+        s.depth = depth_of(t->w, t->p.keys[key].importance, i, t->b);
+    t->ring[i % RING] = s;
+}
+
+/* A line that an earlier key of its block has cut: rare. */
+#define VISITOR(m)                                                                                 \
+    static __attribute__((noinline)) bool visit_##m(weir *w, struct spot s, struct common *b)      \
+    {                                                                                              \
+        return visit(w, s, m, b);                                                                  \
+    }
+VISITOR(RECENT)
+VISITOR(DEEP)
+VISITOR(RANKED)
+VISITOR(TIMED)
+VISITOR(TIMED_ONCE)
+
+INLINED bool visit_cut(weir *w, struct spot s, const enum manner m, struct common *b)
+{
+    return m == RECENT   ? visit_RECENT(w, s, b)
+           : m == DEEP   ? visit_DEEP(w, s, b)
+           : m == RANKED ? visit_RANKED(w, s, b)
+           : m == TIMED  ? visit_TIMED(w, s, b)
+                         : visit_TIMED_ONCE(w, s, b);
+}
+
+/* Show the keys of a group, whose lines are of one width; `first` is the first key of their
+ * block. For each of them another sets out. Tells how many were seen. */
+INLINED uint64_t show_group(const struct walk *t, size_t first, uint64_t group, size_t *ahead,
+                            const uint32_t index, const enum manner m)
+{
+    const struct spot *spots = t->ring + first % RING;
+    uint64_t seen = 0;
+
+    for (; group; group &= group - 1) {
+        uint32_t i = (uint32_t)__builtin_ctzll(group);
+        bool cut = m != ASKED && m != ASKED_TIMED && line_index(spots[i].line) != index;
+        bool found = __builtin_expect(cut, false) ? visit_cut(t->w, spots[i], m, t->b)
+                                                  : visit_at(t->w, spots[i], index, m, t->b);
+
+        t->p.verdicts[nth(t->p.at, first + i)] = found;
+        seen += found;
+        if (m == DEEP)
+            t->hits[t->b->tried][t->b->at] += t->b->counts;
+        if (*ahead < t->p.n)
+            set_out(t, *ahead, m);
+        else
+            set_out_next(t, *ahead - t->p.n);
+        ++*ahead;
+    }
+    return seen;
+}
+
+/* The n keys of a block, whose lines are here. */
+INLINED uint64_t show_block(const struct walk *t, size_t first, size_t n, size_t *ahead,
+                            const enum manner m)
+{
+    const struct spot *spots = t->ring + first % RING;
+    uint8_t widths[LINE_BYTES];
+    uint64_t seen = 0, left = UINT64_MAX >> (64 - n);
+
+    for (size_t i = 0; i < n; i++)
+        widths[i] = (uint8_t)line_index(spots[i].line);
+    while (left) {
+        uint32_t index = widths[__builtin_ctzll(left)];
+        uint64_t group = left & line_equal_bytes(widths, (uint8_t)index);
+
+        left &= ~group;
+#define SHOW(i) seen += show_group(t, first, group, ahead, i, m);
+        BY_WIDTH(index, SHOW)
+#undef SHOW
+    }
+    return seen;
 }
 
 /* Of a whole batch, or some of it. */
-INLINED void walk(weir *w, const struct picked *p, const enum manner m)
+INLINED void walk(weir *w, const struct picked *p, const enum manner m, const bool located)
 {
-    uint8_t *const cells = w->cells; /* what the loop would otherwise read again each time */
-    const uint64_t lines = w->shape.cells / LINE_BYTES;
-    const struct weir_key *const keys = p->keys;
-    uint8_t *const verdicts = p->verdicts;
-    const uint16_t *const at = p->at;
     const size_t n = p->n;
     uint32_t hits[2][LINE_SLOTS_MOST + 1] = {{0}};
-    struct spot ring[KEYS_AHEAD];
+    struct spot ring[RING];
     struct common b;
+    const struct walk t = {w, w->cells, w->shape.cells / LINE_BYTES, *p, located, &b, ring, hits};
+    size_t ahead = 0;
     uint64_t seen = 0;
 
     share(w, &b, m, n);
-    for (size_t i = 0; i < n && i < KEYS_AHEAD; i++) {
-        ring[i] = spot_of(cells, lines, keys[nth(at, i)]);
-        if (m == RANKED)
-            ring[i].depth = depth_of(w, keys[nth(at, i)].importance, i, &b);
-    }
-    for (size_t i = 0; i < n; i++) {
-        struct spot *s = &ring[i % KEYS_AHEAD];
-        bool found = visit(w, *s, m, &b);
-
-        verdicts[nth(at, i)] = found;
-        seen += found;
-        if (m == DEEP)
-            hits[b.tried][b.at] += b.counts;
-        if (i + KEYS_AHEAD >= n) {
-            fetch_next(p, i + KEYS_AHEAD - n);
-            continue;
-        }
-        *s = spot_of(cells, lines, keys[nth(at, i + KEYS_AHEAD)]);
-        if (m == RANKED)
-            s->depth = depth_of(w, keys[nth(at, i + KEYS_AHEAD)].importance, i + KEYS_AHEAD, &b);
-    }
+    for (; ahead < n && ahead < AHEAD; ahead++)
+        set_out(&t, ahead, m);
+    for (size_t first = 0; first < n; first += BLOCK)
+        seen += show_block(&t, first, n - first < BLOCK ? n - first : BLOCK, &ahead, m);
     if (m == ASKED || m == ASKED_TIMED)
         return;
     w->shown += n;
@@ -379,33 +164,7 @@ INLINED void walk(weir *w, const struct picked *p, const enum manner m)
         weir_count_hits(w, hits);
 }
 
-/* The same by recency, of keys that were located before. */
-static void walk_located(weir *w, const struct picked *p)
-{
-    uint8_t *const cells = w->cells;
-    const uint64_t *const spots = p->spots;
-    uint8_t *const verdicts = p->verdicts;
-    const uint16_t *const at = p->at;
-    const size_t n = p->n, next_n = p->next_n;
-    struct common b;
-    uint64_t seen = 0;
-
-    share(w, &b, RECENT, n);
-    for (size_t i = 0; i < n && i < KEYS_AHEAD; i++)
-        cells_fetch(spot_located(cells, spots[at[i]]).line);
-    for (size_t i = 0, ahead = KEYS_AHEAD; i < n; i++, ahead++) {
-        bool found = visit(w, spot_located(cells, spots[at[i]]), RECENT, &b);
-
-        verdicts[at[i]] = found;
-        seen += found;
-        if (ahead < n)
-            cells_fetch(spot_located(cells, spots[at[ahead]]).line);
-        else if (ahead - n < next_n)
-            cells_fetch(spot_located(p->next->cells, spots[p->next_at[ahead - n]]).line);
-    }
-    w->shown += n;
-    w->seen += seen;
-}
+/* ---- one key ---- */
 
 INLINED bool walk_one(weir *w, struct weir_key key, const enum manner m)
 {
@@ -428,7 +187,7 @@ INLINED bool walk_one(weir *w, struct weir_key key, const enum manner m)
 #define WALKER(m)                                                                                  \
     static void walk_##m(weir *w, const struct picked *p)                                          \
     {                                                                                              \
-        walk(w, p, m);                                                                             \
+        walk(w, p, m, false);                                                                      \
     }                                                                                              \
     static bool one_##m(weir *w, struct weir_key key)                                              \
     {                                                                                              \
@@ -441,6 +200,11 @@ WALKER(DEEP)
 WALKER(RANKED)
 WALKER(TIMED)
 WALKER(TIMED_ONCE)
+
+static void walk_located(weir *w, const struct picked *p)
+{
+    walk(w, p, RECENT, true);
+}
 
 static const struct {
     void (*many)(weir *w, const struct picked *p);
