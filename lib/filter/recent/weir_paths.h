@@ -1,5 +1,5 @@
-/* weir_paths.h - observe and ask of the weir filter, one key and many. Included by weir_plain.c
- * and weir_avx2.c, which name the result WEIR_PATHS.
+/* weir_paths.h - observe and ask of the weir filter, one key and many. Included by weir_plain.c,
+ * weir_avx2.c and weir_avx512.c, which name the result WEIR_PATHS.
  *
  * Many keys go in blocks. While those of one block are shown, the lines of later ones are
  * fetched. In a block, keys whose lines are of one width are shown together: in a filter with
@@ -123,7 +123,7 @@ INLINED uint64_t show_block(const struct walk *t, size_t first, size_t n, size_t
                             const enum manner m)
 {
     const struct spot *spots = t->ring + first % RING;
-    uint8_t widths[LINE_BYTES];
+    uint8_t widths[LINE_BYTES] = {0};
     uint64_t seen = 0, left = UINT64_MAX >> (64 - n);
 
     for (size_t i = 0; i < n; i++)
