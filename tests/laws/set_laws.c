@@ -444,7 +444,7 @@ static void a_bad_sentence_has_no_builder(void **state)
     (void)state;
     assert_int_equal(weir_build_begin(&b, "fuse bits=17", NULL, &error), WEIR_BAD_CONFIG);
     assert_null(b);
-    assert_string_equal(error.text, "bits= does not fit: it takes 4 to 16, 20, 24 or 32");
+    assert_string_equal(error.text, "bits=17 does not fit: it takes 4 to 16, 20, 24 or 32");
     assert_int_equal(weir_build_begin(&b, "fuse fpr=1e-12", NULL, &error), WEIR_BAD_CONFIG);
     assert_int_equal(weir_build_begin(&b, "fuse k=3", NULL, &error), WEIR_BAD_CONFIG);
     assert_int_equal(weir_build_begin(&b, "fuse bits=8 fpr=0.1%", NULL, &error), WEIR_BAD_CONFIG);
