@@ -166,11 +166,15 @@ bool state_hash_end(struct trace_hash hash, const char *path, uint64_t length, c
 {
     char bytes[TRACE_BYTES];
     size_t size = length < sizeof bytes ? (size_t)length : sizeof bytes;
+    struct stat st;
+
+    *text = '\0';
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return true; /* what went into a pipe has no end to look at */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     ssize_t n = fd >= 0 ? read_at(fd, bytes, size, length - size) : -1;
     bool hidden = fd < 0 && (errno == EACCES || errno == ENOENT);
 
-    *text = '\0';
     if (n == (ssize_t)size)
         state_hash(hash, bytes, size, text);
     if (fd >= 0)
