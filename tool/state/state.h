@@ -38,7 +38,8 @@ bool state_read(const char *note, struct state *s); /* false: it is another's no
 void state_hash(struct trace_hash hash, const char *bytes, size_t size, char text[HASH_TEXT]);
 
 /* The last bytes of the file at this path up to a length, hashed; empty if there are fewer, they
- * are gone or not for us to read, or it is no file but a pipe. False if it failed; errno says why. */
+ * are gone or not for us to read, or it is no file but a pipe. False if it failed; errno says why.
+ */
 bool state_hash_end(struct trace_hash hash, const char *path, uint64_t length,
                     char text[HASH_TEXT]);
 
