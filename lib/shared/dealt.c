@@ -7,7 +7,8 @@
  * Where all shards have a key at the same spot (locate()), that is worked out once, before it is
  * dealt.
  *
- * Price: some 2 ns per key. A batch needs no memory but 120 KiB of the stack. */
+ * Price: some 2 ns per key, in which its line is fetched. A batch needs no memory but 120 KiB of
+ * the stack. */
 #include "shared/dealt.h"
 
 #include <string.h>
@@ -44,15 +45,19 @@ static uint32_t room_left(const struct parts *p, struct dealt *d, uint32_t shard
     return p->room - most;
 }
 
-static void deal_some(struct parts *p, const struct weir_key *keys, uint32_t from, uint32_t to,
-                      uint32_t shards)
+/* Where spots are known, lines are fetched by the way: memory would be idle while keys are
+ * dealt. A third less time per key (bench/shared). */
+static inline void deal_some(struct parts *p, const struct weir_key *keys, uint32_t from,
+                             uint32_t to, const weir_shared *s, const uint64_t *spots)
 {
     for (uint32_t i = from; i < to; i++)
 #pragma GCC unroll 8
         for (uint32_t q = 0; q < PARTS; q++) {
-            uint32_t at = q * p->each + i;
+            uint32_t at = q * p->each + i, shard = weir_shard(keys[at], s->n);
 
-            *p->end[q][weir_shard(keys[at], shards)]++ = (uint16_t)at;
+            *p->end[q][shard]++ = (uint16_t)at;
+            if (spots)
+                __builtin_prefetch(s->shard[shard].filter->cells + (spots[at] >> 32) * 64, 1, 2);
         }
 }
 
@@ -73,8 +78,10 @@ static void join_parts(const struct parts *p, struct dealt *d, uint32_t shards)
 }
 
 /* False if a list is full before all are dealt. */
-static bool deal_parts(struct dealt *d, const struct weir_key *keys, uint32_t n, uint32_t shards)
+static bool deal_parts(struct dealt *d, const struct weir_key *keys, uint32_t n,
+                       const weir_shared *s)
 {
+    const uint32_t shards = s->n;
     struct parts p;
 
     p.each = n / PARTS;
@@ -88,18 +95,22 @@ static bool deal_parts(struct dealt *d, const struct weir_key *keys, uint32_t n,
         if (left == 0)
             return false;
         left = left < p.each - done ? left : p.each - done;
-        deal_some(&p, keys, done, done + left, shards);
+        if (d->located)
+            deal_some(&p, keys, done, done + left, s, d->spots);
+        else
+            deal_some(&p, keys, done, done + left, s, NULL);
     }
     join_parts(&p, d, shards);
     return true;
 }
 
-size_t deal(struct dealt *d, const struct weir_key *keys, size_t n, uint32_t shards)
+size_t deal(struct dealt *d, const struct weir_key *keys, size_t n, const weir_shared *s)
 {
+    const uint32_t shards = s->n;
     uint32_t most = (uint32_t)(n < DEALT_MOST / 2 ? n : DEALT_MOST / 2), dealt = 0;
 
     d->room = DEALT_MOST / shards;
-    if (most >= shards && deal_parts(d, keys, most, shards))
+    if (most >= shards && deal_parts(d, keys, most, s))
         dealt = most / PARTS * PARTS;
     else
         memset(d->count, 0, shards * sizeof *d->count);

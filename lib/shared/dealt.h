@@ -16,7 +16,7 @@ struct dealt {
 };
 
 /* Deal as many keys as there is room for; returns how many. At least one, if there are any. */
-size_t deal(struct dealt *d, const struct weir_key *keys, size_t n, uint32_t shards);
+size_t deal(struct dealt *d, const struct weir_key *keys, size_t n, const weir_shared *s);
 
 /* Have the keys of a shard answered, of a batch that was dealt from its key `begin` on. The
  * first keys of the shard that is most likely next are fetched ahead; it may be the same. */

@@ -159,7 +159,7 @@ static void show_by_shard(weir_shared *s, const struct showing *batch)
     do {
         n = batch->n - v.begin < DEALT_MOST / 2 ? batch->n - v.begin : DEALT_MOST / 2;
         dealt.located = !batch->answer && locates(s, batch->keys + v.begin, n, dealt.spots);
-        n = deal(&dealt, batch->keys + v.begin, n, s->n);
+        n = deal(&dealt, batch->keys + v.begin, n, s);
         v.last = v.begin + n == batch->n;
         plan_visits(s, &v);
         visit_all(s, &v);
