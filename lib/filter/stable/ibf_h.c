@@ -7,7 +7,11 @@
  * limited, or an empty filter would never return.
  *
  * Price: the dearest of all, about six random cache lines per lowered cell;
- * and by the paper's own figures (and ours) not better than IBF-MC. */
+ * and by the paper's own figures (and ours) not better than IBF-MC. With room
+ * to spare it is dearer still: nearly all draws meet an empty cell, and all that
+ * are allowed are made. Knowing the share of cells in use saves none of them:
+ * whoever leaves out vain draws by chance must draw as much longer when
+ * a cell is due, for only looking tells which one is in use. */
 #include "filter/stable/ibf.h"
 
 #define TRIES_EXPECTED 6 /* 5.6 is what it takes once settled: fetched ahead */
