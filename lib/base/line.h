@@ -174,12 +174,6 @@ INLINED uint64_t line_match_in(const uint8_t *line, uint32_t index, uint32_t slo
     return 0;
 }
 
-/* The same where the width is not known when compiled. */
-static inline uint64_t line_match(const uint8_t *line, uint32_t slots, uint32_t value)
-{
-    return line_match_in(line, line_index(line), slots, value);
-}
-
 /* How many slots are in use, of those that end before bit `room`. */
 static inline uint32_t line_used(const uint8_t *line, uint32_t index, uint32_t room)
 {
@@ -258,6 +252,19 @@ static inline void line_read(const uint8_t *line, uint32_t used, uint32_t droppe
 }
 
 #endif
+
+/* line_match_in() where the width is not known when compiled. */
+static inline uint64_t line_match(const uint8_t *line, uint32_t slots, uint32_t value)
+{
+    /* clang-format off */
+    switch (line_index(line)) {
+#define CASE(i) case i: return line_match_in(line, i, slots, value);
+    CASE(0) CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10)
+#undef CASE
+    default: return line_match_in(line, 11, slots, value);
+    }
+    /* clang-format on */
+}
 
 /* Cut the numbers in use to the next width; of those that become equal the first stays.
  * False if there are such, and they may not be dropped: then nothing is done. */

@@ -167,18 +167,6 @@ INLINED __m256i line_wide_lanes(const uint8_t *line, const struct line_wide *t, 
     return _mm256_and_si256(_mm256_shuffle_epi8(bytes, picks), mask);
 }
 
-static inline uint64_t line_match(const uint8_t *line, uint32_t slots, uint32_t value)
-{
-    /* clang-format off */
-    switch (line_index(line)) {
-#define CASE(i) case i: return line_match_in(line, i, slots, value);
-    CASE(0) CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10)
-#undef CASE
-    default: return line_match_in(line, 11, slots, value);
-    }
-    /* clang-format on */
-}
-
 /* How many slots are in use, of those that end before bit `room`: the highest bit that
  * is set lies in the last of them. */
 static inline uint32_t line_used(const uint8_t *line, uint32_t index, uint32_t room)

@@ -97,19 +97,6 @@ INLINED uint64_t line_match_in(const uint8_t *line, uint32_t index, uint32_t slo
     return found & ((UINT64_C(1) << slots) - 1);
 }
 
-/* The same where the width is not known when compiled. */
-static inline uint64_t line_match(const uint8_t *line, uint32_t slots, uint32_t value)
-{
-    /* clang-format off */
-    switch (line_index(line)) {
-#define CASE(i) case i: return line_match_in(line, i, slots, value);
-    CASE(0) CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10)
-#undef CASE
-    default: return line_match_in(line, 11, slots, value);
-    }
-    /* clang-format on */
-}
-
 /* Which of 64 bytes are equal to one: bit i for byte i. */
 INLINED uint64_t line_equal_bytes(const uint8_t bytes[LINE_BYTES], uint8_t value)
 {
