@@ -149,21 +149,23 @@ struct remote *remote_open(const char *url, const struct remote_options *options
     return NULL;
 }
 
-static void stop(struct remote *r)
+void remote_stop(struct remote *r)
 {
+    if (!r->started)
+        return;
     pthread_mutex_lock(&r->lock);
     r->closing = true;
     pthread_mutex_unlock(&r->lock);
     (void)eventfd_write(r->wake, 1);
     pthread_join(r->thread, NULL);
+    r->started = false;
 }
 
 void remote_close(struct remote *r)
 {
     if (!r)
         return;
-    if (r->started)
-        stop(r);
+    remote_stop(r);
     for (uint32_t i = 0; i < r->nodes; i++)
         node_free(r->node[i]);
     for (uint32_t i = 0; r->lane && i <= REMOTE_SHARDS_MOST; i++)

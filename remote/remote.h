@@ -33,6 +33,9 @@ struct remote *remote_open(const char *url, const struct remote_options *options
                            size_t size);
 void remote_close(struct remote *r);
 
+/* Nothing is sent or read any more: what batches and calls have under way may be freed. */
+void remote_stop(struct remote *r);
+
 /* The address without user and password. */
 const char *remote_name(const struct remote *r);
 const char *remote_key(const struct remote *r); /* the NAME in it */

@@ -136,6 +136,7 @@ int at_run(struct at *a, struct run *r, bool ask, struct remote_settled *settled
             status = EXIT_ERROR;
         tell_lost(a, &r->verbosity);
     }
+    remote_stop(a->remote); /* a run that failed has commands under way, in batches that go now */
     remoting_close(&remoting);
     return status;
 }
