@@ -46,7 +46,7 @@ static uint32_t room_left(const struct parts *p, struct dealt *d, uint32_t shard
 }
 
 /* Where spots are known, lines are fetched by the way: memory would be idle while keys are
- * dealt. A third less time per key (bench/shared). */
+ * dealt. A fifth less time per key (bench/shared). */
 static inline void deal_some(struct parts *p, const struct weir_key *keys, uint32_t from,
                              uint32_t to, const weir_shared *s, const uint64_t *spots)
 {
