@@ -23,7 +23,7 @@ TREE = (ROOT / "lib" / "filter" / "list.h").is_file()
 PACKAGE = ("__init__.py", "_ready_made.py", "_weir.pyi", "py.typed", "scrapy.py")
 NEWER = {  # files for newer machines; the library asks before it calls them
     "_avx2.c": ["-mavx2", "-mbmi", "-mbmi2"],
-    "_avx512.c": ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512vbmi", "-mavx512vbmi2", "-mbmi", "-mbmi2"],
+    "_avx512.c": ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512cd", "-mavx512vbmi", "-mavx512vbmi2", "-mbmi", "-mbmi2"],
 }
 
 FLAGS = ["-O3", "-fPIC", "-fvisibility=hidden", "-std=gnu11", "-D_GNU_SOURCE", "-fno-tree-slp-vectorize"]

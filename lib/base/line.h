@@ -184,16 +184,6 @@ static inline uint32_t line_used(const uint8_t *line, uint32_t index, uint32_t r
     return used;
 }
 
-/* Which of 64 bytes are equal to one: bit i for byte i. */
-static inline uint64_t line_equal_bytes(const uint8_t bytes[LINE_BYTES], uint8_t value)
-{
-    uint64_t equal = 0;
-
-    for (uint32_t i = 0; i < LINE_BYTES; i++)
-        equal |= (uint64_t)(bytes[i] == value) << i;
-    return equal;
-}
-
 /* Of word j of the line: the bits below bit n of the line. */
 static inline uint64_t line_below(int32_t n, int32_t j)
 {
@@ -201,9 +191,10 @@ static inline uint64_t line_below(int32_t n, int32_t j)
     return n <= 0 ? 0 : n >= 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1;
 }
 
-/* Shift the slots to..from-1 one place down and put value in slot `to`. */
-static inline void line_move(uint8_t *line, uint32_t bits, uint32_t from, uint32_t to,
-                             uint32_t value)
+/* Shift the slots to..from-1 one place down and put value in slot `to`. Here and below, `out`
+ * becomes the line as it is then: the line itself, or another. */
+static inline void line_move(uint8_t *out, const uint8_t *line, uint32_t bits, uint32_t from,
+                             uint32_t to, uint32_t value)
 {
     int32_t begin = (int32_t)(to * bits), end = (int32_t)((from + 1) * bits);
     bits_u128 placed = (bits_u128)value << (begin & 63);
@@ -218,37 +209,38 @@ static inline void line_move(uint8_t *line, uint32_t bits, uint32_t from, uint32
                        : j == begin / 64 + 1 ? (uint64_t)(placed >> 64)
                                              : 0;
 
-        bits_store64(line + 8 * j, (shifted & moved) | (old & kept) | own);
+        bits_store64(out + 8 * j, (shifted & moved) | (old & kept) | own);
         before = old;
     }
 }
 
-INLINED void line_to_front(uint8_t *line, uint32_t bits, uint32_t from, uint32_t value)
+INLINED void line_to_front(uint8_t *out, const uint8_t *line, uint32_t bits, uint32_t from,
+                           uint32_t value)
 {
-    line_move(line, bits, from, 0, value);
+    line_move(out, line, bits, from, 0, value);
 }
 
 /* line_to_front() of a line whose slots from `live` on are empty from now on, and whose
  * last bytes, from bit `room` on, become those of `tail`, a word. */
-static inline void line_renew(uint8_t *line, uint32_t bits, uint32_t room, uint32_t live,
-                              uint32_t from, uint32_t value, uint64_t tail)
+static inline void line_renew(uint8_t *out, const uint8_t *line, uint32_t bits, uint32_t room,
+                              uint32_t live, uint32_t from, uint32_t value, uint64_t tail)
 {
     uint64_t slots = (UINT64_C(1) << (room - 448)) - 1;
 
     for (int32_t j = 0; j < 8; j++)
-        bits_store64(line + 8 * j, bits_load64(line + 8 * j) &
-                                       line_below((int32_t)(live * bits), j) &
-                                       (j < 7 ? UINT64_MAX : slots));
-    line_move(line, bits, from, 0, value);
-    bits_store64(line + 56, (bits_load64(line + 56) & slots) | tail);
+        bits_store64(out + 8 * j, bits_load64(line + 8 * j) &
+                                      line_below((int32_t)(live * bits), j) &
+                                      (j < 7 ? UINT64_MAX : slots));
+    line_move(out, out, bits, from, 0, value);
+    bits_store64(out + 56, (bits_load64(out + 56) & slots) | tail);
 }
 
 /* All slots as numbers of 32 bits, without their low bits. */
-static inline void line_read(const uint8_t *line, uint32_t used, uint32_t dropped,
+static inline void line_read(const uint8_t *line, uint32_t index, uint32_t used, uint32_t dropped,
                              uint32_t values[LINE_SLOTS_MOST + 1])
 {
     for (uint32_t i = 0; i < used; i++)
-        values[i] = line_get(line, line_width[line_index(line)], i) >> dropped;
+        values[i] = line_get(line, line_width[index], i) >> dropped;
 }
 
 #endif
@@ -266,25 +258,27 @@ static inline uint64_t line_match(const uint8_t *line, uint32_t slots, uint32_t 
     /* clang-format on */
 }
 
-/* Cut the numbers in use to the next width; of those that become equal the first stays.
- * False if there are such, and they may not be dropped: then nothing is done. */
-static inline bool line_cut(uint8_t *line, uint32_t used, uint32_t room, bool may_drop,
-                            struct line_rounds *r)
+/* Cut the numbers in use to the next width; of those that become equal the first stays. Tells how
+ * many are left: 0 if some become equal and may not be dropped; then nothing is done. `index` is
+ * the line's: what its last byte says does not count. */
+static inline uint32_t line_cut(uint8_t *line, uint32_t index, uint32_t used, uint32_t room,
+                                bool may_drop, struct line_rounds *r)
 {
-    uint32_t index = line_index(line), values[LINE_SLOTS_MOST + 1];
-    uint32_t bits = line_width[index + 1];
+    uint32_t bits = line_width[index + 1], values[LINE_SLOTS_MOST + 1];
 
 #ifdef WEIR_BASE_LINE_AVX512_H
-    if (line_cut_apart(line, used, room))
-        return true;
+    if (index >= CUT_FROM)
+        return line_cut_bit(line, index, used, room, may_drop, r);
+    if (line_cut_apart(line, index, used, room))
+        return used;
 #endif
-    line_read(line, used, line_width[index] - bits, values);
+    line_read(line, index, used, line_width[index] - bits, values);
     uint32_t kept = line_unlike(values, used, bits, r);
     if (kept < used && !may_drop)
-        return false;
+        return 0;
     values[kept] = 0;
     line_pack(line, index + 1, values, kept, room);
-    return true;
+    return kept;
 }
 
 #endif

@@ -187,10 +187,10 @@ static inline uint32_t line_used(const uint8_t *line, uint32_t index, uint32_t r
 }
 
 /* All slots as numbers of 32 bits, without their low bits. */
-static inline void line_read(const uint8_t *line, uint32_t used, uint32_t dropped,
+static inline void line_read(const uint8_t *line, uint32_t index, uint32_t used, uint32_t dropped,
                              uint32_t values[LINE_SLOTS_MOST + 1])
 {
-    const struct line_wide *t = &line_wide[line_index(line)];
+    const struct line_wide *t = &line_wide[index];
 
     for (uint32_t r = 0; r < (used > 32 ? 8 : 4); r++) {
         __m256i shift = _mm256_load_si256((const __m256i *)t->shift[r % 2]);
@@ -201,17 +201,6 @@ static inline void line_read(const uint8_t *line, uint32_t used, uint32_t droppe
         _mm_storeu_si128((__m128i *)(values + 4 * WIDE_GROUP(r) + 16),
                          _mm256_extracti128_si256(numbers, 1));
     }
-}
-
-/* Which of 64 bytes are equal to one: bit i for byte i. */
-static inline uint64_t line_equal_bytes(const uint8_t bytes[LINE_BYTES], uint8_t value)
-{
-    __m256i wanted = _mm256_set1_epi8((char)value);
-    __m256i low = _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)bytes), wanted);
-    __m256i high = _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)bytes + 1), wanted);
-
-    return (uint32_t)_mm256_movemask_epi8(low) | (uint64_t)(uint32_t)_mm256_movemask_epi8(high)
-                                                     << 32;
 }
 
 /* ---- moving ---- */
@@ -290,20 +279,21 @@ INLINED __m256i line_change(__m256i from, __m256i to, __m256i kept)
 }
 
 /* line_move() to slot 0, which is what most are; of slots of this many bits. */
-INLINED void line_to_front(uint8_t *line, const uint32_t bits, uint32_t from, uint32_t value)
+INLINED void line_to_front(uint8_t *out, const uint8_t *line, const uint32_t bits, uint32_t from,
+                           uint32_t value)
 {
     struct line_halves h = line_load(line, bits, value);
 
-    _mm256_storeu_si256((__m256i *)line,
+    _mm256_storeu_si256((__m256i *)out,
                         line_change(h.low, h.new_low, line_from_slot(from + 1, bits, 0)));
-    _mm256_storeu_si256((__m256i *)line + 1,
+    _mm256_storeu_si256((__m256i *)out + 1,
                         line_change(h.high, h.new_high, line_from_slot(from + 1, bits, 1)));
 }
 
 /* line_to_front() of a line whose slots from `live` on are empty from now on, and whose
  * last bytes, from bit `room` on, become those of `tail`, a word. */
-INLINED void line_renew(uint8_t *line, const uint32_t bits, const uint32_t room, uint32_t live,
-                        uint32_t from, uint32_t value, uint64_t tail)
+INLINED void line_renew(uint8_t *out, const uint8_t *line, const uint32_t bits, const uint32_t room,
+                        uint32_t live, uint32_t from, uint32_t value, uint64_t tail)
 {
     __m256i limit = _mm256_set_epi64x((int64_t)((UINT64_C(1) << (room - 448)) - 1), -1, -1, -1);
     struct line_halves h = {
@@ -321,8 +311,8 @@ INLINED void line_renew(uint8_t *line, const uint32_t bits, const uint32_t room,
     __m256i high = line_change(h.high, h.new_high, line_from_slot(from + 1, bits, 1));
     high =
         _mm256_or_si256(_mm256_and_si256(high, limit), _mm256_set_epi64x((int64_t)tail, 0, 0, 0));
-    _mm256_storeu_si256((__m256i *)line, low);
-    _mm256_storeu_si256((__m256i *)line + 1, high);
+    _mm256_storeu_si256((__m256i *)out, low);
+    _mm256_storeu_si256((__m256i *)out + 1, high);
 }
 
 /* A number in slot n of one half of a line, if it is there, and zeros. */
@@ -354,13 +344,13 @@ INLINED __m256i line_moved(__m256i old, __m256i shifted, const uint32_t bits, co
 }
 
 /* Shift the slots to..from-1 one place down and put value in slot `to`. */
-INLINED void line_move(uint8_t *line, const uint32_t bits, uint32_t from, uint32_t to,
-                       uint32_t value)
+INLINED void line_move(uint8_t *out, const uint8_t *line, const uint32_t bits, uint32_t from,
+                       uint32_t to, uint32_t value)
 {
     struct line_halves h = line_load(line, bits, 0);
 
-    _mm256_storeu_si256((__m256i *)line, line_moved(h.low, h.new_low, bits, 0, from, to, value));
-    _mm256_storeu_si256((__m256i *)line + 1,
+    _mm256_storeu_si256((__m256i *)out, line_moved(h.low, h.new_low, bits, 0, from, to, value));
+    _mm256_storeu_si256((__m256i *)out + 1,
                         line_moved(h.high, h.new_high, bits, 1, from, to, value));
 }
 

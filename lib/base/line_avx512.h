@@ -97,12 +97,6 @@ INLINED uint64_t line_match_in(const uint8_t *line, uint32_t index, uint32_t slo
     return found & ((UINT64_C(1) << slots) - 1);
 }
 
-/* Which of 64 bytes are equal to one: bit i for byte i. */
-INLINED uint64_t line_equal_bytes(const uint8_t bytes[LINE_BYTES], uint8_t value)
-{
-    return _mm512_cmpeq_epi8_mask(line_register(bytes), _mm512_set1_epi8((char)value));
-}
-
 /* The bits of a line below `room`, which lies in its last eight bytes. */
 INLINED __m512i line_limit(const uint32_t room)
 {
@@ -171,18 +165,19 @@ INLINED __m512i line_shifted(__m512i line, const uint32_t bits, uint32_t value)
 }
 
 /* line_move() to slot 0, which is what most are; of slots of this many bits. */
-INLINED void line_to_front(uint8_t *line, const uint32_t bits, uint32_t from, uint32_t value)
+INLINED void line_to_front(uint8_t *out, const uint8_t *line, const uint32_t bits, uint32_t from,
+                           uint32_t value)
 {
     __m512i old = line_register(line), shifted = line_shifted(old, bits, value);
 
-    _mm512_storeu_si512(line, line_has_lanes(bits)
-                                  ? line_blend(bits, (UINT64_C(2) << from) - 1, old, shifted)
-                                  : line_either(line_beyond((from + 1) * bits), old, shifted));
+    _mm512_storeu_si512(out, line_has_lanes(bits)
+                                 ? line_blend(bits, (UINT64_C(2) << from) - 1, old, shifted)
+                                 : line_either(line_beyond((from + 1) * bits), old, shifted));
 }
 
 /* Shift the slots to..from-1 one place down and put value in slot `to`. */
-INLINED void line_move(uint8_t *line, const uint32_t bits, uint32_t from, uint32_t to,
-                       uint32_t value)
+INLINED void line_move(uint8_t *out, const uint8_t *line, const uint32_t bits, uint32_t from,
+                       uint32_t to, uint32_t value)
 {
     __m512i old = line_register(line), begin = line_beyond(to * bits);
 
@@ -191,7 +186,7 @@ INLINED void line_move(uint8_t *line, const uint32_t bits, uint32_t from, uint32
         uint64_t here = UINT64_C(1) << to, moving = (UINT64_C(2) << from) - here;
 
         shifted = line_blend(bits, here, shifted, line_lanes_of(bits, value));
-        _mm512_storeu_si512(line, line_blend(bits, moving, old, shifted));
+        _mm512_storeu_si512(out, line_blend(bits, moving, old, shifted));
         return;
     }
     __m512i next = line_beyond((to + 1) * bits), after = line_beyond((from + 1) * bits);
@@ -199,14 +194,14 @@ INLINED void line_move(uint8_t *line, const uint32_t bits, uint32_t from, uint32
     uint64_t placed = (uint64_t)value << up | (uint64_t)value >> (-up & 63); /* in every word */
     __m512i moved = line_either(_mm512_andnot_si512(after, next), line_shifted(old, bits, 0), old);
 
-    _mm512_storeu_si512(line, line_either(_mm512_andnot_si512(next, begin),
-                                          _mm512_set1_epi64((long long)placed), moved));
+    _mm512_storeu_si512(out, line_either(_mm512_andnot_si512(next, begin),
+                                         _mm512_set1_epi64((long long)placed), moved));
 }
 
 /* line_to_front() of a line whose slots from `live` on are empty from now on, and whose
  * last bytes, from bit `room` on, become those of `tail`, a word. */
-INLINED void line_renew(uint8_t *line, const uint32_t bits, const uint32_t room, uint32_t live,
-                        uint32_t from, uint32_t value, uint64_t tail)
+INLINED void line_renew(uint8_t *out, const uint8_t *line, const uint32_t bits, const uint32_t room,
+                        uint32_t live, uint32_t from, uint32_t value, uint64_t tail)
 {
     __m512i limit = line_limit(room);
     __m512i kept =
@@ -215,7 +210,7 @@ INLINED void line_renew(uint8_t *line, const uint32_t bits, const uint32_t room,
         line_either(line_beyond((from + 1) * bits), kept, line_shifted(kept, bits, value));
 
     _mm512_storeu_si512(
-        line, line_either(limit, moved, _mm512_maskz_set1_epi64(1 << 7, (long long)tail)));
+        out, line_either(limit, moved, _mm512_maskz_set1_epi64(1 << 7, (long long)tail)));
 }
 
 /* ---- cutting ---- */
@@ -231,30 +226,29 @@ INLINED __m512i line_numbers(__m512i line, uint32_t index, uint32_t sixteen, uin
 }
 
 /* All slots as numbers of 32 bits, without their low bits. */
-static inline void line_read(const uint8_t *line, uint32_t used, uint32_t dropped,
+static inline void line_read(const uint8_t *line, uint32_t index, uint32_t used, uint32_t dropped,
                              uint32_t values[LINE_SLOTS_MOST + 1])
 {
     for (uint32_t i = 0; 16 * i < used; i++)
-        _mm512_storeu_si512(values + 16 * i,
-                            line_numbers(line_register(line), line_index(line), i, dropped));
+        _mm512_storeu_si512(values + 16 * i, line_numbers(line_register(line), index, i, dropped));
 }
 
-/* May two of the first n of 32 numbers be equal? By their low 16 bits: each is compared with
- * the one 1, 2, ... 16 places on. */
-static inline bool line_may_repeat(__m512i first, __m512i second, uint32_t n)
+/* Are two of the first n numbers equal? None of them is zero, and all after them are. */
+INLINED bool line_repeat(__m512i first, __m512i second, uint32_t n)
 {
-    __m512i numbers = _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi32_epi16(first)),
-                                         _mm512_cvtepi32_epi16(second), 1);
-    __m512i place = _mm512_set_epi16(31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16,
-                                     15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-    uint32_t valid = UINT32_MAX >> (32 - n), equal = 0;
+    const uint32_t valid = UINT32_MAX >> (32 - n), crossing = LINE_ROOM / 20 - 16;
+    __m512i before = _mm512_conflict_epi32(first);
+    __mmask16 equal = _mm512_mask_test_epi32_mask((__mmask16)valid, before, before);
 
-    for (uint32_t on = 1; on <= 16; on++) {
-        place = _mm512_add_epi16(place, _mm512_set1_epi16(1));
-        equal |= _mm512_cmpeq_epi16_mask(numbers, _mm512_permutexvar_epi16(place, numbers)) &
-                 (valid >> on | valid << (32 - on));
-    }
-    return equal & valid;
+    if (n <= 16)
+        return equal;
+    before = _mm512_conflict_epi32(second);
+    equal |= _mm512_mask_test_epi32_mask((__mmask16)(valid >> 16), before, before);
+#pragma GCC unroll 9
+    for (uint32_t i = 0; i < crossing; i++)
+        equal |= _mm512_cmpeq_epi32_mask(
+            first, _mm512_permutexvar_epi32(_mm512_set1_epi32((int)i), second));
+    return equal;
 }
 
 /* Where the bytes of a line of slots of two times so many bits come from: two slots to a word,
@@ -272,21 +266,17 @@ static inline bool line_may_repeat(__m512i first, __m512i second, uint32_t n)
 static const _Alignas(64) uint8_t line_packs[PACKED_APART][LINE_BYTES] = {PACKS(6), PACKS(5),
                                                                           PACKS(4)};
 
-/* line_cut() of the wide numbers, hardly any of which become equal: at most 32, and none must.
- * False if some may: then nothing is done. */
-static inline bool line_cut_apart(uint8_t *line, uint32_t used, uint32_t room)
+/* line_cut() of wide numbers, none of which become equal: there are at most 25. False if some
+ * do: then nothing is done. */
+static inline bool line_cut_apart(uint8_t *line, uint32_t index, uint32_t used, uint32_t room)
 {
-    uint32_t index = line_index(line);
-
-    if (index >= PACKED_APART)
-        return false;
     uint32_t bits = line_width[index + 1], dropped = line_width[index] - bits;
     __m512i all = line_register(line);
     uint32_t valid = UINT32_MAX >> (32 - used);
     __m512i first = _mm512_maskz_mov_epi32((__mmask16)valid, line_numbers(all, index, 0, dropped));
     __m512i second =
         _mm512_maskz_mov_epi32((__mmask16)(valid >> 16), line_numbers(all, index, 1, dropped));
-    if (line_may_repeat(first, second, used))
+    if (line_repeat(first, second, used))
         return false;
     __m512i low = _mm512_set1_epi64((long long)((UINT64_C(1) << bits) - 1));
     __m128i down = _mm_cvtsi32_si128((int)(32 - bits));
@@ -297,6 +287,164 @@ static inline bool line_cut_apart(uint8_t *line, uint32_t used, uint32_t room)
     _mm512_storeu_si512(line, line_either(line_limit(room), packed,
                                           _mm512_maskz_set1_epi64(1 << 7, (long long)tail)));
     return true;
+}
+
+/* Cuts of one bit, from 16 bits on: four slots become a word, two words so many bytes as a slot
+ * has bits. The bytes of a line come from the words of even number and from the odd ones, or from
+ * the last byte of all, which is zero: no line has a slot 63. */
+#define CUT_FROM PACKED_APART /* index of 16 bits */
+#define MEET_OFTEN 12         /* bits: cut to fewer, some mostly become equal */
+#define NO_BYTE (2 * LINE_BYTES - 1)
+#define EVEN(w, i) ((i) % (w) < ((w) + 1) / 2 ? (i) / (w)*16 + (i) % (w) : NO_BYTE)
+#define ODD(w, i) ((i) % (w) >= (w) / 2 ? (i) / (w)*16 + 8 + (i) % (w) - (w) / 2 : NO_BYTE)
+#define BYTES8(DO, w, i)                                                                           \
+    DO(w, i), DO(w, (i) + 1), DO(w, (i) + 2), DO(w, (i) + 3), DO(w, (i) + 4), DO(w, (i) + 5),      \
+        DO(w, (i) + 6), DO(w, (i) + 7)
+#define BYTES(DO, w)                                                                               \
+    {                                                                                              \
+        BYTES8(DO, w, 0), BYTES8(DO, w, 8), BYTES8(DO, w, 16), BYTES8(DO, w, 24),                  \
+            BYTES8(DO, w, 32), BYTES8(DO, w, 40), BYTES8(DO, w, 48), BYTES8(DO, w, 56)             \
+    }
+#define JOIN(w)                                                                                    \
+    {                                                                                              \
+        BYTES(EVEN, w), BYTES(ODD, w)                                                              \
+    }
+static const struct line_join {
+    _Alignas(64) uint8_t even[LINE_BYTES];
+    _Alignas(64) uint8_t odd[LINE_BYTES];
+} line_joins[LINE_WIDTHS - 1 - CUT_FROM] = {JOIN(15), JOIN(14), JOIN(13), JOIN(12),
+                                            JOIN(11), JOIN(10), JOIN(9),  JOIN(8)};
+
+/* Thirty-two slots as numbers of 16 bits. */
+INLINED __m512i line_shorts(__m512i line, uint32_t index, uint32_t half)
+{
+    const struct line_narrow *t = &line_narrow[index];
+
+    return _mm512_and_si512(line_lanes(line, t->source[half], t->cut),
+                            _mm512_set1_epi16((short)((1 << line_width[index]) - 1)));
+}
+
+/* Four neighbours to a word; the odd words begin in the middle of a byte if the even ones end
+ * there. */
+INLINED __m512i line_words(__m512i numbers, uint32_t bits)
+{
+    __m512i low = _mm512_set1_epi32((1 << bits) - 1);
+    __m512i pairs =
+        line_either(low, numbers, _mm512_srl_epi32(numbers, _mm_cvtsi32_si128((int)(16 - bits))));
+    __m512i lower = _mm512_set1_epi64((1ll << 2 * bits) - 1);
+    __m512i words =
+        line_either(lower, pairs, _mm512_srl_epi64(pairs, _mm_cvtsi32_si128((int)(32 - 2 * bits))));
+
+    return _mm512_mask_slli_epi64(words, 0xaa, words, 4 * (bits & 1));
+}
+
+/* Of n numbers those that came before them: bit i for number i. */
+static inline uint64_t line_repeats(const __m512i halves[2], uint32_t n, uint32_t bits,
+                                    struct line_rounds *r)
+{
+    uint16_t numbers[2 * LINE_BYTES / sizeof(uint16_t)];
+    uint64_t repeats = 0;
+
+    _mm512_storeu_si512(numbers, halves[0]);
+    _mm512_storeu_si512(numbers + 32, halves[1]);
+    line_next_round(r);
+    for (uint32_t i = 0; i < n; i++) {
+        uint8_t *came = &r->came[numbers[i] & ((1 << LINE_LOW_BITS) - 1)];
+
+        repeats |= (uint64_t)(*came == r->round) << i;
+        *came = r->round;
+    }
+    if (bits <= LINE_LOW_BITS)
+        return repeats;
+    for (uint64_t left = repeats; left; left &= left - 1) {
+        uint32_t i = (uint32_t)__builtin_ctzll(left), j = 0;
+
+        while (numbers[j] != numbers[i])
+            j++;
+        if (j == i)
+            repeats &= ~(UINT64_C(1) << i);
+    }
+    return repeats;
+}
+
+/* Close the gaps that dropped numbers leave: bit i for number i. */
+static inline void line_close(__m512i halves[2], uint64_t dropped)
+{
+    const __m512i place =
+        _mm512_set_epi16(31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13,
+                         12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    uint32_t gaps = (uint32_t)__builtin_popcount((uint32_t)dropped), here = 32 - gaps;
+    __m512i first = _mm512_maskz_compress_epi16((__mmask32)~dropped, halves[0]);
+    __m512i second = _mm512_maskz_compress_epi16((__mmask32)(~dropped >> 32), halves[1]);
+    __mmask32 behind = (__mmask32)(UINT64_MAX << here),
+              stays = (__mmask32)((UINT64_C(1) << here) - 1);
+
+    halves[0] = _mm512_mask_expand_epi16(first, behind, second);
+    halves[1] = _mm512_maskz_permutexvar_epi16(
+        stays, _mm512_add_epi16(place, _mm512_set1_epi16((short)gaps)), second);
+}
+
+/* Those of so many numbers, in two registers, that masks say, in one: bit i for number i. */
+INLINED __m512i line_picked(const __m512i numbers[2], uint64_t picked)
+{
+    uint32_t here = (uint32_t)__builtin_popcount((uint32_t)picked);
+    __m512i first = _mm512_maskz_compress_epi16((__mmask32)picked, numbers[0]);
+    __m512i second = _mm512_maskz_compress_epi16((__mmask32)(picked >> 32), numbers[1]);
+
+    return _mm512_mask_expand_epi16(first, (__mmask32)(UINT64_MAX << here), second);
+}
+
+/* Do two numbers become one without their lowest bit? All are different with it: so one of the
+ * two is even, and one odd. There are n of them, none is zero. */
+static inline bool line_meet(const __m512i numbers[2], uint32_t n)
+{
+    const __m512i one = _mm512_set1_epi16(1);
+    uint64_t odd = _mm512_test_epi16_mask(numbers[0], one) |
+                   (uint64_t)_mm512_test_epi16_mask(numbers[1], one) << 32;
+    uint64_t even = ~odd & (UINT64_MAX >> (64 - n));
+    uint32_t odds = (uint32_t)__builtin_popcountll(odd), evens = n - odds;
+    __mmask32 equal = 0;
+
+    if (odds > 32 || evens > 32)
+        return true; /* or perhaps not */
+    __m512i left = line_picked(numbers, even), right = line_picked(numbers, odd);
+    left = _mm512_or_si512(left, one);
+    for (uint32_t i = 0; i < odds; i += 8)
+#pragma GCC unroll 8
+        for (uint32_t j = 0; j < 8; j++)
+            equal |= _mm512_cmpeq_epi16_mask(
+                left, _mm512_permutexvar_epi16(_mm512_set1_epi16((short)(i + j)), right));
+    return equal & (uint32_t)((UINT64_C(1) << evens) - 1);
+}
+
+/* line_cut() by one bit. */
+static inline uint32_t line_cut_bit(uint8_t *line, uint32_t index, uint32_t used, uint32_t room,
+                                    bool may_drop, struct line_rounds *r)
+{
+    uint32_t bits = line_width[index + 1];
+    __m512i all = _mm512_and_si512(line_register(line), line_limit(room));
+    __m512i halves[2] = {line_shorts(all, index, 0), line_shorts(all, index, 1)};
+    bool may_meet = bits < MEET_OFTEN || line_meet(halves, used);
+    uint64_t repeats = 0;
+
+    halves[0] = _mm512_srli_epi16(halves[0], 1);
+    halves[1] = _mm512_srli_epi16(halves[1], 1);
+    if (may_meet)
+        repeats = line_repeats(halves, used, bits, r);
+    if (repeats) {
+        if (!may_drop)
+            return 0;
+        line_close(halves, repeats);
+    }
+    const struct line_join *t = &line_joins[index - CUT_FROM];
+    __m512i first = line_words(halves[0], bits), second = line_words(halves[1], bits);
+    __m512i joined =
+        _mm512_or_si512(_mm512_permutex2var_epi8(first, line_register(t->even), second),
+                        _mm512_permutex2var_epi8(first, line_register(t->odd), second));
+    uint64_t tail = (bits_load64(line + 56) & UINT64_MAX >> 8) | (uint64_t)(index + 1) << 56;
+    _mm512_storeu_si512(line, line_either(line_limit(room), joined,
+                                          _mm512_maskz_set1_epi64(1 << 7, (long long)tail)));
+    return used - (uint32_t)__builtin_popcountll(repeats);
 }
 
 #endif

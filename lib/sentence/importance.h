@@ -67,7 +67,16 @@ bool importance_steps(const struct importance *imp, const struct sample *s, uint
                       struct steps *out);
 
 /* How many of 32 steps are not above a value. */
-#ifdef __AVX2__
+#if defined __AVX512F__
+static inline uint32_t steps_below(const uint32_t from[32], uint32_t value)
+{
+    __m512i all = _mm512_set1_epi32((int)value);
+    uint32_t low = _mm512_cmple_epu32_mask(_mm512_loadu_si512(from), all);
+    uint32_t high = _mm512_cmple_epu32_mask(_mm512_loadu_si512(from + 16), all);
+
+    return (uint32_t)__builtin_popcount(low | high << 16);
+}
+#elif defined __AVX2__
 static inline uint32_t steps_below(const uint32_t from[32], uint32_t value)
 {
     const __m256i *steps = (const __m256i *)(const void *)from, all = _mm256_set1_epi32((int)value);

@@ -3,9 +3,10 @@
  *
  * One line per key is so little work that what lies around it counts: a branch that
  * is guessed wrong costs as much as the line. So hits and misses go the same way:
- * find the fingerprint, work out from which slot to which it moves, move it. Two
- * things branch: which width a line has, for each is compiled by itself; and, rarely,
- * whether a full line is to be cut. */
+ * find the fingerprint, work out from which slot to which it moves, move it. Only which
+ * width a line has branches, for each is compiled by itself. A key whose line is full and
+ * to be cut goes that way too, but is put off: it moves in a spare line, its own is marked,
+ * and is cut later, with others (make_up). */
 #ifndef WEIR_FILTER_RECENT_WEIR_LINES_H
 #define WEIR_FILTER_RECENT_WEIR_LINES_H
 
@@ -33,13 +34,19 @@ struct spot {
 struct common {
     uint32_t floor;              /* index of the narrowest width */
     uint32_t slots[LINE_WIDTHS]; /* by width */
-    uint32_t depth;              /* at which new keys enter, */
-    uint32_t tried_depth;        /* and in the lines that try another */
-    bool tried, counts;          /* the last key's line: one that tries; at the floor */
-    uint32_t at;                 /* the slot it was found in, or LINE_SLOTS_MOST */
+    struct {                     /* where the last of them lies: of the eight bytes from */
+        uint64_t mask;           /* `byte` on, these bits */
+        uint32_t byte;
+    } last[LINE_WIDTHS];
+    uint32_t depth;       /* at which new keys enter, */
+    uint32_t tried_depth; /* and in the lines that try another */
+    bool tried, counts;   /* the last key's line: one that tries; at the floor */
+    uint32_t at;          /* the slot it was found in, or LINE_SLOTS_MOST */
     struct line_rounds rounds;
-    uint64_t first; /* arrivals before the batch */
-    bool many;      /* enough of them that steps of importance pay */
+    bool put_off;                                   /* was the last key? Its line is marked then */
+    _Alignas(LINE_BYTES) uint8_t spare[LINE_BYTES]; /* where such keys move */
+    uint64_t first;                                 /* arrivals before the batch */
+    bool many; /* enough of them that steps of importance pay */
     bool has_steps;
     struct steps steps;
 };
@@ -110,6 +117,15 @@ static inline void share(const weir *w, struct common *b, const enum manner m, s
     b->tried_depth = is_adaptive(&w->config) ? weir_tried_depth(&w->config) : b->depth;
 }
 
+/* The same for lines of one width. */
+static inline void share_last(struct common *b, uint32_t index)
+{
+    uint32_t bits = line_width[index], shift;
+
+    b->last[index].byte = line_word(bits, b->slots[index] - 1, &shift);
+    b->last[index].mask = ((UINT64_C(1) << bits) - 1) << shift;
+}
+
 /* ---- asking ---- */
 
 /* Here and below `index` is that of the line's width, and a constant. */
@@ -125,26 +141,62 @@ INLINED bool ask_line(const weir *w, struct spot s, const uint32_t index, const 
 
 /* ---- making room ---- */
 
-static inline bool is_full(const uint8_t *line, uint32_t slots)
+/* Is a key's line one of those that try another depth? */
+INLINED bool tries(const weir *w, struct spot s)
 {
-    return line_get(line, line_width[line_index(line)], slots - 1) != 0;
+    return (uint64_t)(s.line - w->cells) / LINE_BYTES % TRIED_LINES == 0;
 }
 
-/* Cut a full line above the floor, until it is not full or there. */
-static void make_room(const weir *w, uint8_t *line, const enum manner m, struct common *b)
+INLINED uint32_t depth_in(const weir *w, struct spot s, const struct common *b)
 {
-    while (line_index(line) != b->floor && is_full(line, b->slots[line_index(line)]))
-        if (!line_cut(line, b->slots[line_index(line)], room_of(m), m != TIMED, &b->rounds))
+    return tries(w, s) ? b->tried_depth : b->depth;
+}
+
+/* Cut a full line above the floor, until it is not full or there. Tells how many slots are in use
+ * then, and what index it has. */
+static uint32_t make_room(const weir *w, uint8_t *line, uint32_t *index, const enum manner m,
+                          struct common *b)
+{
+    uint32_t used = b->slots[*index];
+
+    do {
+        uint32_t kept = line_cut(line, *index, used, room_of(m), m != TIMED, &b->rounds);
+
+        if (!kept) {
             weir_cut(w, line);
+            kept = line_used(line, *index + 1, room_of(m));
+        }
+        ++*index;
+        used = kept;
+    } while (*index != b->floor && used == b->slots[*index]);
+    return used;
 }
 
-INLINED bool is_to_be_cut(const uint8_t *line, const uint32_t index, uint64_t found,
-                          const struct common *b)
+#define MARKED 128 /* in a line's last byte */
+
+/* Is a line full? */
+INLINED bool is_full(const uint8_t *line, const uint32_t index, const struct common *b)
 {
+    return bits_load64(line + b->last[index].byte) & b->last[index].mask;
+}
+
+/* Where a key moves: in its line, or if it is to be put off in the spare one. Without a branch: it
+ * would be guessed wrong. */
+INLINED uint8_t *place_of(struct spot s, const uint32_t index, bool put_off, struct common *b)
+{
+    uintptr_t own = (uintptr_t)s.line, spare = (uintptr_t)b->spare;
+
     if (index == b->floor)
-        return false;
-    bool full = line_get(line, line_width[index], b->slots[index] - 1) != 0;
-    return __builtin_expect(full & !found, false);
+        return s.line;
+    b->put_off = put_off;
+    return (uint8_t *)(own ^ ((own ^ spare) & -(uintptr_t)put_off));
+}
+
+/* Only after it has moved: a line of which a byte was just written is slow to read. */
+INLINED void mark_if_put_off(struct spot s, const uint32_t index, const struct common *b)
+{
+    if (index != b->floor)
+        s.line[LINE_BYTES - 1] = (uint8_t)(index | b->put_off * MARKED);
 }
 
 /* A slot moved to the front: each quarter that did not have it has one more. */
@@ -157,41 +209,44 @@ INLINED uint32_t marks_moved(uint64_t marks, uint32_t from)
     return moved;
 }
 
-/* A key that is not in its line, and the line full, or to begin anew: the rare case,
- * for any width. */
-static __attribute__((noinline)) bool show_cut(weir *w, struct spot s, uint32_t depth,
-                                               const enum manner m, struct common *b)
+/* Show a key that was put off: its line is cut. */
+static __attribute__((noinline)) void make_up(weir *w, struct spot s, const enum manner m,
+                                              struct common *b)
 {
-    make_room(w, s.line, m, b);
-    uint32_t index = line_index(s.line), bits = line_width[index], last = b->slots[index] - 1;
-    uint32_t used = line_used(s.line, index, room_of(m)), print = s.print >> (32 - bits);
+    uint32_t index = line_index(s.line) & (MARKED - 1u);
+
+    if (m == TIMED) {
+        s.line[LINE_BYTES - 1] = (uint8_t)index;
+        weir_age(w, s.line);
+    }
+    uint32_t used = make_room(w, s.line, &index, m, b);
+    uint32_t bits = line_width[index], last = b->slots[index] - 1, print = s.print >> (32 - bits);
     if (m == TIMED) {
         uint32_t marks = marks_moved((uint32_t)(bits_load64(s.line + 56) >> 16) & 0xffffff, last);
 
         w->reg[OVERFLOW] += used > last;
-        line_renew(s.line, bits, LINE_ROOM_WINDOW, last + 1, last, print,
+        line_renew(s.line, s.line, bits, LINE_ROOM_WINDOW, last + 1, last, print,
                    (uint64_t)index << 56 | (w->reg[EPOCH] & (QUARTER_WRAP - 1)) << 40 |
                        (uint64_t)marks << 16);
-        return false;
+        return;
     }
+    uint32_t depth = m == RANKED ? s.depth : m == DEEP ? depth_in(w, s, b) : 0;
     depth = depth < used ? depth : used;
-    line_move(s.line, bits, last, depth < last ? depth : last, print);
-    return false;
+    line_move(s.line, s.line, bits, last, depth < last ? depth : last, print);
 }
 
 /* ---- by recency ---- */
 
 /* The slot found, or the last one, goes to the front. */
-INLINED uint64_t show_front(weir *w, struct spot s, const uint32_t index, struct common *b)
+INLINED uint64_t show_front(struct spot s, const uint32_t index, struct common *b)
 {
     const uint32_t bits = line_width[index];
     uint32_t last = b->slots[index] - 1;
     uint64_t found = line_match_in(s.line, index, last + 1, s.print >> (32 - bits));
 
-    if (is_to_be_cut(s.line, index, found, b))
-        return show_cut(w, s, 0, RECENT, b);
-    line_to_front(s.line, bits, (uint32_t)__builtin_ctzll(found | UINT64_C(1) << last),
-                  s.print >> (32 - bits));
+    line_to_front(place_of(s, index, is_full(s.line, index, b) & !found, b), s.line, bits,
+                  (uint32_t)__builtin_ctzll(found | UINT64_C(1) << last), s.print >> (32 - bits));
+    mark_if_put_off(s, index, b);
     return found;
 }
 
@@ -205,34 +260,33 @@ INLINED uint32_t either(bool first, uint32_t a, uint32_t b)
 
 /* A hit moves to slot `up`, unless it is there or before it; a new key enters at slot
  * `down`, or behind the last one in use. */
-INLINED uint64_t show_at(weir *w, struct spot s, const uint32_t index, uint32_t up, uint32_t down,
+INLINED uint64_t show_at(struct spot s, const uint32_t index, uint32_t up, uint32_t down,
                          struct common *b)
 {
     const uint32_t bits = line_width[index];
     uint32_t last = b->slots[index] - 1;
     uint64_t found = line_match_in(s.line, index, last + 1, s.print >> (32 - bits));
-    uint32_t at = (uint32_t)__builtin_ctzll(found | UINT64_C(1) << 63);
+    uint32_t at = (uint32_t)__builtin_ctzll(found | UINT64_C(1) << 63), used = last + 1;
 
-    if (is_to_be_cut(s.line, index, found, b))
-        return show_cut(w, s, down, DEEP, b);
+    if (index != b->floor ||
+        !is_full(s.line, index, b)) /* at the floor most are, or most are not */
+        used = (uint32_t)__builtin_ctzll(line_match_in(s.line, index, last + 1, 0) |
+                                         UINT64_C(1) << (last + 1));
     down = down < last ? down : last;
+    down = down < used ? down : used;
     up = up < at ? up : at;
-    if (line_get(s.line, bits, last) == 0) { /* most lines are full, or most are not */
-        uint32_t used = line_used(s.line, index, LINE_ROOM);
-
-        down = down < used ? down : used;
-    }
-    line_move(s.line, bits, either(found, at, last), either(found, up, down),
-              s.print >> (32 - bits));
+    line_move(place_of(s, index, (used > last) & !found, b), s.line, bits, either(found, at, last),
+              either(found, up, down), s.print >> (32 - bits));
+    mark_if_put_off(s, index, b);
     return found;
 }
 
 INLINED bool show_deep(weir *w, struct spot s, const uint32_t index, struct common *b)
 {
-    b->tried = (uint64_t)(s.line - w->cells) / LINE_BYTES % TRIED_LINES == 0;
+    b->tried = tries(w, s);
     b->counts = index == b->floor;
-    uint32_t depth = b->tried ? b->tried_depth : b->depth;
-    uint64_t found = depth ? show_at(w, s, index, 0, depth, b) : show_front(w, s, index, b);
+    uint32_t depth = depth_in(w, s, b);
+    uint64_t found = depth ? show_at(s, index, 0, depth, b) : show_front(s, index, b);
     b->at = (uint32_t)__builtin_ctzll(found | UINT64_C(1) << LINE_SLOTS_MOST);
     return found != 0;
 }
@@ -264,16 +318,14 @@ INLINED bool show_timed(weir *w, struct spot s, const uint32_t index, const enum
         return true;
     if (__builtin_expect(live == 0, false))
         return begin_anew(w, s);
-    bool full = (live == slots) & !found & (line_get(s.line, bits, slots - 1) != 0);
-    if (__builtin_expect(full & (index != b->floor), false)) {
-        weir_age(w, s.line);
-        return show_cut(w, s, 0, TIMED, b);
-    }
+    bool full = (live == slots) & !found & is_full(s.line, index, b);
     uint32_t at = (uint32_t)__builtin_ctzll(found | UINT64_C(1) << (slots - 1));
-    w->reg[OVERFLOW] += full;
-    line_renew(s.line, bits, LINE_ROOM_WINDOW, live, at, s.print >> (32 - bits),
+    w->reg[OVERFLOW] += full & (index == b->floor);
+    line_renew(place_of(s, index, full, b), s.line, bits, LINE_ROOM_WINDOW, live, at,
+               s.print >> (32 - bits),
                (uint64_t)index << 56 | now << 40 |
                    (uint64_t)marks_moved(aged & 0xffffff, at) << 16);
+    mark_if_put_off(s, index, b);
     return found != 0;
 }
 
@@ -282,9 +334,10 @@ INLINED bool show_timed(weir *w, struct spot s, const uint32_t index, const enum
 INLINED bool visit_at(weir *w, struct spot s, const uint32_t index, const enum manner m,
                       struct common *b)
 {
-    return m == RECENT                     ? show_front(w, s, index, b) != 0
+    b->put_off = false;
+    return m == RECENT                     ? show_front(s, index, b) != 0
            : m == DEEP                     ? show_deep(w, s, index, b)
-           : m == RANKED                   ? show_at(w, s, index, s.depth / 2, s.depth, b) != 0
+           : m == RANKED                   ? show_at(s, index, s.depth / 2, s.depth, b) != 0
            : m == TIMED || m == TIMED_ONCE ? show_timed(w, s, index, m, b)
                                            : ask_line(w, s, index, m, b);
 }
@@ -317,6 +370,8 @@ INLINED bool visit(weir *w, struct spot s, const enum manner m, struct common *b
 #define VISIT(i) found = visit_at(w, s, i, m, b);
     BY_WIDTH(line_index(s.line), VISIT)
 #undef VISIT
+    if (m != ASKED && m != ASKED_TIMED && b->put_off)
+        make_up(w, s, m, b);
     return found;
 }
 

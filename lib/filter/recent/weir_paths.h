@@ -59,15 +59,18 @@ INLINED void set_out_next(const struct walk *t, size_t i)
         spot_in(t, next->cells, next->shape.cells / LINE_BYTES, t->p.next_at[i]);
 }
 
-/* Begin to fetch the line of the i-th key. */
-INLINED void set_out(const struct walk *t, size_t i, const enum manner m)
+/* Begin to fetch the line of the i-th key; amid a batch of which none is left out. */
+INLINED void set_out(const struct walk *t, size_t i, const enum manner m, const bool amid)
 {
-    size_t key = nth(t->p.at, i);
+    size_t key = amid ? i : nth(t->p.at, i);
     struct spot s = spot_in(t, t->cells, t->lines, key);
 
     if (m == RANKED)
         s.depth = depth_of(t->w, t->p.keys[key].importance, i, t->b);
-    t->ring[i % RING] = s;
+    t->ring[i % RING].line = s.line;
+    t->ring[i % RING].print = s.print;
+    if (m == RANKED)
+        t->ring[i % RING].depth = s.depth;
 }
 
 /* A line that an earlier key of its block has cut: rare. */
@@ -91,49 +94,115 @@ INLINED bool visit_cut(weir *w, struct spot s, const enum manner m, struct commo
                          : visit_TIMED_ONCE(w, s, b);
 }
 
+/* Keys of a group that were put off. */
+struct late {
+    uint32_t n;
+    uint32_t at[BLOCK]; /* in their block */
+};
+
+INLINED void make_up_all(const struct walk *t, const struct spot *spots, struct late *late,
+                         const enum manner m)
+{
+    for (uint32_t i = 0; i < late->n; i++)
+        make_up(t->w, spots[late->at[i]], m, t->b);
+    late->n = 0;
+}
+
+/* Show one key of a group. If its line is not of their width any more, an earlier key of
+ * the group is about to have it cut, or has. */
+INLINED bool show_one(const struct walk *t, const struct spot *spots, uint32_t i, struct late *late,
+                      const uint32_t index, const enum manner m)
+{
+    if (m == ASKED || m == ASKED_TIMED)
+        return visit_at(t->w, spots[i], index, m, t->b);
+    if (__builtin_expect(line_index(spots[i].line) != index, false)) {
+        make_up_all(t, spots, late, m);
+        return visit_cut(t->w, spots[i], m, t->b);
+    }
+    bool found = visit_at(t->w, spots[i], index, m, t->b);
+    late->at[late->n] = i;
+    late->n += t->b->put_off;
+    return found;
+}
+
 /* Show the keys of a group, whose lines are of one width; `first` is the first key of their
- * block. For each of them another sets out. Tells how many were seen. */
+ * block. For each of them another sets out: amid a batch there is one, and all keys are
+ * shown. Tells how many were seen. */
 INLINED uint64_t show_group(const struct walk *t, size_t first, uint64_t group, size_t *ahead,
-                            const uint32_t index, const enum manner m)
+                            const uint32_t index, const enum manner m, const bool amid)
 {
     const struct spot *spots = t->ring + first % RING;
+    struct late late = {.n = 0};
     uint64_t seen = 0;
 
     for (; group; group &= group - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(group);
-        bool cut = m != ASKED && m != ASKED_TIMED && line_index(spots[i].line) != index;
-        bool found = __builtin_expect(cut, false) ? visit_cut(t->w, spots[i], m, t->b)
-                                                  : visit_at(t->w, spots[i], index, m, t->b);
+        bool found = show_one(t, spots, i, &late, index, m);
 
-        t->p.verdicts[nth(t->p.at, first + i)] = found;
+        t->p.verdicts[amid ? first + i : nth(t->p.at, first + i)] = found;
         seen += found;
         if (m == DEEP)
             t->hits[t->b->tried][t->b->at] += t->b->counts;
-        if (*ahead < t->p.n)
-            set_out(t, *ahead, m);
+        if (amid || *ahead < t->p.n)
+            set_out(t, *ahead, m, amid);
         else
             set_out_next(t, *ahead - t->p.n);
         ++*ahead;
     }
+    make_up_all(t, spots, &late, m);
     return seen;
+}
+
+/* The widths of a block's lines, a byte each. In words and not in an array: bytes that were stored
+ * one by one are slow to be read together, and which keys make a group waits for them. */
+struct widths {
+    uint64_t word[BLOCK / 8];
+};
+
+INLINED struct widths widths_of(const struct spot *spots, size_t n)
+{
+    struct widths all = {{0}};
+
+#pragma GCC unroll 32
+    for (size_t i = 0; i < BLOCK; i++)
+        all.word[i / 8] |= (uint64_t)line_index(spots[i < n ? i : 0].line) << i % 8 * 8;
+    return all;
+}
+
+/* Which bytes of a word are equal to one: bit i for byte i. */
+INLINED uint64_t equal_bytes(uint64_t word, uint8_t value)
+{
+    const uint64_t ones = UINT64_MAX / 255, low = 127 * ones;
+    uint64_t unlike = word ^ value * ones;
+    uint64_t equal = ~(((unlike & low) + low) | unlike) & ~low; /* in each byte's highest bit */
+
+    return (equal >> 7) * UINT64_C(0x0102040810204080) >> 56;
+}
+
+INLINED uint64_t of_width(const struct widths *all, uint8_t index)
+{
+    uint64_t group = 0;
+
+#pragma GCC unroll 4
+    for (size_t i = 0; i < BLOCK / 8; i++)
+        group |= equal_bytes(all->word[i], index) << 8 * i;
+    return group;
 }
 
 /* The n keys of a block, whose lines are here. */
 INLINED uint64_t show_block(const struct walk *t, size_t first, size_t n, size_t *ahead,
-                            const enum manner m)
+                            const enum manner m, const bool amid)
 {
     const struct spot *spots = t->ring + first % RING;
-    uint8_t widths[LINE_BYTES] = {0};
+    const struct widths widths = widths_of(spots, n);
     uint64_t seen = 0, left = UINT64_MAX >> (64 - n);
 
-    for (size_t i = 0; i < n; i++)
-        widths[i] = (uint8_t)line_index(spots[i].line);
     while (left) {
-        uint32_t index = widths[__builtin_ctzll(left)];
-        uint64_t group = left & line_equal_bytes(widths, (uint8_t)index);
+        uint32_t index = line_index(spots[__builtin_ctzll(left)].line);
+        uint64_t group = left & of_width(&widths, (uint8_t)index);
 
         left &= ~group;
-#define SHOW(i) seen += show_group(t, first, group, ahead, i, m);
+#define SHOW(i) seen += show_group(t, first, group, ahead, i, m, amid);
         BY_WIDTH(index, SHOW)
 #undef SHOW
     }
@@ -152,10 +221,16 @@ INLINED void walk(weir *w, const struct picked *p, const enum manner m, const bo
     uint64_t seen = 0;
 
     share(w, &b, m, n);
+    for (uint32_t i = 0; m != ASKED && m != ASKED_TIMED && i <= b.floor; i++)
+        share_last(&b, i);
     for (; ahead < n && ahead < AHEAD; ahead++)
-        set_out(&t, ahead, m);
-    for (size_t first = 0; first < n; first += BLOCK)
-        seen += show_block(&t, first, n - first < BLOCK ? n - first : BLOCK, &ahead, m);
+        set_out(&t, ahead, m, false);
+    size_t first = 0;
+    if (!p->at && m == RECENT)
+        for (; ahead + BLOCK <= n; first += BLOCK)
+            seen += show_block(&t, first, BLOCK, &ahead, m, true);
+    for (; first < n; first += BLOCK)
+        seen += show_block(&t, first, n - first < BLOCK ? n - first : BLOCK, &ahead, m, false);
     if (m == ASKED || m == ASKED_TIMED)
         return;
     w->shown += n;
@@ -174,6 +249,8 @@ INLINED bool walk_one(weir *w, struct weir_key key, const enum manner m)
     struct spot s = spot_of(w->cells, w->shape.cells / LINE_BYTES, key);
     if (m == RANKED)
         s.depth = depth_of(w, key.importance, 0, &b);
+    if (m != ASKED && m != ASKED_TIMED)
+        share_last(&b, line_index(s.line));
     bool found = visit(w, s, m, &b);
     if (m == ASKED || m == ASKED_TIMED)
         return found;
