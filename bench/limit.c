@@ -6,7 +6,10 @@
  * ready in an array. An operation is `lines` of them. The lines of the
  * operation `ahead` are fetched while the present ones are changed, their
  * addresses kept in a ring; ahead = 0 leaves it all to the processor. Several
- * distances are tried, and the best one counts. */
+ * distances are tried, and the best one counts.
+ *
+ * For calls that wait for each other: one line after the other, each place known only when
+ * the line before has been read. */
 #include "speed.h"
 
 #include <stdio.h>
@@ -91,6 +94,25 @@ static double time_of(const struct field *f, uint32_t operations, uint32_t lines
     return (now_ns() - start) / (double)(operations - lead);
 }
 
+static void touch_chained(const struct field *f, uint32_t lines)
+{
+    uint64_t before = 0;
+
+    for (uint32_t i = 0; i < lines; i++)
+        before = ++*line_at(f, f->words[i] + wait_for(before));
+}
+
+static double time_chained(const struct field *f, uint32_t lines)
+{
+    uint32_t lead = lines / LEAD_IN;
+    struct field rest = {f->memory, f->lines, f->words + lead};
+
+    touch_chained(f, lead);
+    double start = now_ns();
+    touch_chained(&rest, lines - lead);
+    return (now_ns() - start) / (double)(lines - lead);
+}
+
 static uint64_t *random_words(size_t n)
 {
     uint64_t *words = must_allocate(n * sizeof *words);
@@ -122,6 +144,8 @@ void limit_run(struct table *t, double memory_mib, uint32_t lines_per_run)
             table_note(t, &row, time_of(&f, lines_per_run / row.lines, row.lines, ahead));
         }
     }
+    row = (struct row){.memory_mib = memory_mib, .algorithm = "limit", .chained = true, .lines = 1};
+    table_note(t, &row, time_chained(&f, lines_per_run / 4));
     free(words);
     memory_close(&(struct memory){0}, allocation);
 }

@@ -48,6 +48,7 @@ struct row {
     char settings[256];
     bool asking; /* weir_ask_many(), else observing */
     bool batch, hashing;
+    bool chained; /* one by one, each waiting for the answer before */
     uint32_t lines;
     double ns[RUNS_MAX];
     int runs;
@@ -74,14 +75,24 @@ void filter_run(struct table *t, const char *name, const char *knobs, double loa
 void limit_run(struct table *t, double memory_mib, uint32_t lines_per_run);
 void peer_run(struct table *t, double memory_mib, const struct stream *s);
 
-/* The limit for a number of lines, from those measured; and libbloom's time,
- * or 0 if it was not measured. */
-double limit_for(const struct table *t, uint32_t lines);
+/* The limit for so many lines, from those measured, one after the other or not; and
+ * libbloom's time, or 0 if it was not measured. */
+double limit_for(const struct table *t, uint32_t lines, bool chained);
 double peer_time(const struct table *t);
 
 bool peer_there(void);
 
 /* ---- small things ---- */
+
+/* Nothing, made of the answer before: added to a key, it has that key wait for the answer. The
+ * compiler does not know that it is nothing, and the processor does not guess values. */
+static inline uint64_t wait_for(uint64_t answer)
+{
+    uint64_t nothing = 0;
+
+    __asm__ volatile("" : "+r"(nothing));
+    return answer & nothing;
+}
 
 /* Of this thread alone: others on the same core do not count. */
 static inline double now_ns(void)

@@ -9,7 +9,7 @@ static bool same_row(const struct row *a, const struct row *b)
 {
     return !strcmp(a->algorithm, b->algorithm) && !strcmp(a->settings, b->settings) &&
            a->memory_mib == b->memory_mib && a->batch == b->batch && a->asking == b->asking &&
-           a->hashing == b->hashing && a->lines == b->lines;
+           a->chained == b->chained && a->hashing == b->hashing && a->lines == b->lines;
 }
 
 void table_note(struct table *t, const struct row *columns, double ns)
@@ -51,28 +51,28 @@ double row_time(const struct row *r)
 }
 
 /* The best distance for that many lines, or NULL if they were not measured. */
-static const struct row *best_limit(const struct table *t, uint32_t lines)
+static const struct row *best_limit(const struct table *t, uint32_t lines, bool chained)
 {
     const struct row *best = NULL;
 
     for (size_t i = 0; i < t->n; i++) {
         const struct row *r = &t->rows[i];
 
-        if (!strcmp(r->algorithm, "limit") && r->lines == lines &&
+        if (!strcmp(r->algorithm, "limit") && r->lines == lines && r->chained == chained &&
             (!best || row_time(r) < row_time(best)))
             best = r;
     }
     return best;
 }
 
-double limit_for(const struct table *t, uint32_t lines)
+double limit_for(const struct table *t, uint32_t lines, bool chained)
 {
     const struct row *below = NULL, *above = NULL;
 
     for (uint32_t i = lines; i > 0 && !below; i--)
-        below = best_limit(t, i);
+        below = best_limit(t, i, chained);
     for (uint32_t i = lines; i <= 2 * lines && !above; i++)
-        above = best_limit(t, i);
+        above = best_limit(t, i, chained);
     if (!below)
         return 0;
     double ns = row_time(below);
@@ -107,15 +107,16 @@ static void print_ratio(double a, double b, const char *end)
 
 static void print_row(const struct table *t, const struct row *r)
 {
-    double ns = row_time(r), limit = limit_for(t, r->lines);
+    double ns = row_time(r), limit = limit_for(t, r->lines, r->chained);
     bool comparable =
         r->hashing && (!strcmp(r->algorithm, "bloom") || !strcmp(r->algorithm, "libbloom"));
 
     printf("%g\t%s\t%s\t%s\t%s\t%.2f\t%u\t", r->memory_mib, r->algorithm,
            r->settings[0] ? r->settings : "-",
-           r->asking  ? "ask"
-           : r->batch ? "batch"
-                      : "single",
+           r->chained  ? (r->asking ? "chained ask" : "chained")
+           : r->asking ? "ask"
+           : r->batch  ? "batch"
+                       : "single",
            r->hashing ? "with" : "without", ns, r->lines);
     print_ratio(limit, 1, "\t");
     print_ratio(ns, limit, "\t");
@@ -127,7 +128,7 @@ void table_print(const struct table *t)
     for (size_t i = 0; i < t->n; i++) {
         const struct row *r = &t->rows[i];
 
-        if (strcmp(r->algorithm, "limit") || r == best_limit(t, r->lines))
+        if (strcmp(r->algorithm, "limit") || r == best_limit(t, r->lines, r->chained))
             print_row(t, r);
     }
     fflush(stdout);
