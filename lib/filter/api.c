@@ -153,7 +153,7 @@ enum weir_verdict weir_observe(weir *w, struct weir_key key)
 {
     check_learns(w);
     check_keys(&w->config, &key, 1);
-    return w->ops->observe(w, key) ? WEIR_SEEN : WEIR_NEW;
+    return w->ops->observe(w, &key) ? WEIR_SEEN : WEIR_NEW;
 }
 
 void weir_observe_many(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
@@ -197,7 +197,7 @@ void handle_observe_picked(weir *w, const struct picked *p)
 enum weir_verdict weir_ask(const weir *w, struct weir_key key)
 {
     check_keys(&w->config, &key, 1);
-    return w->ops->ask(w, key) ? WEIR_SEEN : WEIR_NEW;
+    return w->ops->ask(w, &key) ? WEIR_SEEN : WEIR_NEW;
 }
 
 void weir_ask_many(const weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
@@ -208,12 +208,17 @@ void weir_ask_many(const weir *w, const struct weir_key *keys, size_t n, uint8_t
 
 enum weir_verdict weir_observe_bytes(weir *w, const void *data, size_t size)
 {
-    return weir_observe(w, weir_hash(w, data, size));
+    struct weir_key key = weir_hash(w, data, size);
+
+    check_learns(w);
+    return w->ops->observe(w, &key) ? WEIR_SEEN : WEIR_NEW;
 }
 
 enum weir_verdict weir_ask_bytes(const weir *w, const void *data, size_t size)
 {
-    return weir_ask(w, weir_hash(w, data, size));
+    struct weir_key key = weir_hash(w, data, size);
+
+    return w->ops->ask(w, &key) ? WEIR_SEEN : WEIR_NEW;
 }
 
 void weir_observe_bytes_many(weir *w, const struct weir_bytes *bytes, size_t n, uint8_t *verdicts)
@@ -241,7 +246,7 @@ void weir_ask_bytes_many(const weir *w, const struct weir_bytes *bytes, size_t n
 uint32_t weir_count(const weir *w, struct weir_key key)
 {
     check_keys(&w->config, &key, 1);
-    return w->ops->count ? w->ops->count(w, key) : w->ops->ask(w, key);
+    return w->ops->count ? w->ops->count(w, key) : w->ops->ask(w, &key);
 }
 
 void weir_touch(const weir *w, struct weir_key key)

@@ -101,10 +101,10 @@ struct filter_ops {
     double (*fill)(const weir *w);   /* where that is not the share of cells in use */
     uint64_t (*lost)(const weir *w); /* keys that fell out of a window early, or NULL */
 
-    /* from loops.h */
-    bool (*observe)(weir *w, struct weir_key key);
+    /* from loops.h; one key by its address, for copies from call to call cost as much as a line */
+    bool (*observe)(weir *w, const struct weir_key *key);
     void (*observe_many)(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
-    bool (*ask)(const weir *w, struct weir_key key);
+    bool (*ask)(const weir *w, const struct weir_key *key);
     void (*ask_many)(const weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
     void (*touch)(const weir *w, struct weir_key key); /* fetch its lines */
 

@@ -46,11 +46,11 @@ static inline bool show(weir *w, const struct arrival *a)
 }
 #endif
 
-static bool observe(weir *w, struct weir_key key)
+static bool observe(weir *w, const struct weir_key *key)
 {
     struct arrival a;
 
-    prepare(w, &a, key, w->shown);
+    prepare(w, &a, *key, w->shown);
     return show(w, &a);
 }
 
@@ -69,11 +69,11 @@ static void observe_many(weir *w, const struct weir_key *keys, size_t n, uint8_t
 }
 #endif
 
-static bool ask(const weir *w, struct weir_key key)
+static bool ask(const weir *w, const struct weir_key *key)
 {
     struct arrival a;
 
-    a.key = key;
+    a.key = *key;
     touch(w, &a);
     return probe(w, &a);
 }
@@ -102,7 +102,7 @@ static void touch_key(const weir *w, struct weir_key key)
 }
 
 #ifdef ONLY_ASKED
-static bool observe(weir *w, struct weir_key key)
+static bool observe(weir *w, const struct weir_key *key)
 {
     return ask(w, key);
 }

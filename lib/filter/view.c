@@ -24,7 +24,7 @@ static inline void check_observing(void)
 #endif
 }
 
-static bool ask_instead(weir *w, struct weir_key key)
+static bool ask_instead(weir *w, const struct weir_key *key)
 {
     check_observing();
     return w->ops->ask(w, key);

@@ -280,7 +280,7 @@ static void assert_batches_are_single_keys(const char *sentence, const struct we
     }
     show_batches(a, paths, keys, verdicts);
     for (uint64_t i = 0; i < LONG_STREAM; i++)
-        assert_int_equal(weir_paths_plain.observe(b, keys[i]), verdicts[i]);
+        assert_int_equal(weir_paths_plain.observe(b, &keys[i]), verdicts[i]);
     assert_memory_equal(a->cells, b->cells, a->shape.cells);
     assert_memory_equal(&a->sample, &b->sample, sizeof a->sample);
     assert_int_equal(a->shown, b->shown);
@@ -312,8 +312,8 @@ static void assert_equal_paths(const char *sentence, const struct weir_paths *pa
         struct weir_key key = numbered(a, number_at(i, 4000));
 
         key.importance = 1 + (uint32_t)(key.lo % 50);
-        assert_int_equal(weir_paths_plain.ask(a, key), paths->ask(b, key));
-        assert_int_equal(weir_paths_plain.observe(a, key), paths->observe(b, key));
+        assert_int_equal(weir_paths_plain.ask(a, &key), paths->ask(b, &key));
+        assert_int_equal(weir_paths_plain.observe(a, &key), paths->observe(b, &key));
     }
     assert_memory_equal(a->cells, b->cells, a->shape.cells);
     assert_memory_equal(a->reg, b->reg, sizeof a->reg);

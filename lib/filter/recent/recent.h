@@ -13,9 +13,9 @@
 #include "filter/filter.h"
 
 struct weir_paths {
-    bool (*observe)(weir *w, struct weir_key key);
+    bool (*observe)(weir *w, const struct weir_key *key);
     void (*observe_many)(weir *w, const struct picked *p);
-    bool (*ask)(const weir *w, struct weir_key key);
+    bool (*ask)(const weir *w, const struct weir_key *key);
     void (*ask_many)(const weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
     void (*touch)(const weir *w, struct weir_key key);
     bool (*locate)(const weir *w, const struct weir_key *keys, size_t n, uint64_t *spots);

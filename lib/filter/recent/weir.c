@@ -430,7 +430,7 @@ static const struct weir_paths *paths(void)
     return &weir_paths_plain;
 }
 
-static bool observe(weir *w, struct weir_key key)
+static bool observe(weir *w, const struct weir_key *key)
 {
     return paths()->observe(w, key);
 }
@@ -450,7 +450,7 @@ static void observe_picked(weir *w, const struct picked *p)
     paths()->observe_many(w, p);
 }
 
-static bool ask(const weir *w, struct weir_key key)
+static bool ask(const weir *w, const struct weir_key *key)
 {
     return paths()->ask(w, key);
 }

@@ -241,14 +241,14 @@ INLINED void walk(weir *w, const struct picked *p, const enum manner m, const bo
 
 /* ---- one key ---- */
 
-INLINED bool walk_one(weir *w, struct weir_key key, const enum manner m)
+INLINED bool walk_one(weir *w, const struct weir_key *key, const enum manner m)
 {
     struct common b;
 
     share(w, &b, m, 1);
-    struct spot s = spot_of(w->cells, w->shape.cells / LINE_BYTES, key);
+    struct spot s = spot_of(w->cells, w->shape.cells / LINE_BYTES, *key);
     if (m == RANKED)
-        s.depth = depth_of(w, key.importance, 0, &b);
+        s.depth = depth_of(w, key->importance, 0, &b);
     if (m != ASKED && m != ASKED_TIMED)
         share_last(&b, line_index(s.line));
     bool found = visit(w, s, m, &b);
@@ -266,7 +266,7 @@ INLINED bool walk_one(weir *w, struct weir_key key, const enum manner m)
     {                                                                                              \
         walk(w, p, m, false);                                                                      \
     }                                                                                              \
-    static bool one_##m(weir *w, struct weir_key key)                                              \
+    static bool one_##m(weir *w, const struct weir_key *key)                                       \
     {                                                                                              \
         return walk_one(w, key, m);                                                                \
     }
@@ -285,7 +285,7 @@ static void walk_located(weir *w, const struct picked *p)
 
 static const struct {
     void (*many)(weir *w, const struct picked *p);
-    bool (*one)(weir *w, struct weir_key key);
+    bool (*one)(weir *w, const struct weir_key *key);
 } walkers[] = {
     [ASKED] = {walk_ASKED, one_ASKED},
     [ASKED_TIMED] = {walk_ASKED_TIMED, one_ASKED_TIMED},
@@ -325,7 +325,7 @@ static void ask_batch(const weir *w, const struct weir_key *keys, size_t n, uint
                                      &(struct picked){.keys = keys, .verdicts = verdicts, .n = n});
 }
 
-static bool observe(weir *w, struct weir_key key)
+static bool observe(weir *w, const struct weir_key *key)
 {
     bool found = walkers[manner_of(w, false)].one(w, key);
 
@@ -333,7 +333,7 @@ static bool observe(weir *w, struct weir_key key)
     return found;
 }
 
-static bool ask(const weir *w, struct weir_key key)
+static bool ask(const weir *w, const struct weir_key *key)
 {
     return walkers[manner_of(w, true)].one((weir *)(uintptr_t)w, key);
 }
