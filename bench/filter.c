@@ -82,15 +82,16 @@ static void tile(weir *to, const weir *from)
     to->sample = from->sample;
 }
 
-/* Each key is known only when there is a verdict on the one before. */
+/* Each key is known only when there is a verdict on the one before. Its words go to the call one by
+ * one: copied as a whole just after one has changed, they would wait on their own account. */
 static void show_chained(weir *w, const struct stream *s, size_t from, size_t to, bool asking)
 {
     uint64_t before = 0;
 
     for (size_t i = from; i < to; i++) {
-        struct weir_key key = s->keys[i];
+        const struct weir_key *k = &s->keys[i];
+        struct weir_key key = {k->lo + wait_for(before), k->hi, k->importance, k->origin};
 
-        key.lo += wait_for(before);
         before = asking ? weir_ask(w, key) : weir_observe(w, key);
     }
 }

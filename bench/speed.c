@@ -19,7 +19,7 @@
 
 static const char usage[] = "usage: speed [--memory LIST] [--only NAME] [--repeat N] [--quick]\n"
                             "  --memory LIST  MiB, separated by commas (1,64,512)\n"
-                            "  --only NAME    one algorithm (and the limit)\n"
+                            "  --only NAME    one algorithm, or screen (and the limit)\n"
                             "  --repeat N     repetitions to take the lower quartile of (5)\n"
                             "  --quick        fewer keys, 3 repetitions: to see that it runs\n";
 
@@ -88,8 +88,8 @@ static struct options read_options(int argc, char **argv)
     }
     if (optind < argc)
         die("%s is not an option; --help lists them", argv[optind]);
-    if (o.only && !is_filter(o.only) && strcmp(o.only, "libbloom"))
-        die("--only %s: give the name of a filter, such as rlbsbf, or libbloom", o.only);
+    if (o.only && !is_filter(o.only) && strcmp(o.only, "screen") && strcmp(o.only, "libbloom"))
+        die("--only %s: give the name of a filter, such as rlbsbf, or screen, or libbloom", o.only);
     if (!o.repeat)
         o.repeat = o.quick ? REPEAT_QUICK : REPEAT;
     return o;
@@ -125,6 +125,10 @@ static const struct way {
     {"span=10s", 0.5},
 };
 #define WAYS (sizeof ways / sizeof *ways)
+
+static const struct way screens[] = {{"", FULL}, {"width=12", FULL}, {"", 0.5}, {"width=8", 0.5}};
+#define SCREENS (sizeof screens / sizeof *screens)
+
 #define LOADS_KEPT 16 /* MiB from which on a run hardly adds to the load */
 
 static bool wanted(const struct options *o, const char *name)
@@ -148,6 +152,12 @@ static void repetition(struct table *t, const struct options *o, double memory_m
             limit_run(t, memory_mib, 2 * (uint32_t)s->n);
             filter_run(t, name, ways[j].knobs, ways[j].load, memory_mib, s);
         }
+    }
+    for (size_t j = 0; wanted(o, "screen") && j < SCREENS; j++) {
+        if (memory_mib < LOADS_KEPT && screens[j].load < FULL)
+            continue;
+        limit_run(t, memory_mib, 2 * (uint32_t)s->n);
+        screen_run(t, screens[j].knobs, screens[j].load, memory_mib, s);
     }
     if (wanted(o, "libbloom") || wanted(o, "bloom"))
         peer_run(t, memory_mib, s);

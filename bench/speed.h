@@ -40,7 +40,7 @@ static inline uint32_t importance_of(const void *record)
 /* ---- the table ---- */
 
 #define REPEAT_MAX 99
-#define RUNS_MAX (32 * REPEAT_MAX) /* the limit runs before every filter */
+#define RUNS_MAX (48 * REPEAT_MAX) /* the limit runs before every filter */
 
 struct row {
     double memory_mib;
@@ -55,7 +55,7 @@ struct row {
 };
 
 struct table {
-    struct row rows[256];
+    struct row rows[320];
     size_t n;
 };
 
@@ -72,6 +72,8 @@ void table_print(const struct table *t);
 #define FULL INFINITY
 void filter_run(struct table *t, const char *name, const char *knobs, double load,
                 double memory_mib, const struct stream *s);
+void screen_run(struct table *t, const char *knobs, double load, double memory_mib,
+                const struct stream *s);
 void limit_run(struct table *t, double memory_mib, uint32_t lines_per_run);
 void peer_run(struct table *t, double memory_mib, const struct stream *s);
 

@@ -1,0 +1,92 @@
+/* screen.c - the verdict cache of screens, measured as filters are: the screen `weir` before
+ * a store that answers at once.
+ *
+ * Most keys of the stream are new and the store is asked for them; then the same keys come
+ * again, and the cache answers for all of them. Settled small and laid side by side, as in
+ * filter.c. */
+#include "speed.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "screen/screen.h"
+
+#define SMALL (16 << 10) /* bytes */
+#define LINE 64
+
+static weir_screen *open_screen(const char *knobs, double bytes)
+{
+    char sentence[160];
+    struct weir_error error;
+    weir_screen *s;
+
+    snprintf(sentence, sizeof sentence, "weir memory=%.0f seed=%d %s", bytes, SEED, knobs);
+    if (weir_screen_open(&s, sentence, &error) != WEIR_OK)
+        die("%s", error.text);
+    return s;
+}
+
+/* A key in two is a member. */
+static bool answer(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
+{
+    (void)context;
+    for (size_t i = 0; i < n; i++)
+        answers[i] = *(const uint8_t *)keys[i].data & 1;
+    return true;
+}
+
+static void settle(weir_screen *s, double load)
+{
+    uint64_t keys = (uint64_t)((load < FULL ? load : 8) * SMALL / LINE * (double)s->config.slots);
+
+    for (uint64_t i = 0; i < keys; i++) {
+        uint64_t record[2] = {~i, i * RNG_STEP};
+        struct weir_bytes key = {record, sizeof record};
+        uint8_t verdict;
+
+        weir_screen_check(s, &key, 1, answer, NULL, &verdict);
+    }
+}
+
+static void tile(weir_screen *to, const weir_screen *from)
+{
+    for (uint64_t at = 0; at + from->area[0].n <= to->area[0].n; at += from->area[0].n)
+        memcpy(to->area[0].bytes + at, from->area[0].bytes, from->area[0].n);
+}
+
+static void check_some(weir_screen *w, const struct stream *s, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i += BATCH)
+        weir_screen_check(w, s->bytes + i, to - i < BATCH ? to - i : BATCH, answer, NULL,
+                          s->verdicts + i);
+}
+
+static double time_of(weir_screen *w, const struct stream *s)
+{
+    size_t lead = s->n / LEAD_IN;
+
+    check_some(w, s, 0, lead);
+    double start = now_ns();
+    check_some(w, s, lead, s->n);
+    return (now_ns() - start) / (double)(s->n - lead);
+}
+
+void screen_run(struct table *t, const char *knobs, double load, double memory_mib,
+                const struct stream *s)
+{
+    struct row row = {.memory_mib = memory_mib, .algorithm = "screen", .batch = true, .lines = 1};
+    weir_screen *w = open_screen(knobs, memory_mib * 1048576), *small = open_screen(knobs, SMALL);
+
+    row.hashing = true;
+    settle(small, load);
+    tile(w, small);
+    snprintf(row.settings, sizeof row.settings, "weir width=%u slots=%u", (unsigned)w->config.width,
+             (unsigned)w->config.slots);
+    if (load < FULL)
+        snprintf(row.settings + strlen(row.settings), 16, " load=%.0f%%", 100 * load);
+    table_note(t, &row, time_of(w, s));
+    row.asking = true;
+    table_note(t, &row, time_of(w, s));
+    weir_screen_close(small);
+    weir_screen_close(w);
+}
