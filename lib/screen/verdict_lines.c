@@ -3,60 +3,14 @@
 
 #include <string.h>
 
+#include "base/processor.h"
 #include "theory/recent.h"
 
 #define LINES_LOOKED_AT 65536 /* to measure fill and error */
 
-#define VERDICTS (LINE_BYTES - 8) /* the byte from which the word with the verdicts begins */
-#define FIRST_VERDICT 55          /* its bit of slot 0 */
-
-/* The slots that a line may use at one of the widths. */
-static uint32_t slots_at(const struct lines *l, uint32_t index)
-{
-    uint32_t room = lines_room(line_width[index]);
-
-    return room < l->slots ? room : l->slots;
-}
-
-/* ---- lines ---- */
-
 static uint8_t *nth_line(const struct lines *l, uint64_t i)
 {
     return l->cells + i * LINE_BYTES;
-}
-
-static uint8_t *line_of(const struct lines *l, struct weir_key key)
-{
-    return nth_line(l, place(key, 0, l->n));
-}
-
-static uint32_t cut_to(const uint8_t *line, struct weir_key key)
-{
-    return line_print(key.hi) >> (32 - line_width[line_index(line)]);
-}
-
-/* Bit i for slot i; the lowest set is certain. */
-static uint64_t match(const struct lines *l, const uint8_t *line, struct weir_key key)
-{
-    return line_match(line, slots_at(l, line_index(line)), cut_to(line, key));
-}
-
-static bool verdict(const uint8_t *line, uint32_t slot)
-{
-    return bits_load64(line + VERDICTS) >> (FIRST_VERDICT - slot) & 1;
-}
-
-/* line_move(), and the same with the verdicts. */
-static void move(uint8_t *line, uint32_t from, uint32_t to, uint32_t print, bool member)
-{
-    line_move(line, line, line_width[line_index(line)], from, to, print);
-    uint64_t word = bits_load64(line + VERDICTS);
-    uint64_t moved =
-        (UINT64_C(2) << (FIRST_VERDICT - to)) - (UINT64_C(1) << (FIRST_VERDICT - from));
-    uint64_t shifted = (word & moved) >> 1 & moved;
-
-    bits_store64(line + VERDICTS,
-                 (word & ~moved) | shifted | (uint64_t)member << (FIRST_VERDICT - to));
 }
 
 /* ---- lines as lists ---- */
@@ -73,7 +27,7 @@ static void read_list(const uint8_t *line, uint32_t slots, struct verdict_list *
 
     for (list->n = 0; list->n < slots; list->n++) {
         list->value[list->n] = line_get(line, bits, list->n);
-        list->member[list->n] = verdict(line, list->n);
+        list->member[list->n] = line_verdict(line, list->n);
         if (list->value[list->n] == 0)
             return;
     }
@@ -84,18 +38,16 @@ static void write_list(uint8_t *line, uint32_t index, const struct verdict_list 
     memset(line, 0, LINE_BYTES);
     line[LINE_BYTES - 1] = (uint8_t)index;
     for (uint32_t i = list->n; i-- > 0;)
-        move(line, list->n - 1, 0, list->value[i], list->member[i]);
+        line_move_verdict(line, list->n - 1, 0, list->value[i], list->member[i]);
 }
 
-/* Cut a full line's fingerprints to the next width; of equal ones the first
- * stays. */
-static void cut(const struct lines *l, uint8_t *line)
+void lines_cut(const struct lines *l, uint8_t *line)
 {
     uint32_t index = line_index(line), kept = 0;
     uint32_t bits = (uint32_t)line_width[index] - line_width[index + 1];
     struct verdict_list list;
 
-    read_list(line, slots_at(l, index), &list);
+    read_list(line, lines_slots(l, index), &list);
     for (uint32_t i = 0, j; i < list.n; i++) {
         for (j = 0; j < kept && list.value[j] != list.value[i] >> bits;)
             j++;
@@ -112,52 +64,22 @@ static void cut(const struct lines *l, uint8_t *line)
 
 void lines_touch(const struct lines *l, struct weir_key key)
 {
-    cells_fetch(line_of(l, key));
+    cells_fetch(lines_of_key(l, key));
 }
 
 uint8_t lines_find(const struct lines *l, struct weir_key key)
 {
-    const uint8_t *line = line_of(l, key);
-    uint64_t found = match(l, line, key);
-
-    if (!found)
-        return WEIR_UNANSWERED;
-    return verdict(line, (uint32_t)__builtin_ctzll(found)) ? WEIR_MEMBER : WEIR_OTHER;
+    return PROCESSOR_PATHS(verdict_paths)->find(l, key);
 }
 
 void lines_use(const struct lines *l, struct weir_key key)
 {
-    uint8_t *line = line_of(l, key);
-    uint32_t at = (uint32_t)__builtin_ctzll(match(l, line, key));
-
-    move(line, at, 0, cut_to(line, key), verdict(line, at));
-}
-
-static bool is_full(const struct lines *l, const uint8_t *line)
-{
-    uint32_t index = line_index(line);
-
-    return line_get(line, line_width[index], slots_at(l, index) - 1) != 0;
-}
-
-/* How deep a new verdict enters: never behind an empty slot. */
-static uint32_t depth_in(const uint8_t *line, uint32_t slots)
-{
-    uint32_t depth = slots * 2 / 5;
-
-    if (depth > 0 && line_get(line, line_width[line_index(line)], depth - 1) == 0)
-        depth = (uint32_t)__builtin_ctzll(line_match(line, slots, 0));
-    return depth;
+    PROCESSOR_PATHS(verdict_paths)->use(l, key);
 }
 
 void lines_add(const struct lines *l, struct weir_key key, bool member)
 {
-    uint8_t *line = line_of(l, key);
-
-    while (line_width[line_index(line)] > l->width && is_full(l, line))
-        cut(l, line);
-    uint32_t slots = slots_at(l, line_index(line));
-    move(line, slots - 1, depth_in(line, slots), cut_to(line, key), member);
+    PROCESSOR_PATHS(verdict_paths)->add(l, key, member);
 }
 
 void lines_sweep(const struct lines *l, uint64_t record, uint64_t window)
@@ -172,7 +94,7 @@ void lines_sweep(const struct lines *l, uint64_t record, uint64_t window)
 
 static uint32_t used_slots(const struct lines *l, const uint8_t *line)
 {
-    uint32_t slots = slots_at(l, line_index(line)), used = 0;
+    uint32_t slots = lines_slots(l, line_index(line)), used = 0;
 
     while (used < slots && line_get(line, line_width[line_index(line)], used) != 0)
         used++;
@@ -221,7 +143,7 @@ static bool is_possible(const struct lines *l, const uint8_t *line)
 
     if (line_index(line) >= LINE_WIDTHS || line_width[line_index(line)] < l->width)
         return false;
-    read_list(line, slots_at(l, line_index(line)), &list);
+    read_list(line, lines_slots(l, line_index(line)), &list);
     for (uint32_t i = 0; i < list.n; i++)
         if (list.value[i] >> (line_width[line_index(line)] - 8) == 0)
             return false; /* it would be nothing once it is cut */

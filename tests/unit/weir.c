@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/processor.h"
 #include "filter/recent/recent.h"
 
 /* ---- the model ---- */
@@ -258,10 +259,9 @@ static const struct weir_paths *const *newer_paths(void)
     size_t n = 0;
 
 #ifdef __x86_64__
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
+    if (processor_has_avx2())
         found[n++] = &weir_paths_avx2;
-    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2"))
+    if (processor_has_avx512())
         found[n++] = &weir_paths_avx512;
 #endif
     found[n] = NULL;

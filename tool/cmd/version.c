@@ -20,7 +20,7 @@
 #define SANITIZER ""
 #endif
 
-/* As the library chooses it: lib/filter/recent/weir.c. */
+/* As the library chooses it: lib/base/processor.h. */
 static const char *processor_path(void)
 {
 #ifdef __x86_64__

@@ -31,6 +31,7 @@
  * to 5.6; docs/weir-filter.md measures it. */
 #include <string.h>
 
+#include "base/processor.h"
 #include "theory/recent.h"
 #include "filter/recent/recent.h"
 
@@ -417,17 +418,7 @@ static bool check(const weir *w)
 
 static const struct weir_paths *paths(void)
 {
-#ifdef __x86_64__ /* all that lib/meson.build compiles those files for */
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd") &&
-        __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2") &&
-        __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2"))
-        return &weir_paths_avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-        __builtin_cpu_supports("bmi2"))
-        return &weir_paths_avx2;
-#endif
-    return &weir_paths_plain;
+    return PROCESSOR_PATHS(weir_paths);
 }
 
 static bool observe(weir *w, const struct weir_key *key)
