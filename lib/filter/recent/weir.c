@@ -421,8 +421,16 @@ static const struct weir_paths *paths(void)
     return PROCESSOR_PATHS(weir_paths);
 }
 
+/* Before all else: a processor looks some 300 instructions ahead, and so a line is on its way
+ * while the one of the call before is waited for. */
+static inline void fetch_line(const weir *w, const struct weir_key *key)
+{
+    cells_fetch(nth_line(w, place(*key, 0, lines(w))));
+}
+
 static bool observe(weir *w, const struct weir_key *key)
 {
+    fetch_line(w, key);
     return paths()->observe(w, key);
 }
 
@@ -443,6 +451,7 @@ static void observe_picked(weir *w, const struct picked *p)
 
 static bool ask(const weir *w, const struct weir_key *key)
 {
+    fetch_line(w, key);
     return paths()->ask(w, key);
 }
 

@@ -327,9 +327,11 @@ static void ask_batch(const weir *w, const struct weir_key *keys, size_t n, uint
 
 static bool observe(weir *w, const struct weir_key *key)
 {
-    bool found = walkers[manner_of(w, false)].one(w, key);
+    const enum manner m = manner_of(w, false);
+    bool found = walkers[m].one(w, key);
 
-    weir_turn(w, 1);
+    if (m != RECENT && m != RANKED) /* these have no turns */
+        weir_turn(w, 1);
     return found;
 }
 
