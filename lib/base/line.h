@@ -133,7 +133,7 @@ static inline uint32_t line_unlike(uint32_t *values, uint32_t n, uint32_t bits,
 }
 
 /* Pack n numbers into a line of this width, two at a time. values[n] is zero. The bits
- * from `room` on (a multiple of eight, in the last eight bytes) stay, but for the
+ * from `room` on (which lies in the last eight bytes) stay, but for the
  * width. */
 static inline void line_pack(uint8_t *line, uint32_t index, const uint32_t *values, uint32_t n,
                              uint32_t room)
