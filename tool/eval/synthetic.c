@@ -11,6 +11,7 @@
  * and ranks change in turn, so that every time the same share of them does. */
 #include "eval/synthetic.h"
 
+#include <endian.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,6 +118,8 @@ static uint64_t draw_by_importance(struct stream *s)
 /* The key that stands at this rank now. */
 static uint64_t key_at(const struct stream *s, uint64_t rank)
 {
+    if (s->spec.drift == 0)
+        return rank;
     double turn = (double)(mix(rank ^ mix(s->spec.seed + 3)) >> 11) * 0x1p-53;
     uint64_t changes = s->spec.drift_every ? s->shown / s->spec.drift_every : 0;
 
@@ -175,14 +178,39 @@ struct arrival stream_next(struct stream *s)
     return a;
 }
 
+#define DIGITS 16 /* of a word */
+#define EVERY_BYTE UINT64_C(0x0101010101010101)
+
+/* The digit of half a byte. */
+static char digit(uint64_t word, uint64_t i)
+{
+    return "0123456789abcdef"[word >> (60 - 4 * i) & 15];
+}
+
+/* Half a word in hexadecimal, its eight digits at once: each to a byte of its own, and there as it
+ * is written. */
+static void write_half(uint64_t half, char *text)
+{
+    half = (half | half << 16) & UINT64_C(0x0000ffff0000ffff);
+    half = (half | half << 8) & UINT64_C(0x00ff00ff00ff00ff);
+    half = (half | half << 4) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    uint64_t letters = (half + 6 * EVERY_BYTE) >> 4 & EVERY_BYTE;
+    uint64_t digits = half + '0' * EVERY_BYTE + letters * ('a' - '9' - 1);
+
+    digits = htobe64(digits); /* the first is that of the highest bits */
+    memcpy(text, &digits, sizeof digits);
+}
+
 void stream_key(const struct stream *s, uint64_t id, char *text)
 {
-    static const char digits[] = "0123456789abcdef";
-    uint64_t word = mix(id ^ mix(s->spec.seed + 2));
+    uint64_t word = mix(id ^ mix(s->spec.seed + 2)), at = 0;
 
-    for (uint64_t i = 0; i < s->spec.length; i++) {
-        if (i > 0 && i % 16 == 0)
-            word = mix(word + i);
-        text[i] = digits[word >> (60 - 4 * (i % 16)) & 15];
+    while (at + DIGITS <= s->spec.length) {
+        write_half(word >> 32, text + at);
+        write_half(word & UINT32_MAX, text + at + DIGITS / 2);
+        at += DIGITS;
+        word = mix(word + at);
     }
+    for (uint64_t i = 0; at + i < s->spec.length; i++)
+        text[at + i] = digit(word, i);
 }
