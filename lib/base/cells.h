@@ -80,7 +80,7 @@ static inline void cells_touch(const struct cells *c, uint64_t i)
     const uint8_t *p = c->bytes + (i * c->width >> 3);
 
     cells_fetch(p);
-    if (!cells_in_a_byte(c))
+    if (!cells_in_a_byte(c) && ((uintptr_t)p & 63) == 63) /* its second byte is in the next line */
         cells_fetch(p + 1);
 }
 
