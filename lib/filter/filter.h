@@ -6,6 +6,7 @@
  *   plan    complete the configuration, say how many cells of what width
  *   touch   work out the places of a key, and prefetch them
  *   touch_victims   prefetch what admit will clear (or NO_VICTIMS)
+ *   look    prefetch what a line that has come says is needed next (or none)
  *   probe   was it seen? Pure.
  *   admit   remember it, make room
  *
@@ -79,6 +80,7 @@ struct arrival {
     struct weir_key key;
     uint64_t number; /* of keys shown before it */
     uint64_t at[K_MAX];
+    uint64_t way[5]; /* how far look() has come: its own */
 };
 
 /* Some of a batch: keys[at[0]], keys[at[1]] ..., whose verdicts go to the same places; and

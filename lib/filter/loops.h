@@ -4,6 +4,12 @@
  * and admit, so that they are inlined here and a batch costs no calls. A batch
  * runs in two steps, some keys apart: a key is prepared (its places worked out,
  * its lines on their way), and shown when they have come.
+ *
+ * Where one line says which is needed next, a filter has LOOKS: so many times is a key
+ * looked at between the two steps, by look(), which fetches what comes next. It may note
+ * what it finds; until the key is shown that may have changed. There touch_victims
+ * is for a key that comes alone. LOOKS_TO_ASK: the same where keys are asked.
+ *
  * FILTER_LOOPS names the results for the filter's ops. */
 #ifndef WEIR_FILTER_LOOPS_H
 #define WEIR_FILTER_LOOPS_H
@@ -11,11 +17,36 @@
 #define LINES_AHEAD 64 /* cache lines in flight: enough to hide memory, few enough for L1 */
 #define KEYS_AHEAD 32  /* a power of two */
 
-static inline size_t keys_ahead(const weir *w)
+#ifndef LOOKS
+#define LOOKS 0
+static inline void look(const weir *w, struct arrival *a)
 {
-    size_t ahead = LINES_AHEAD / w->shape.lines;
+    (void)w, (void)a;
+}
+#endif
+#ifndef LOOKS_TO_ASK
+#define LOOKS_TO_ASK 0
+#endif
 
-    return ahead < 2 ? 2 : ahead > KEYS_AHEAD ? KEYS_AHEAD : ahead;
+/* Keys from one step to the next. */
+static inline size_t keys_apart(const weir *w, size_t looks)
+{
+    size_t steps = looks + 1, least = 2 * steps, ahead = LINES_AHEAD / w->shape.lines;
+
+    ahead = ahead < least ? least : ahead > KEYS_AHEAD ? KEYS_AHEAD : ahead;
+    return ahead / steps;
+}
+
+/* Look at those keys of a batch of n for which it is time when the i-th is prepared. */
+static inline void look_at_some(const weir *w, struct arrival *ring, size_t i, size_t apart,
+                                size_t n, size_t looks)
+{
+    for (size_t j = looks; j > 0; j--) {
+        size_t key = i - j * apart; /* one before the first is beyond any */
+
+        if (key < n)
+            look(w, &ring[key % KEYS_AHEAD]);
+    }
 }
 
 #ifndef ONLY_ASKED /* a filter that cannot learn has no more than touch and probe */
@@ -31,7 +62,8 @@ static inline void prepare(const weir *w, struct arrival *a, struct weir_key key
     a->key = key;
     a->number = number;
     touch(w, a);
-    touch_victims(w, a);
+    if (!LOOKS)
+        touch_victims(w, a);
 }
 
 #ifndef FUSED_SHOW /* a filter whose probe and admit are one brings its own */
@@ -51,41 +83,53 @@ static bool observe(weir *w, const struct weir_key *key)
     struct arrival a;
 
     prepare(w, &a, *key, w->shown);
+    if (LOOKS) /* it comes alone: there is no time to look */
+        touch_victims(w, &a);
     return show(w, &a);
 }
 
 static void observe_many(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
     struct arrival ring[KEYS_AHEAD];
-    size_t ahead = keys_ahead(w);
+    size_t apart = keys_apart(w, LOOKS), ahead = apart * (LOOKS + 1);
     uint64_t first = w->shown;
 
     for (size_t i = 0; i < n + ahead; i++) {
         if (i >= ahead)
             verdicts[i - ahead] = show(w, &ring[(i - ahead) % KEYS_AHEAD]);
+        look_at_some(w, ring, i, apart, n, LOOKS);
         if (i < n)
             prepare(w, &ring[i % KEYS_AHEAD], keys[i], first + i);
     }
 }
 #endif
 
+static inline void touch_to_ask(const weir *w, struct arrival *a)
+{
+    touch(w, a);
+#if LOOKS_TO_ASK
+    touch_victims(w, a);
+#endif
+}
+
 static bool ask(const weir *w, const struct weir_key *key)
 {
     struct arrival a;
 
     a.key = *key;
-    touch(w, &a);
+    touch_to_ask(w, &a);
     return probe(w, &a);
 }
 
 static void ask_many(const weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
     struct arrival ring[KEYS_AHEAD];
-    size_t ahead = keys_ahead(w);
+    size_t apart = keys_apart(w, LOOKS_TO_ASK), ahead = apart * (LOOKS_TO_ASK + 1);
 
     for (size_t i = 0; i < n + ahead; i++) {
         if (i >= ahead)
             verdicts[i - ahead] = probe(w, &ring[(i - ahead) % KEYS_AHEAD]);
+        look_at_some(w, ring, i, apart, n, LOOKS_TO_ASK);
         if (i < n) {
             ring[i % KEYS_AHEAD].key = keys[i];
             touch(w, &ring[i % KEYS_AHEAD]);
@@ -98,7 +142,7 @@ static void touch_key(const weir *w, struct weir_key key)
     struct arrival a;
 
     a.key = key;
-    touch(w, &a);
+    touch_to_ask(w, &a);
 }
 
 #ifdef ONLY_ASKED

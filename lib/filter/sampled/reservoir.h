@@ -22,6 +22,12 @@ static bool plan_reservoir(struct config *c, struct shape *s,
     return config_choose_k(c, error_of, K_DEFAULT, error) && plan_arrays(c, s);
 }
 
+/* Is the chance s/i below p*? */
+static inline bool is_late(const weir *w, uint64_t i)
+{
+    return (bits_u128)w->shape.cells * 1000000000 < (bits_u128)w->config.p_star * i;
+}
+
 static inline void touch_victims(const weir *w, const struct arrival *a)
 {
     struct rng r = draws(w, a);
@@ -34,10 +40,17 @@ static inline void touch_victims(const weir *w, const struct arrival *a)
     }
 }
 
-/* Is the chance s/i below p*? */
-static inline bool is_late(const weir *w, uint64_t i)
+/* The arrays that lack the key's bit, a bit each: none if it is seen. */
+static inline uint64_t lacking(const weir *w, const struct arrival *a)
 {
-    return (bits_u128)w->shape.cells * 1000000000 < (bits_u128)w->config.p_star * i;
+    uint64_t lack = 0;
+
+    for (uint32_t i = 0; i < w->config.k; i++) {
+        struct cells bits = plane(w, i);
+
+        lack |= (uint64_t)!bit_get(&bits, a->at[i]) << i;
+    }
+    return lack;
 }
 
 static inline void insert(weir *w, const struct arrival *a)
@@ -73,14 +86,47 @@ static inline void clear_a_set_one(struct cells *bits, struct rng *r)
 /* Insert, and clear a set bit for each bit set: the fill stays as it is. */
 static inline void replace(weir *w, const struct arrival *a, struct rng *r)
 {
-    for (uint32_t i = 0; i < w->config.k; i++) {
+    for (uint64_t lack = lacking(w, a); lack; lack &= lack - 1) {
+        uint32_t i = (uint32_t)__builtin_ctzll(lack);
         struct cells bits = plane(w, i);
-        uint64_t own = a->at[i];
 
-        if (bit_get(&bits, own))
-            continue;
         clear_a_set_one(&bits, r);
-        bit_set(&bits, own);
+        bit_set(&bits, a->at[i]);
+    }
+}
+
+#define TRIES_SHARED 2 /* measured by bench/speed: 1 to 3 */
+
+/* Which bits replace() will try, as far as it can be foretold: the draws for the first array that
+ * lacks the key's bit, and those for the last, which come after. */
+static inline void touch_tries(const weir *w, const struct arrival *a, uint64_t lack)
+{
+    struct cells first = plane(w, (uint32_t)__builtin_ctzll(lack));
+    struct cells last = plane(w, 63 - (uint32_t)__builtin_clzll(lack));
+    struct rng r = draws(w, a);
+
+    rng_next(&r); /* the coin */
+    bit_touch(&first, rng_below(&r, first.n));
+    for (uint32_t i = 0; i < TRIES_SHARED; i++) {
+        uint64_t at = rng_below(&r, first.n);
+
+        bit_touch(&first, at);
+        bit_touch(&last, at);
+    }
+    bit_touch(&last, rng_below(&r, last.n));
+}
+
+/* Early the draws are known; later the key's own bits say which are made. */
+#define LOOKS 1
+static inline void look(const weir *w, struct arrival *a)
+{
+    if (is_late(w, a->number + 1)) {
+        uint64_t lack = lacking(w, a);
+
+        if (lack)
+            touch_tries(w, a, lack);
+    } else {
+        touch_victims(w, a);
     }
 }
 

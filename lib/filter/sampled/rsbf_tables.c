@@ -5,7 +5,9 @@
  * probability min(1, s/i), and every insertion clears one random bit of each
  * array. Here to reproduce them; rsbf is far better.
  *
- * Price: 2k cache lines per inserted key. */
+ * Price: 2k cache lines per inserted key; once s/i < p* more, for half of the bits that it
+ * draws to be cleared are clear already. So it takes 1.6 to 1.8 of the time that memory needs
+ * for 2k (bench/speed --memory 64). */
 #include "filter/sampled/reservoir.h"
 
 static double error_of(const struct config *c, uint64_t k)
