@@ -8,7 +8,7 @@
  *
  * Price: the dearest of all, about six random cache lines per lowered cell;
  * and by the paper's own figures (and ours) not better than IBF-MC. It takes
- * 1.7 to 1.9 of the time that memory needs for as many lines (bench/speed --memory 64):
+ * 1.7 to 2.0 of the time that memory needs for as many lines (bench/speed --memory 64):
  * sixty draws a key are 380 ns of arithmetic, all that it takes in cache, beside 530 ns
  * of memory, and the two overlap by less than half. With room to spare it is dearer
  * still: nearly all draws meet an empty cell, and all 16 P that are allowed are made, 160
