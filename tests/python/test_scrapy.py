@@ -16,7 +16,7 @@ import weir
 
 pytest.importorskip("scrapy")
 PAGES = int(os.environ.get("WEIR_PAGES", 150))
-LONG = 600 + PAGES // 2  # seconds after which nothing more will come, on a busy machine too
+LONG = 120 + PAGES // 2  # seconds after which nothing more will come, on a busy machine too
 
 SPIDER = '''
 import scrapy
