@@ -9,6 +9,7 @@ WEIR = os.environ["WEIR"]
 SANITIZED = b"__asan_init" in pathlib.Path(WEIR).read_bytes()  # it takes memory in its own way
 RACES_SEEN = b"__tsan_init" in pathlib.Path(WEIR).read_bytes()
 LONG = os.environ.get("WEIR_LONG") == "1"
+QUICK = os.environ.get("WEIR_QUICK") == "1"  # under sanitizers: every path, but fewer repetitions for the sake of figures
 
 # A filter so large for the streams of these tests that its errors do not
 # show: verdicts equal those of an exact set.

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -97,6 +98,12 @@ def given_up(server, *more, timeout="1s", saying=()):
     return result
 
 
+def side_by_side(check, things):
+    """Each waits for a time-out, and none needs the processor meanwhile."""
+    with ThreadPoolExecutor(10) as pool:
+        list(pool.map(check, things))
+
+
 def test_the_fake_is_right(fake):
     server = fake()
     assert at(server, "--shards", 5).out == b"".join(UNIQUE)
@@ -137,16 +144,17 @@ def test_half_replies(fake):
     assert at(server, "--shards", 3).out == b"".join(UNIQUE) and server.shown == len(KEYS)
 
 
-@pytest.mark.parametrize("error", [b"LOADING it is loading", b"TRYAGAIN later", b"CLUSTERDOWN for now", b"OOM full",
-                                   b"MASTERDOWN gone", b"READONLY no", b"MISCONF disk", b"BUSY a script"])
-def test_errors_that_pass_are_waited_for(fake, error):
-    refuse = iter([True] * 3)
-    server = fake()
-    server.break_it = lambda words, reply: reply
-    observe = server.observe
-    server.observe = lambda words: b"-" + error + b"\r\n" if next(refuse, False) else observe(words)
-    lines = at(server, "--shards", 2).out.splitlines(keepends=True)
-    assert sorted(lines) == sorted(UNIQUE) and server.shown == len(KEYS), "perhaps in another order"
+def test_errors_that_pass_are_waited_for(fake):
+    def is_waited_for(error):
+        refuse = iter([True] * 3)
+        server = fake()
+        observe = server.observe
+        server.observe = lambda words: b"-" + error + b"\r\n" if next(refuse, False) else observe(words)
+        lines = at(server, "--shards", 2).out.splitlines(keepends=True)
+        assert sorted(lines) == sorted(UNIQUE) and server.shown == len(KEYS), (error, "perhaps in another order")
+
+    side_by_side(is_waited_for, [b"LOADING it is loading", b"TRYAGAIN later", b"CLUSTERDOWN for now", b"OOM full",
+                                 b"MASTERDOWN gone", b"READONLY no", b"MISCONF disk", b"BUSY a script"])
 
 
 def test_numbers_go_on_above_those_of_others(fake):
@@ -185,30 +193,40 @@ def test_the_place_where_it_stopped(fake, here):
     assert result.out == b"".join(b"%064d\n" % i for i in range(line - 1)) and 1 < line < 20000
 
 
-@pytest.mark.parametrize("reply", [
+GARBAGE = [
     b"hello\r\n", b"\0\0\0", b"*-7\r\n", b"*1000000000\r\n", b"*99999999999999999999\r\n", b"$99999999999\r\n", b"$-5\r\n",
     b":1\r\n", b"+OK\r\n", b"*1\r\n:2\r\n", b"*1\r\n:0\r\n", b"*2\r\n:0\r\n:-1\r\n", b"*1\r\n$1\r\n1\r\n", b"*1\r\n*1\r\n:0\r\n",
-    b"*0\r\n", b"*-1\r\n", b"$-1\r\n", b"*1\r\n" * 12 + b":0\r\n", b"*3\r\n:0\r\n:0\r\n-ERR x\r\n", b"HTTP/1.1 400 Bad Request\r\n\r\n"])
-def test_garbage(fake, reply):
+    b"*0\r\n", b"*-1\r\n", b"$-1\r\n", b"*1\r\n" * 12 + b":0\r\n", b"*3\r\n:0\r\n:0\r\n-ERR x\r\n", b"HTTP/1.1 400 Bad Request\r\n\r\n"]
+
+
+def test_garbage(fake):
     """Instead of verdicts, or from the first word on."""
-    server = fake(lambda words, good: reply if words[0] == b"WEIR.OBSERVE" else good)
-    assert given_up(server, timeout="600ms").out == b""
-    server = fake(lambda words, good: reply)
-    given_up(server, timeout="600ms")
+    def is_refused(reply):
+        server = fake(lambda words, good: reply if words[0] == b"WEIR.OBSERVE" else good)
+        assert given_up(server, timeout="1500ms").out == b"", reply
+        server = fake(lambda words, good: reply)
+        given_up(server, timeout="1500ms")
+
+    side_by_side(is_refused, GARBAGE)
 
 
-@pytest.mark.parametrize("slots", [
+ODD_SLOTS = [
     b"*1\r\n:1\r\n", b"*1\r\n*3\r\n:0\r\n:16384\r\n*2\r\n$1\r\nh\r\n:1\r\n", b"*1\r\n*3\r\n:0\r\n:5\r\n*2\r\n$1\r\nh\r\n:99999\r\n",
-    b"*1\r\n*2\r\n:0\r\n:5\r\n", b"*1\r\n*3\r\n:-1\r\n:5\r\n*0\r\n", b"*0\r\n", b"+OK\r\n"])
-def test_odd_slots(fake, slots):
-    server = fake(lambda words, good: slots if words[0] == b"CLUSTER" else good)
-    given_up(server, timeout="600ms")
+    b"*1\r\n*2\r\n:0\r\n:5\r\n", b"*1\r\n*3\r\n:-1\r\n:5\r\n*0\r\n", b"*0\r\n", b"+OK\r\n"]
+
+
+def test_odd_slots(fake):
+    side_by_side(lambda slots: given_up(fake(lambda words, good: slots if words[0] == b"CLUSTER" else good), timeout="600ms"),
+                 ODD_SLOTS)
 
 
 def test_redirections_that_lead_nowhere(fake):
-    for reply in [b"MOVED 1", b"MOVED 99999 h:1", b"MOVED 1 h:x", b"MOVED x y z", b"ASK", b"ASK 1 :", b"MOVED 1 " + b"h" * 500 + b":1"]:
+    def is_refused(reply):
         server = fake(lambda words, good: b"-" + reply + b"\r\n" if words[0] == b"WEIR.OBSERVE" else good)
         given_up(server, timeout="600ms")
+
+    side_by_side(is_refused, [b"MOVED 1", b"MOVED 99999 h:1", b"MOVED 1 h:x", b"MOVED x y z", b"ASK", b"ASK 1 :",
+                              b"MOVED 1 " + b"h" * 500 + b":1"])
     server = fake(lambda words, good: good)
     server.break_it = lambda words, good: b"-MOVED 1 127.0.0.1:%d\r\n" % server.port if words[0] == b"WEIR.OBSERVE" else good
     given_up(server, timeout="5s", saying="MOVED")
@@ -373,7 +391,8 @@ def test_resume_goes_on_where_servers_stayed_away(fake, here):
     lines = [b"%d %060d\n" % (i * i % 7919, i) for i in range(20000)]
     unique = list({line.split()[0]: line for line in reversed(lines)}.values())
     (here / "in.txt").write_bytes(b"".join(lines))
-    for seed in range(4):
+
+    def goes_on(seed):
         rng = random.Random(seed)
         breaks, shown, broken = [rng.randrange(2, 25) for _ in range(3)], [0], [False]
 
@@ -392,6 +411,8 @@ def test_resume_goes_on_where_servers_stayed_away(fake, here):
             shown[0], broken[0], runs = 0, False, runs + 1
         assert sorted((here / out).read_bytes().splitlines(keepends=True)) == sorted(unique)
         assert server.shown == len(lines) and runs > 1
+
+    side_by_side(goes_on, range(4))
 
 
 def test_states_of_others(fake, here):

@@ -20,8 +20,8 @@ def files(here):
     run("build", "-q", "--seed", "1", "-o", "B.weir", "q")
     run("dedup", "-q", "-m", "64K", "--state", "state.weir", "q")
     run("count", "-q", "-m", "64K", "--state", "all.cm", "q")
-    run("top", "-q", "--state", "all.top", "q")
-    run("check", "-q", "--oracle", "keys:q", "--state", "check.weir", "q")
+    run("top", "-q", "-m", "64K", "--state", "all.top", "q")
+    run("check", "-q", "-m", "64K", "--oracle", "keys:q", "--state", "check.weir", "q")
     (here / "a.bz2").write_bytes(bz2.compress(b"a\n"))
     with zipfile.ZipFile(here / "a.zip", "w") as archive:
         archive.writestr("a", "a\n")

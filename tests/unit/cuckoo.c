@@ -67,7 +67,7 @@ static void showings_of_a_key_are_counted(void **state)
 static void it_takes_under_13_bits_a_key_at_two_in_a_thousand(void **state)
 {
     (void)state;
-    for (uint64_t n = 1000; n <= 1000000; n *= 10) {
+    for (uint64_t n = 1000; n <= sized(1000000); n *= 10) {
         weir *w = open_filtered("cuckoo capacity=%d fpr=0.2%% seed=5", (int)n);
         uint64_t strangers = 0, asked = sized(1000000);
 
