@@ -319,13 +319,15 @@ INLINED bool show_timed(weir *w, struct spot s, const uint32_t index, const enum
     if (__builtin_expect(live == 0, false))
         return begin_anew(w, s);
     bool full = (live == slots) & !found & is_full(s.line, index, b);
+    if (__builtin_expect(full & (index != b->floor), false)) { /* rare: not put off */
+        make_up(w, s, TIMED, b);
+        return false;
+    }
     uint32_t at = (uint32_t)__builtin_ctzll(found | UINT64_C(1) << (slots - 1));
-    w->reg[OVERFLOW] += full & (index == b->floor);
-    line_renew(place_of(s, index, full, b), s.line, bits, LINE_ROOM_WINDOW, live, at,
-               s.print >> (32 - bits),
+    w->reg[OVERFLOW] += full;
+    line_renew(s.line, s.line, bits, LINE_ROOM_WINDOW, live, at, s.print >> (32 - bits),
                (uint64_t)index << 56 | now << 40 |
                    (uint64_t)marks_moved(aged & 0xffffff, at) << 16);
-    mark_if_put_off(s, index, b);
     return found != 0;
 }
 

@@ -120,8 +120,10 @@ INLINED bool show_one(const struct walk *t, const struct spot *spots, uint32_t i
         return visit_cut(t->w, spots[i], m, t->b);
     }
     bool found = visit_at(t->w, spots[i], index, m, t->b);
-    late->at[late->n] = i;
-    late->n += t->b->put_off;
+    if (index != t->b->floor) {
+        late->at[late->n] = i;
+        late->n += t->b->put_off;
+    }
     return found;
 }
 
@@ -226,7 +228,7 @@ INLINED void walk(weir *w, const struct picked *p, const enum manner m, const bo
     for (; ahead < n && ahead < AHEAD; ahead++)
         set_out(&t, ahead, m, false);
     size_t first = 0;
-    if (!p->at && m == RECENT)
+    if (!p->at && (m == RECENT || m == RANKED))
         for (; ahead + BLOCK <= n; first += BLOCK)
             seen += show_block(&t, first, BLOCK, &ahead, m, true);
     for (; first < n; first += BLOCK)
