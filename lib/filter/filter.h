@@ -74,6 +74,8 @@ struct weir {
     struct memory memory; /* where all of it comes from */
 };
 
+#define KEYS_AHEAD 32 /* so many keys of a batch at most are on their way; a power of two */
+
 /* A key on its way in: touch() fills in its places some keys before its turn
  * comes to be probed and admitted. */
 struct arrival {

@@ -15,7 +15,6 @@
 #define WEIR_FILTER_LOOPS_H
 
 #define LINES_AHEAD 64 /* cache lines in flight: enough to hide memory, few enough for L1 */
-#define KEYS_AHEAD 32  /* a power of two */
 
 #ifndef LOOKS
 #define LOOKS 0

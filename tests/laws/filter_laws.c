@@ -5,6 +5,7 @@
  * phases at 64 bytes: RSBF turns at 256 / 0.03 arrivals. */
 #include "support/variants.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -341,6 +342,24 @@ LAW(a_key_just_shown_is_seen)
 LAW(the_first_keys_shown_are_not_all_seen_already)
 LAW(the_error_told_is_the_error_met)
 
+/* Batches work ahead by some keys: here a window, or its youngest slice, comes round meanwhile. */
+static void windows_of_a_few_keys_hold_in_batches(void **state)
+{
+    (void)state;
+    for (unsigned window = 1; window <= 12; window++)
+        for (unsigned ways = 0; ways < 9; ways++) {
+            struct variant v = {.name = "apbf", .memory = 4096};
+
+            snprintf(v.sentence, sizeof v.sentence,
+                     "apbf memory=4K window=%u k=%u slices=%u seed=1", window, 1 + ways / 3,
+                     1 + ways % 3);
+            law_batches_equal_one_by_one(&v);
+            snprintf(v.sentence, sizeof v.sentence, "weir memory=4K window=%u seed=%u", window,
+                     ways);
+            law_batches_equal_one_by_one(&v);
+        }
+}
+
 static void every_filter_tells_about_itself(void **state)
 {
     size_t i = 0;
@@ -376,6 +395,7 @@ int main(void)
         law_test(a_key_just_shown_is_seen),
         law_test(the_first_keys_shown_are_not_all_seen_already),
         law_test(the_error_told_is_the_error_met),
+        cmocka_unit_test(windows_of_a_few_keys_hold_in_batches),
         cmocka_unit_test(every_filter_tells_about_itself),
     };
 

@@ -140,18 +140,23 @@ static inline void touch_victims(const weir *w, const struct arrival *a)
     }
 }
 
+/* Notes are told to be old by the youngest slice: it must not come round on the way. */
+static inline bool can_look(const weir *w)
+{
+    return w->shape.planes <= MASK_BITS &&
+           (w->shape.planes - 1) * w->shape.detail[GENERATION] >= KEYS_AHEAD;
+}
+
 /* The slices an insertion sets, and where a probe begins. */
 static inline void touch(const weir *w, struct arrival *a)
 {
-    bool can_look = w->shape.planes <= MASK_BITS;
-
     for (uint64_t age = 0; age < w->config.k; age++)
         a->at[age] = touch_age(w, a->key, age);
     a->way[YOUNG] = w->reg[YOUNGEST];
-    a->way[AGE] = can_look ? w->config.slices : w->shape.planes;
+    a->way[AGE] = can_look(w) ? w->config.slices : w->shape.planes;
     a->way[SPOT] = touch_age(w, a->key, w->config.slices);
     a->way[READ] = a->way[SET] = 0;
-    if (!can_look)
+    if (!can_look(w))
         touch_victims(w, a);
 }
 
