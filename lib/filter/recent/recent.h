@@ -90,9 +90,9 @@ static inline void line_mark(uint8_t *line, const uint32_t upto[QUARTERS], uint6
 }
 
 /* The quarters since a line was touched: at most QUARTERS + 1, when all of it is too old. */
-static inline uint32_t line_age(const weir *w, uint64_t tail)
+static inline uint32_t line_age(uint64_t epoch, uint64_t tail)
 {
-    uint64_t age = (w->reg[EPOCH] - (tail >> 40)) & (QUARTER_WRAP - 1);
+    uint64_t age = (epoch - (tail >> 40)) & (QUARTER_WRAP - 1);
 
     return age <= QUARTERS ? (uint32_t)age : QUARTERS + 1;
 }
@@ -109,7 +109,7 @@ static inline uint64_t aged_marks(uint64_t tail, uint32_t age)
 static inline uint32_t live_slots(const weir *w, const uint8_t *line, uint32_t slots)
 {
     uint64_t tail = bits_load64(line + 56);
-    uint32_t live = (uint32_t)(aged_marks(tail, line_age(w, tail)) >> 24);
+    uint32_t live = (uint32_t)(aged_marks(tail, line_age(w->reg[EPOCH], tail)) >> 24);
 
     return live < slots ? live : slots;
 }

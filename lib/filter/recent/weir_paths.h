@@ -116,11 +116,12 @@ INLINED bool show_one(const struct walk *t, const struct spot *spots, uint32_t i
     if (m == ASKED || m == ASKED_TIMED)
         return visit_at(t->w, spots[i], index, m, t->b);
     if (__builtin_expect(line_index(spots[i].line) != index, false)) {
-        make_up_all(t, spots, late, m);
+        if (puts_off(m))
+            make_up_all(t, spots, late, m);
         return visit_cut(t->w, spots[i], m, t->b);
     }
     bool found = visit_at(t->w, spots[i], index, m, t->b);
-    if (index != t->b->floor) {
+    if (puts_off(m) && index != t->b->floor) {
         late->at[late->n] = i;
         late->n += t->b->put_off;
     }
@@ -151,7 +152,8 @@ INLINED uint64_t show_group(const struct walk *t, size_t first, uint64_t group, 
             set_out_next(t, *ahead - t->p.n);
         ++*ahead;
     }
-    make_up_all(t, spots, &late, m);
+    if (puts_off(m))
+        make_up_all(t, spots, &late, m);
     return seen;
 }
 
@@ -228,7 +230,7 @@ INLINED void walk(weir *w, const struct picked *p, const enum manner m, const bo
     for (; ahead < n && ahead < AHEAD; ahead++)
         set_out(&t, ahead, m, false);
     size_t first = 0;
-    if (!p->at && (m == RECENT || m == RANKED))
+    if (!p->at && (m == RECENT || m == RANKED || m == TIMED))
         for (; ahead + BLOCK <= n; first += BLOCK)
             seen += show_block(&t, first, BLOCK, &ahead, m, true);
     for (; first < n; first += BLOCK)
