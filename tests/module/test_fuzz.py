@@ -111,6 +111,7 @@ class Fuzz:
     def check_what_is_remembered(self):
         """What was taken is there at once, whatever was done to the key before."""
         key, item = self.rng.choice(KEYS), f"i{self.rng.randrange(10**6)}"
+        self.r("PERSIST", key)  # or it may expire between the two
         for add, ask in ("BF.ADD", "BF.EXISTS"), ("CF.ADD", "CF.EXISTS"):
             if not isinstance(self.r.raw(add, key, item), Error):
                 assert self.r(ask, key, item) == 1, (add, key, item)

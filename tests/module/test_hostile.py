@@ -191,16 +191,17 @@ def said_at_start(process, log):
 
 
 def test_a_server_is_started_with_an_rdb_of_lies(start):
-    """It starts, or says in its log what it refuses, and is not stopped by a signal."""
+    """It starts, or says in its log what it refuses, and is not stopped by a signal. No key is one bit away from
+    another: of two that are the same the server says that it is broken."""
     server = start(options=("--dbfilename", "dump.rdb", "--rdbcompression", "no"))
     r = server.client()
-    r("WEIR.CREATE", "f", "weir memory=1K seed=1")
-    r("WEIR.OBSERVE", "f", "ONCE", "p", 1, *range(20))
-    r("BF.RESERVE", "b", .01, 10, "SEED", 1)
-    r("CF.RESERVE", "u", 10, "SEED", 1)
-    r("CMS.INITBYDIM", "c", 4, 2)
-    r("TOPK.RESERVE", "t", 2)
-    r("TOPK.ADD", "t", "a", "b")
+    r("WEIR.CREATE", "filter", "weir memory=1K seed=1")
+    r("WEIR.OBSERVE", "filter", "ONCE", "p", 1, *range(20))
+    r("BF.RESERVE", "bloom", .01, 10, "SEED", 1)
+    r("CF.RESERVE", "cuckoos", 10, "SEED", 1)
+    r("CMS.INITBYDIM", "cms", 4, 2)
+    r("TOPK.RESERVE", "tops", 2)
+    r("TOPK.ADD", "tops", "a", "b")
     r("SAVE")
     server.kill()
     file = pathlib.Path(server.directory) / "dump.rdb"
