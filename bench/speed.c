@@ -123,6 +123,7 @@ static const struct way {
     {"window=", FULL},
     {"window=", 0.5},
     {"span=10s", 0.5},
+    {"span=10s refresh=no", 0.5},
 };
 #define WAYS (sizeof ways / sizeof *ways)
 

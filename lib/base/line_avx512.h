@@ -266,6 +266,16 @@ INLINED bool line_repeat(__m512i first, __m512i second, uint32_t n)
 static const _Alignas(64) uint8_t line_packs[PACKED_APART][LINE_BYTES] = {PACKS(6), PACKS(5),
                                                                           PACKS(4)};
 
+/* A line that was cut: its slots anew, its index the next, the rest from bit `room` on as it was.
+ */
+INLINED void line_store_cut(uint8_t *line, uint32_t index, uint32_t room, __m512i slots)
+{
+    uint64_t tail = (bits_load64(line + 56) & UINT64_MAX >> 8) | (uint64_t)(index + 1) << 56;
+
+    _mm512_storeu_si512(line, line_either(line_limit(room), slots,
+                                          _mm512_maskz_set1_epi64(1 << 7, (long long)tail)));
+}
+
 /* line_cut() of wide numbers, none of which become equal: there are at most 25. False if some
  * do: then nothing is done. */
 static inline bool line_cut_apart(uint8_t *line, uint32_t index, uint32_t used, uint32_t room)
@@ -282,10 +292,8 @@ static inline bool line_cut_apart(uint8_t *line, uint32_t index, uint32_t used, 
     __m128i down = _mm_cvtsi32_si128((int)(32 - bits));
     first = line_either(low, first, _mm512_srl_epi64(first, down));
     second = line_either(low, second, _mm512_srl_epi64(second, down));
-    __m512i packed = _mm512_permutex2var_epi8(first, line_register(line_packs[index]), second);
-    uint64_t tail = (bits_load64(line + 56) & UINT64_MAX >> 8) | (uint64_t)(index + 1) << 56;
-    _mm512_storeu_si512(line, line_either(line_limit(room), packed,
-                                          _mm512_maskz_set1_epi64(1 << 7, (long long)tail)));
+    line_store_cut(line, index, room,
+                   _mm512_permutex2var_epi8(first, line_register(line_packs[index]), second));
     return true;
 }
 
@@ -367,24 +375,8 @@ static inline uint64_t line_repeats(const __m512i halves[2], uint32_t n, uint32_
     return repeats;
 }
 
-/* Close the gaps that dropped numbers leave: bit i for number i. */
-static inline void line_close(__m512i halves[2], uint64_t dropped)
-{
-    const __m512i place =
-        _mm512_set_epi16(31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13,
-                         12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-    uint32_t gaps = (uint32_t)__builtin_popcount((uint32_t)dropped), here = 32 - gaps;
-    __m512i first = _mm512_maskz_compress_epi16((__mmask32)~dropped, halves[0]);
-    __m512i second = _mm512_maskz_compress_epi16((__mmask32)(~dropped >> 32), halves[1]);
-    __mmask32 behind = (__mmask32)(UINT64_MAX << here),
-              stays = (__mmask32)((UINT64_C(1) << here) - 1);
-
-    halves[0] = _mm512_mask_expand_epi16(first, behind, second);
-    halves[1] = _mm512_maskz_permutexvar_epi16(
-        stays, _mm512_add_epi16(place, _mm512_set1_epi16((short)gaps)), second);
-}
-
-/* Those of so many numbers, in two registers, that masks say, in one: bit i for number i. */
+/* Of numbers in two registers those that were picked, in one: bit i for number i. If they are
+ * more, the first. */
 INLINED __m512i line_picked(const __m512i numbers[2], uint64_t picked)
 {
     uint32_t here = (uint32_t)__builtin_popcount((uint32_t)picked);
@@ -392,6 +384,21 @@ INLINED __m512i line_picked(const __m512i numbers[2], uint64_t picked)
     __m512i second = _mm512_maskz_compress_epi16((__mmask32)(picked >> 32), numbers[1]);
 
     return _mm512_mask_expand_epi16(first, (__mmask32)(UINT64_MAX << here), second);
+}
+
+/* Close the gaps that dropped numbers leave: bit i for number i. */
+static inline void line_close(__m512i halves[2], uint64_t dropped)
+{
+    const __m512i place =
+        _mm512_set_epi16(31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13,
+                         12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    uint32_t gaps = (uint32_t)__builtin_popcount((uint32_t)dropped);
+    __m512i second = _mm512_maskz_compress_epi16((__mmask32)(~dropped >> 32), halves[1]);
+
+    halves[0] = line_picked(halves, ~dropped);
+    halves[1] = _mm512_maskz_permutexvar_epi16(
+        (__mmask32)((UINT64_C(1) << (32 - gaps)) - 1),
+        _mm512_add_epi16(place, _mm512_set1_epi16((short)gaps)), second);
 }
 
 /* Do two numbers become one without their lowest bit? All are different with it: so one of the
@@ -438,12 +445,9 @@ static inline uint32_t line_cut_bit(uint8_t *line, uint32_t index, uint32_t used
     }
     const struct line_join *t = &line_joins[index - CUT_FROM];
     __m512i first = line_words(halves[0], bits), second = line_words(halves[1], bits);
-    __m512i joined =
-        _mm512_or_si512(_mm512_permutex2var_epi8(first, line_register(t->even), second),
-                        _mm512_permutex2var_epi8(first, line_register(t->odd), second));
-    uint64_t tail = (bits_load64(line + 56) & UINT64_MAX >> 8) | (uint64_t)(index + 1) << 56;
-    _mm512_storeu_si512(line, line_either(line_limit(room), joined,
-                                          _mm512_maskz_set1_epi64(1 << 7, (long long)tail)));
+    __m512i even = _mm512_permutex2var_epi8(first, line_register(t->even), second);
+    __m512i odd = _mm512_permutex2var_epi8(first, line_register(t->odd), second);
+    line_store_cut(line, index, room, _mm512_or_si512(even, odd));
     return used - (uint32_t)__builtin_popcountll(repeats);
 }
 

@@ -219,16 +219,14 @@ INLINED uint32_t marks_moved(uint32_t marks, uint32_t from)
     return marks + even + (odd << 6);
 }
 
-/* Show a key that was put off: its line is cut. */
+/* Show a key that is not in its line, which is cut. If it was put off the line is marked. */
 static __attribute__((noinline)) void make_up(weir *w, struct spot s, const enum manner m,
                                               struct common *b)
 {
     uint32_t index = line_index(s.line) & (MARKED - 1u);
 
-    if (m == TIMED) {
-        s.line[LINE_BYTES - 1] = (uint8_t)index;
+    if (m == TIMED)
         weir_age(w, s.line);
-    }
     uint32_t used = make_room(w, s.line, &index, m, b);
     uint32_t bits = line_width[index], last = b->slots[index] - 1, print = s.print >> (32 - bits);
     if (m == TIMED) {

@@ -205,6 +205,7 @@ INLINED uint64_t show_block(const struct walk *t, size_t first, size_t n, size_t
         uint32_t index = line_index(spots[__builtin_ctzll(left)].line);
         uint64_t group = left & of_width(&widths, (uint8_t)index);
 
+        group |= left & -left; /* a view's file may have been written to meanwhile */
         left &= ~group;
 #define SHOW(i) seen += show_group(t, first, group, ahead, i, m, amid);
         BY_WIDTH(index, SHOW)
