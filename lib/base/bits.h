@@ -6,6 +6,7 @@
 #define WEIR_BASE_BITS_H
 
 #include <stdint.h>
+#include <string.h>
 
 __extension__ typedef unsigned __int128 bits_u128;
 
@@ -35,9 +36,18 @@ static inline uint32_t bits_load32(const uint8_t *p)
     return bits_load16(p) | bits_load16(p + 2) << 16;
 }
 
+/* Eight at once: byte by byte, compilers keep those apart of which they know something. */
+static inline uint64_t bits_little(uint64_t v)
+{
+    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? v : __builtin_bswap64(v);
+}
+
 static inline uint64_t bits_load64(const uint8_t *p)
 {
-    return (uint64_t)bits_load32(p) | (uint64_t)bits_load32(p + 4) << 32;
+    uint64_t v;
+
+    memcpy(&v, p, sizeof v);
+    return bits_little(v);
 }
 
 static inline void bits_store16(uint8_t *p, uint32_t v)
@@ -54,8 +64,8 @@ static inline void bits_store32(uint8_t *p, uint32_t v)
 
 static inline void bits_store64(uint8_t *p, uint64_t v)
 {
-    bits_store32(p, (uint32_t)v);
-    bits_store32(p + 4, (uint32_t)(v >> 32));
+    v = bits_little(v);
+    memcpy(p, &v, sizeof v);
 }
 
 #endif

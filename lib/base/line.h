@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/processor.h"
 
 /* For what must be compiled with a width that is a constant; but builds that look for
  * mistakes would be compiled for minutes. */
@@ -52,7 +53,7 @@ static const uint8_t line_width[LINE_INDEXES] = {32, 24, 20, 16, 15, 14,        
  * zero, nor then any prefix. */
 static inline uint32_t line_print(uint64_t word)
 {
-    return (uint32_t)((bits_u128)word * 255 >> 40) + (UINT32_C(1) << 24);
+    return (uint32_t)((bits_u128)word * (UINT64_C(255) << 24) >> 64) + (UINT32_C(1) << 24);
 }
 
 /* Which of the twelve a line has. */
@@ -258,12 +259,31 @@ static inline uint64_t line_match(const uint8_t *line, uint32_t slots, uint32_t 
     /* clang-format on */
 }
 
+#ifdef WEIR_BASE_LINE_AVX2_H
+static inline uint32_t line_cut_by_width(uint8_t *line, uint32_t index, uint32_t used,
+                                         uint32_t room, bool may_drop, struct line_rounds *r)
+{
+    /* clang-format off */
+    switch (index) {
+#define CASE(i) case i: return line_cut_in(line, i, used, room, may_drop, r);
+    CASE(0) CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9)
+#undef CASE
+    default: return line_cut_in(line, 10, used, room, may_drop, r);
+    }
+    /* clang-format on */
+}
+#endif
+
 /* Cut the numbers in use to the next width; of those that become equal the first stays. Tells how
  * many are left: 0 if some become equal and may not be dropped; then nothing is done. `index` is
  * the line's: what its last byte says does not count. */
 static inline uint32_t line_cut(uint8_t *line, uint32_t index, uint32_t used, uint32_t room,
                                 bool may_drop, struct line_rounds *r)
 {
+#ifdef WEIR_BASE_LINE_AVX2_H
+    if (processor_has_quick_pext())
+        return line_cut_by_width(line, index, used, room, may_drop, r);
+#endif
     uint32_t bits = line_width[index + 1], values[LINE_SLOTS_MOST + 1];
 
 #ifdef WEIR_BASE_LINE_AVX512_H

@@ -101,15 +101,39 @@ static inline uint32_t line_block16(const uint8_t *line, uint32_t value)
     return (uint32_t)_mm256_movemask_epi8(both);
 }
 
+/* So are those of eight and of thirty-two. */
+static inline uint64_t line_all8(const uint8_t *line, uint32_t value)
+{
+    __m256i wanted = _mm256_set1_epi8((char)value);
+    __m256i low = _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)line), wanted);
+    __m256i high = _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)line + 1), wanted);
+
+    return (uint32_t)_mm256_movemask_epi8(low) | (uint64_t)(uint32_t)_mm256_movemask_epi8(high)
+                                                     << 32;
+}
+
+static inline uint32_t line_all32(const uint8_t *line, uint32_t value)
+{
+    __m256i wanted = _mm256_set1_epi32((int)value);
+    __m256i low = _mm256_cmpeq_epi32(_mm256_loadu_si256((const __m256i *)line), wanted);
+    __m256i high = _mm256_cmpeq_epi32(_mm256_loadu_si256((const __m256i *)line + 1), wanted);
+
+    return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(low)) |
+           (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(high)) << 8;
+}
+
 /* Which of the first slots hold value: bit i for slot i. With the width known
  * when compiled, addresses and shifts are constants and the registers are laid
  * out one after the other. */
 INLINED uint64_t line_match_in(const uint8_t *line, uint32_t index, uint32_t slots, uint32_t value)
 {
-    uint64_t found =
-        line_width[index] == 16 ? line_block16(line, value) : line_block(line, index, 0, value);
+    const uint32_t bits = line_width[index];
+    uint64_t found = bits == 32   ? line_all32(line, value)
+                     : bits == 16 ? line_block16(line, value)
+                     : bits == 8  ? line_all8(line, value)
+                                  : line_block(line, index, 0, value);
 
-    if (LINE_ROOM / line_width[index] > 32)
+    if (bits != 8 && LINE_ROOM / bits > 32)
         found |= (uint64_t)line_block(line, index, 1, value) << 32;
     return found & ((UINT64_C(1) << slots) - 1);
 }
@@ -205,6 +229,23 @@ static inline void line_read(const uint8_t *line, uint32_t index, uint32_t used,
 
 /* ---- moving ---- */
 
+struct line_halves {
+    __m256i low, high;
+};
+
+INLINED struct line_halves line_load(const uint8_t *line)
+{
+    return (struct line_halves){_mm256_loadu_si256((const __m256i *)line),
+                                _mm256_loadu_si256((const __m256i *)line + 1)};
+}
+
+INLINED void line_store(uint8_t *line, struct line_halves h)
+{
+    _mm256_storeu_si256((__m256i *)line, h.low);
+    _mm256_storeu_si256((__m256i *)line + 1, h.high);
+}
+
+
 /* Where the four words of the lower or upper half of a line begin. */
 INLINED __m256i line_begins(const uint32_t half)
 {
@@ -221,73 +262,98 @@ INLINED __m256i line_beyond(uint32_t n, const uint32_t half)
     return _mm256_sllv_epi64(_mm256_set1_epi64x(-1), count);
 }
 
-/* Slots that are lanes can be compared by number. */
-INLINED bool line_has_lanes(const uint32_t bits)
-{
-    return __builtin_constant_p(bits) && bits == 16;
-}
-
-INLINED __m256i line_numbers(const uint32_t half)
-{
-    __m256i number = _mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-
-    return _mm256_add_epi16(number, _mm256_set1_epi16((short)(16 * half)));
-}
-
 /* Of one half of a line of slots of so many bits: ones from slot n on. */
 INLINED __m256i line_from_slot(uint32_t n, const uint32_t bits, const uint32_t half)
 {
-    if (line_has_lanes(bits))
-        return _mm256_cmpgt_epi16(line_numbers(half), _mm256_set1_epi16((short)(n - 1)));
     return line_beyond(n * bits, half);
 }
 
-/* The halves of a line, and the same with all slots one place down. What lies before slot 0
- * is the value given. */
-struct line_halves {
-    __m256i low, high, new_low, new_high;
-};
+/* ---- slots of whole bytes ---- */
 
-INLINED void line_shift(struct line_halves *h, const uint32_t bits, __m256i before_high,
-                        uint32_t value)
+/* These move by bytes: so masks need not be worked out, they lie ready. */
+INLINED bool line_has_bytes(const uint32_t bits)
+{
+    return __builtin_constant_p(bits) && bits % 8 == 0;
+}
+
+static const _Alignas(64) uint8_t line_ones[2 * LINE_BYTES] = {LINE_REST64(255)};
+
+/* Of both halves of a line: ones in the bytes below byte n of the line. */
+INLINED struct line_halves line_below(uint32_t n)
+{
+    const uint8_t *ones = line_ones + LINE_BYTES - (size_t)n;
+
+    __asm__("" : "+r"(ones)); /* else the address would be worked out twice */
+    return line_load(ones);
+}
+
+/* A number at the end of each half of a register, where it is carried into slot 0; where slots
+ * are lanes, in all of them. */
+INLINED __m256i line_everywhere(const uint32_t bits, uint32_t value)
+{
+    return bits == 8    ? _mm256_set1_epi8((char)value)
+           : bits == 16 ? _mm256_set1_epi16((short)value)
+                        : _mm256_set1_epi32((int)(value << (32 - bits)));
+}
+
+/* Each half of a register one slot of whole bytes up, with what the half before it carries. */
+INLINED __m256i line_carried(__m256i halves, __m256i before, const uint32_t bits)
+{
+    return bits == 8    ? _mm256_alignr_epi8(halves, before, 15)
+           : bits == 16 ? _mm256_alignr_epi8(halves, before, 14)
+           : bits == 24 ? _mm256_alignr_epi8(halves, before, 13)
+                        : _mm256_alignr_epi8(halves, before, 12);
+}
+
+/* All slots one place down, and value in slot 0. */
+INLINED struct line_halves line_shifted(struct line_halves h, const uint32_t bits, uint32_t value)
 {
     const int up = (int)bits, down = 64 - (int)bits;
-    /* The word before the first is value, where it carries into slot 0. */
+    __m256i middle = _mm256_permute2x128_si256(h.low, h.high, 0x21);
+
+    if (line_has_bytes(bits)) {
+        __m256i begin = _mm256_inserti128_si256(line_everywhere(bits, value),
+                                                _mm256_castsi256_si128(h.low), 1);
+
+        return (struct line_halves){line_carried(h.low, begin, bits),
+                                    line_carried(h.high, middle, bits)};
+    }
+    /* Word by word: the one before the first is value, where it carries into slot 0. */
     __m256i own = _mm256_zextsi128_si256(_mm_cvtsi64_si128((long long)((uint64_t)value << down)));
     __m256i before_low =
-        _mm256_blend_epi32(_mm256_permute4x64_epi64(h->low, _MM_SHUFFLE(2, 1, 0, 0)), own, 3);
+        _mm256_blend_epi32(_mm256_permute4x64_epi64(h.low, _MM_SHUFFLE(2, 1, 0, 0)), own, 3);
+    __m256i before_high = _mm256_alignr_epi8(h.high, middle, 8);
 
-    h->new_low =
-        _mm256_or_si256(_mm256_slli_epi64(h->low, up), _mm256_srli_epi64(before_low, down));
-    h->new_high =
-        _mm256_or_si256(_mm256_slli_epi64(h->high, up), _mm256_srli_epi64(before_high, down));
+    return (struct line_halves){
+        _mm256_or_si256(_mm256_slli_epi64(h.low, up), _mm256_srli_epi64(before_low, down)),
+        _mm256_or_si256(_mm256_slli_epi64(h.high, up), _mm256_srli_epi64(before_high, down))};
 }
 
-INLINED struct line_halves line_load(const uint8_t *line, const uint32_t bits, uint32_t value)
+/* A line with slot `from` at the front, given its slots one place down. */
+INLINED struct line_halves line_fronted(struct line_halves old, struct line_halves down,
+                                        const uint32_t bits, uint32_t from)
 {
-    struct line_halves h = {.low = _mm256_loadu_si256((const __m256i *)line),
-                            .high = _mm256_loadu_si256((const __m256i *)line + 1)};
+    if (line_has_bytes(bits)) {
+        struct line_halves moved = line_below((from + 1) * (bits / 8));
 
-    line_shift(&h, bits, _mm256_loadu_si256((const __m256i *)(line + 24)), value);
-    return h;
-}
+        return (struct line_halves){_mm256_blendv_epi8(old.low, down.low, moved.low),
+                                    _mm256_blendv_epi8(old.high, down.high, moved.high)};
+    }
+    __m256i low = line_from_slot(from + 1, bits, 0), high = line_from_slot(from + 1, bits, 1);
 
-/* One half, changed to the other where a mask has ones and `kept` has none. */
-INLINED __m256i line_change(__m256i from, __m256i to, __m256i kept)
-{
-    return _mm256_xor_si256(from, _mm256_andnot_si256(kept, _mm256_xor_si256(from, to)));
+    return (struct line_halves){
+        _mm256_xor_si256(old.low, _mm256_andnot_si256(low, _mm256_xor_si256(old.low, down.low))),
+        _mm256_xor_si256(old.high,
+                         _mm256_andnot_si256(high, _mm256_xor_si256(old.high, down.high)))};
 }
 
 /* line_move() to slot 0, which is what most are; of slots of this many bits. */
 INLINED void line_to_front(uint8_t *out, const uint8_t *line, const uint32_t bits, uint32_t from,
                            uint32_t value)
 {
-    struct line_halves h = line_load(line, bits, value);
+    struct line_halves old = line_load(line);
 
-    _mm256_storeu_si256((__m256i *)out,
-                        line_change(h.low, h.new_low, line_from_slot(from + 1, bits, 0)));
-    _mm256_storeu_si256((__m256i *)out + 1,
-                        line_change(h.high, h.new_high, line_from_slot(from + 1, bits, 1)));
+    line_store(out, line_fronted(old, line_shifted(old, bits, value), bits, from));
 }
 
 /* line_to_front() of a line whose slots from `live` on are empty from now on, and whose
@@ -295,24 +361,41 @@ INLINED void line_to_front(uint8_t *out, const uint8_t *line, const uint32_t bit
 INLINED void line_renew(uint8_t *out, const uint8_t *line, const uint32_t bits, const uint32_t room,
                         uint32_t live, uint32_t from, uint32_t value, uint64_t tail)
 {
-    __m256i limit = _mm256_set_epi64x((int64_t)((UINT64_C(1) << (room - 448)) - 1), -1, -1, -1);
-    struct line_halves h = {
-        .low = _mm256_andnot_si256(line_from_slot(live, bits, 0),
-                                   _mm256_loadu_si256((const __m256i *)line)),
-        .high = _mm256_and_si256(_mm256_andnot_si256(line_from_slot(live, bits, 1),
-                                                     _mm256_loadu_si256((const __m256i *)line + 1)),
-                                 limit)};
-    __m256i before_high =
-        _mm256_blend_epi32(_mm256_permute4x64_epi64(h.high, _MM_SHUFFLE(2, 1, 0, 0)),
-                           _mm256_permute4x64_epi64(h.low, 3), 3);
+    struct line_halves h = line_load(line);
 
-    line_shift(&h, bits, before_high, value);
-    __m256i low = line_change(h.low, h.new_low, line_from_slot(from + 1, bits, 0));
-    __m256i high = line_change(h.high, h.new_high, line_from_slot(from + 1, bits, 1));
-    high =
-        _mm256_or_si256(_mm256_and_si256(high, limit), _mm256_set_epi64x((int64_t)tail, 0, 0, 0));
-    _mm256_storeu_si256((__m256i *)out, low);
-    _mm256_storeu_si256((__m256i *)out + 1, high);
+    (void)room; /* no slot reaches beyond it */
+    if (line_has_bytes(bits)) {
+        struct line_halves kept = line_below(live * (bits / 8));
+
+        h.low = _mm256_and_si256(h.low, kept.low);
+        h.high = _mm256_and_si256(h.high, kept.high);
+    } else {
+        h.low = _mm256_andnot_si256(line_from_slot(live, bits, 0), h.low);
+        h.high = _mm256_andnot_si256(line_from_slot(live, bits, 1), h.high);
+    }
+    h = line_fronted(h, line_shifted(h, bits, value), bits, from);
+    h.high = _mm256_or_si256(h.high, _mm256_set_epi64x((int64_t)tail, 0, 0, 0));
+    line_store(out, h);
+}
+
+/* line_move() of slots that are lanes: what lies before slot `to` becomes the value, so that it is
+ * carried into that slot; then slots to..from are taken from the result, and the others stay. */
+INLINED void line_move_lanes(uint8_t *out, const uint8_t *line, const uint32_t bits, uint32_t from,
+                             uint32_t to, uint32_t value)
+{
+    struct line_halves old = line_load(line);
+    __m256i all = line_everywhere(bits, value);
+    struct line_halves before = line_below(to * (bits / 8));
+    struct line_halves upto = line_below((from + 1) * (bits / 8));
+    struct line_halves filled = {_mm256_blendv_epi8(old.low, all, before.low),
+                                 _mm256_blendv_epi8(old.high, all, before.high)};
+
+    filled = line_shifted(filled, bits, value);
+    line_store(out, (struct line_halves){
+                        _mm256_blendv_epi8(old.low, filled.low,
+                                           _mm256_andnot_si256(before.low, upto.low)),
+                        _mm256_blendv_epi8(old.high, filled.high,
+                                           _mm256_andnot_si256(before.high, upto.high))});
 }
 
 /* A number in slot n of one half of a line, if it is there, and zeros. */
@@ -330,15 +413,9 @@ INLINED __m256i line_moved(__m256i old, __m256i shifted, const uint32_t bits, co
                            uint32_t from, uint32_t to, uint32_t value)
 {
     __m256i after = line_from_slot(from + 1, bits, half), begin = line_from_slot(to, bits, half);
-
-    if (line_has_lanes(bits)) {
-        __m256i here = _mm256_cmpeq_epi16(line_numbers(half), _mm256_set1_epi16((short)to));
-
-        shifted = _mm256_blendv_epi8(shifted, _mm256_set1_epi16((short)value), here);
-        return _mm256_blendv_epi8(old, shifted, _mm256_andnot_si256(after, begin));
-    }
     __m256i moved = _mm256_andnot_si256(after, line_from_slot(to + 1, bits, half));
     __m256i kept = _mm256_andnot_si256(_mm256_andnot_si256(after, begin), old);
+
     return _mm256_or_si256(_mm256_or_si256(_mm256_and_si256(shifted, moved), kept),
                            line_placed(to, bits, half, value));
 }
@@ -347,11 +424,140 @@ INLINED __m256i line_moved(__m256i old, __m256i shifted, const uint32_t bits, co
 INLINED void line_move(uint8_t *out, const uint8_t *line, const uint32_t bits, uint32_t from,
                        uint32_t to, uint32_t value)
 {
-    struct line_halves h = line_load(line, bits, 0);
+    if (line_has_bytes(bits) && bits != 24) {
+        line_move_lanes(out, line, bits, from, to, value);
+        return;
+    }
+    struct line_halves old = line_load(line), down = line_shifted(old, bits, 0);
 
-    _mm256_storeu_si256((__m256i *)out, line_moved(h.low, h.new_low, bits, 0, from, to, value));
-    _mm256_storeu_si256((__m256i *)out + 1,
-                        line_moved(h.high, h.new_high, bits, 1, from, to, value));
+    line_store(out,
+               (struct line_halves){line_moved(old.low, down.low, bits, 0, from, to, value),
+                                    line_moved(old.high, down.high, bits, 1, from, to, value)});
+}
+
+/* ---- cutting ---- */
+
+/* Slots are cut by chunks of four, or of two where they are wide: a chunk begins at a byte, or in
+ * the middle of one, and fits into a word. PEXT drops the low bits of all its slots at once, and
+ * PDEP spreads what is left into lanes. Here and below `index` is a constant. */
+#define IN_CHUNK(bits) ((bits) > 16 ? 2u : 4u)
+#define CHUNKS_MOST 16
+
+/* n fields of `bits` bits, `apart` bits from one to the next, above `low` others. */
+INLINED uint64_t line_fields(const uint32_t n, const uint32_t bits, const uint32_t low,
+                             const uint32_t apart)
+{
+    const uint64_t field = ((UINT64_C(1) << bits) - 1) << low;
+
+    return field | field << apart |
+           (n == 4 ? field << (2 * apart & 63) | field << (3 * apart & 63) : 0);
+}
+
+/* Chunk c of a line. */
+INLINED uint64_t line_chunk(const uint8_t *line, const uint32_t bits, const uint32_t c)
+{
+    const uint32_t bit = c * IN_CHUNK(bits) * bits, byte = LEAST(bit / 8, LINE_BYTES - 8);
+
+    return bits_load64(line + byte) >> (bit - 8 * byte);
+}
+
+/* The numbers of a line cut: packed, and of each up to LINE_LOW_BITS bits in a lane, as many lanes
+ * to a word as there are slots in a chunk. What comes after those in use is undefined. */
+struct line_cuts {
+    _Alignas(32) uint8_t packed[LINE_BYTES + 16];
+    uint64_t lanes[CHUNKS_MOST];
+};
+
+INLINED void line_cut_chunks(const uint8_t *line, const uint32_t index, struct line_cuts *cuts)
+{
+    const uint32_t old = line_width[index], bits = line_width[index + 1], n = IN_CHUNK(old);
+    const uint32_t low = LEAST(bits, LINE_LOW_BITS), chunks = (LINE_ROOM / old + n - 1) / n;
+    uint64_t carried = 0;
+
+#pragma GCC unroll 16
+    for (uint32_t c = 0; c < chunks; c++) {
+        const uint32_t to = c * n * bits, next = to + n * bits;
+        uint64_t chunk = line_chunk(line, old, c);
+        uint64_t lows = _pext_u64(chunk, line_fields(n, low, old - bits, old));
+        uint64_t word = _pext_u64(chunk, line_fields(n, bits, old - bits, old)) << to % 8 | carried;
+
+        cuts->lanes[c] = _pdep_u64(lows, line_fields(n, low, 0, 64 / n));
+        bits_store64(cuts->packed + to / 8, word);
+        carried = next % 8 ? word >> (next / 8 - to / 8) * 8 : 0;
+    }
+}
+
+/* Of the first n numbers those that came before: bit i for number i. */
+INLINED uint64_t line_cut_repeats(const struct line_cuts *cuts, const uint32_t index, uint32_t n,
+                                  struct line_rounds *r)
+{
+    const uint32_t bits = line_width[index + 1], apart = 8 / IN_CHUNK(line_width[index]);
+    const uint8_t *lanes = (const uint8_t *)cuts->lanes;
+    uint64_t news = 0, repeats = 0;
+
+    line_next_round(r);
+#pragma GCC unroll 4
+    for (uint32_t i = 0; i < n; i++) {
+        uint8_t *came = &r->came[bits_load16(lanes + i * apart)];
+
+        news = 2 * news + (*came < r->round);
+        *came = r->round;
+    }
+    if (__builtin_expect(news == UINT64_MAX >> (64 - n), bits >= LINE_LOW_BITS))
+        return 0;
+    for (uint64_t left = ~(news << (64 - n)) & UINT64_MAX << (64 - n); left;) {
+        uint32_t i = (uint32_t)__builtin_clzll(left), j = 0;
+
+        left &= UINT64_MAX >> 1 >> i;
+        while (bits > LINE_LOW_BITS && j < i &&
+               line_get(cuts->packed, bits, j) != line_get(cuts->packed, bits, i))
+            j++;
+        repeats |= (uint64_t)(j < i) << i;
+    }
+    return repeats;
+}
+
+/* Drop slot n of a line, and move those after it one place up. */
+static inline struct line_halves line_without(struct line_halves h, const uint32_t bits, uint32_t n)
+{
+    const int down = (int)bits, up = 64 - (int)bits;
+    __m256i low = _mm256_permute4x64_epi64(h.low, _MM_SHUFFLE(0, 3, 2, 1));
+    __m256i high = _mm256_permute4x64_epi64(h.high, _MM_SHUFFLE(0, 3, 2, 1));
+    __m256i low_kept = line_beyond(n * bits, 0), high_kept = line_beyond(n * bits, 1);
+
+    low = _mm256_blend_epi32(low, high, 0xc0);
+    high = _mm256_blend_epi32(high, _mm256_setzero_si256(), 0xc0);
+    low = _mm256_or_si256(_mm256_srli_epi64(h.low, down), _mm256_slli_epi64(low, up));
+    high = _mm256_or_si256(_mm256_srli_epi64(h.high, down), _mm256_slli_epi64(high, up));
+    return (struct line_halves){
+        _mm256_or_si256(_mm256_and_si256(low_kept, low), _mm256_andnot_si256(low_kept, h.low)),
+        _mm256_or_si256(_mm256_and_si256(high_kept, high), _mm256_andnot_si256(high_kept, h.high))};
+}
+
+INLINED uint32_t line_cut_in(uint8_t *line, const uint32_t index, uint32_t used, uint32_t room,
+                             bool may_drop, struct line_rounds *r)
+{
+    const uint32_t bits = line_width[index + 1];
+    const uint64_t kept = UINT64_MAX << (room - 448) & UINT64_MAX >> 8;
+    uint64_t tail = (bits_load64(line + 56) & kept) | (uint64_t)(index + 1) << 56;
+    struct line_cuts cuts;
+
+    line_cut_chunks(line, index, &cuts);
+    uint64_t repeats = line_cut_repeats(&cuts, index, used, r);
+    if (repeats && !may_drop)
+        return 0;
+    struct line_halves h = line_load(cuts.packed);
+    h.low = _mm256_andnot_si256(line_beyond(used * bits, 0), h.low);
+    h.high = _mm256_andnot_si256(line_beyond(used * bits, 1), h.high);
+    for (uint64_t left = repeats; left; used--) {
+        uint32_t n = 63 - (uint32_t)__builtin_clzll(left);
+
+        h = line_without(h, bits, n);
+        left ^= UINT64_C(1) << n;
+    }
+    h.high = _mm256_or_si256(h.high, _mm256_set_epi64x((int64_t)tail, 0, 0, 0));
+    line_store(line, h);
+    return used;
 }
 
 #endif

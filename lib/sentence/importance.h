@@ -60,6 +60,7 @@ uint32_t importance_class(const struct importance *imp, const struct sample *s, 
 struct steps {
     uint32_t top;                /* no value is of a class above */
     uint32_t from[CLASSES_MOST]; /* of class i + 1; ascending */
+    uint32_t fourth[2][4][8];    /* the same: of each half every fourth, from the first on, ... */
 };
 
 /* False if it cannot be told: too many classes, or the sample is not full. */
@@ -108,11 +109,74 @@ static inline uint32_t steps_class(const struct steps *s, uint32_t value)
     return class < s->top ? class : s->top;
 }
 
+#if defined __AVX2__ && !defined __AVX512F__
+/* steps_below() of eight values at once: by every fourth step, then by the three before it. */
+static inline __m256i steps_below_each(const uint32_t fourth[4][8], __m256i values)
+{
+#define STEPS(i) _mm256_loadu_si256((const __m256i *)(const void *)fourth[i])
+#define REACHED(i, n)                                                                              \
+    _mm256_cmpeq_epi32(_mm256_max_epu32(_mm256_permutevar8x32_epi32(STEPS(i), n), values), values)
+    const __m256i one = _mm256_set1_epi32(1);
+    __m256i n = _mm256_and_si256(REACHED(3, _mm256_set1_epi32(3)), _mm256_set1_epi32(4));
+
+    n = _mm256_add_epi32(
+        n, _mm256_and_si256(REACHED(3, _mm256_add_epi32(n, one)), _mm256_set1_epi32(2)));
+    n = _mm256_sub_epi32(n, REACHED(3, n));
+    n = _mm256_sub_epi32(n, REACHED(3, n));
+    __m256i below = _mm256_slli_epi32(n, 2);
+    for (int i = 0; i < 3; i++)
+        below = _mm256_sub_epi32(below, REACHED(i, n));
+    return _mm256_min_epu32(below, _mm256_set1_epi32(32)); /* beyond the last step there is none */
+#undef REACHED
+#undef STEPS
+}
+
+static inline size_t steps_classes_of_eights(const struct steps *s, const uint32_t *values,
+                                             uint32_t *classes, size_t n)
+{
+    size_t i = 0;
+
+    for (; i + 8 <= n; i += 8) {
+        __m256i eight = _mm256_loadu_si256((const __m256i *)(const void *)(values + i));
+        __m256i class = steps_below_each(s->fourth[0], eight);
+
+        if (s->top > 32)
+            class = _mm256_add_epi32(class, steps_below_each(s->fourth[1], eight));
+        _mm256_storeu_si256((__m256i *)(void *)(classes + i),
+                            _mm256_min_epu32(class, _mm256_set1_epi32((int)s->top)));
+    }
+    return i;
+}
+#else
+static inline size_t steps_classes_of_eights(const struct steps *s, const uint32_t *values,
+                                             uint32_t *classes, size_t n)
+{
+    (void)s, (void)values, (void)classes, (void)n;
+    return 0;
+}
+#endif
+
+/* steps_class() of n values; both may be the same. */
+static inline void steps_classes(const struct steps *s, const uint32_t *values, uint32_t *classes,
+                                 size_t n)
+{
+    for (size_t i = steps_classes_of_eights(s, values, classes, n); i < n; i++)
+        classes[i] = steps_class(s, values[i]);
+}
+
 /* Does the sample change with this arrival? */
 static inline bool sample_draws(const struct sample *s, uint64_t arrival)
 {
     return s->n < SAMPLE_SIZE ||
            arrival % (arrival < SAMPLE_LONG ? SAMPLE_EVERY : SAMPLE_RARELY) == 0;
+}
+
+/* The arrivals up to the next with which it does, from the one after this on. */
+static inline uint64_t sample_rests(const struct sample *s, uint64_t arrival)
+{
+    uint64_t every = arrival + 1 < SAMPLE_LONG ? SAMPLE_EVERY : SAMPLE_RARELY;
+
+    return s->n < SAMPLE_SIZE ? 0 : every - 1 - arrival % every;
 }
 
 /* The 90th percentile, or 0 of an empty sample. */

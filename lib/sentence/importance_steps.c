@@ -114,5 +114,7 @@ bool importance_steps(const struct importance *imp, const struct sample *s, uint
     }
     for (uint32_t i = out->top; i < CLASSES_MOST; i++)
         out->from[i] = UINT32_MAX;
+    for (uint32_t i = 0; i < CLASSES_MOST; i++)
+        out->fourth[i / 32][i % 4][i % 32 / 4] = out->from[i];
     return true;
 }

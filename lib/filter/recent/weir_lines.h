@@ -23,7 +23,7 @@ enum manner {
     TIMED_ONCE   /* with a window that repeats do not renew */
 };
 
-/* A key on its way: its line is being fetched. */
+/* A key and its line. */
 struct spot {
     uint8_t *line;
     uint32_t print;
@@ -34,17 +34,12 @@ struct spot {
 struct common {
     uint32_t floor;              /* index of the narrowest width */
     uint32_t slots[LINE_WIDTHS]; /* by width */
-    struct {                     /* where the last of them lies: of the eight bytes from */
-        uint64_t mask;           /* `byte` on, these bits */
-        uint32_t byte;
-    } last[LINE_WIDTHS];
-    uint32_t depth;       /* at which new keys enter, */
-    uint32_t tried_depth; /* and in the lines that try another */
-    bool tried, counts;   /* the last key's line: one that tries; at the floor */
-    uint32_t at;          /* the slot it was found in, or LINE_SLOTS_MOST */
+    uint32_t depth;              /* at which new keys enter, */
+    uint32_t tried_depth;        /* and in the lines that try another */
+    bool tried, counts;          /* the last key's line: one that tries; at the floor */
+    uint32_t at;                 /* the slot it was found in, or LINE_SLOTS_MOST */
     struct line_rounds rounds;
-    bool put_off;                                   /* was the last key? Its line is marked then */
-    _Alignas(LINE_BYTES) uint8_t spare[LINE_BYTES]; /* where such keys move */
+    _Alignas(LINE_BYTES) uint8_t spare[LINE_BYTES]; /* where keys move that are put off */
     uint64_t epoch;                                 /* with a window */
     uint64_t first;                                 /* arrivals before the batch */
     bool many; /* enough of them that steps of importance pay */
@@ -52,23 +47,25 @@ struct common {
     struct steps steps;
 };
 
+/* What lines of one width share. */
+struct lines {
+    bool at_floor;
+    uint32_t slots;
+    uint64_t last_mask; /* where the last slot lies: of the eight bytes from */
+    uint32_t last_byte; /* here on, these bits */
+};
+
 #define MANY 64 /* keys; guessed */
 
 INLINED struct spot spot_of(uint8_t *cells, uint64_t lines, struct weir_key key)
 {
-    struct spot s = {cells + place(key, 0, lines) * LINE_BYTES, line_print(key.hi), 0};
-
-    cells_fetch(s.line);
-    return s;
+    return (struct spot){cells + place(key, 0, lines) * LINE_BYTES, line_print(key.hi), 0};
 }
 
 /* The same, of a key of which it was worked out before: the number of the line, and the print. */
 INLINED struct spot spot_located(uint8_t *cells, uint64_t located)
 {
-    struct spot s = {cells + (located >> 32) * LINE_BYTES, (uint32_t)located, 0};
-
-    cells_fetch(s.line);
-    return s;
+    return (struct spot){cells + (located >> 32) * LINE_BYTES, (uint32_t)located, 0};
 }
 
 INLINED uint32_t room_of(const enum manner m)
@@ -81,20 +78,50 @@ static __attribute__((noinline)) bool find_steps(const weir *w, struct common *b
     return importance_steps(&w->config.importance, &w->sample, b->slots[b->floor], &b->steps);
 }
 
-/* How deep the i-th key of a batch enters, by importance: the top class at the front, the lowest at
- * the end. The sample learns from every arrival, whatever becomes of it: so this may be worked out
- * long before its line is there. */
-INLINED uint32_t depth_of(weir *w, uint32_t value, size_t i, struct common *b)
+/* How deep a key enters, by importance: the top class at the front, the lowest at the end. */
+INLINED uint32_t depth_of(const weir *w, uint32_t value, const struct common *b)
 {
-    const struct importance *imp = &w->config.importance;
     uint32_t slots = b->slots[b->floor];
 
-    if (importance_samples(imp) && sample_draws(&w->sample, b->first + i)) {
-        sample_take(&w->sample, value, b->first + i, w->config.seed);
-        b->has_steps = b->many && find_steps(w, b);
+    return slots - importance_class(&w->config.importance, &w->sample, value, slots);
+}
+
+/* The i-th key of a batch may be drawn for the sample. */
+INLINED void learn(weir *w, uint32_t value, size_t i, struct common *b)
+{
+    if (!importance_samples(&w->config.importance) || !sample_draws(&w->sample, b->first + i))
+        return;
+    sample_take(&w->sample, value, b->first + i, w->config.seed);
+    b->has_steps = b->many && find_steps(w, b);
+}
+
+/* How deep n keys enter, from the i-th of a batch on; before, their importance. The sample learns
+ * from every arrival, whatever becomes of it: so this may be worked out long before their lines are
+ * there. */
+static inline void find_depths(weir *w, uint32_t *depth, size_t i, size_t n, struct common *b)
+{
+    const bool samples = importance_samples(&w->config.importance);
+    const uint32_t slots = b->slots[b->floor];
+
+    for (size_t done = 0, some; done < n; done += some) {
+        uint32_t *now = depth + done;
+
+        learn(w, *now, i + done, b);
+        some = n - done;
+        if (samples) {
+            uint64_t alike = sample_rests(&w->sample, b->first + i + done) + 1;
+
+            some = alike < some ? (size_t)alike : some;
+        }
+        if (b->has_steps) {
+            steps_classes(&b->steps, now, now, some);
+            for (size_t j = 0; j < some; j++)
+                now[j] = slots - now[j];
+        } else {
+            for (size_t j = 0; j < some; j++)
+                now[j] = depth_of(w, now[j], b);
+        }
     }
-    return slots - (b->has_steps ? steps_class(&b->steps, value)
-                                 : importance_class(imp, &w->sample, value, slots));
 }
 
 /* n: of keys. */
@@ -119,23 +146,24 @@ static inline void share(const weir *w, struct common *b, const enum manner m, s
     b->tried_depth = is_adaptive(&w->config) ? weir_tried_depth(&w->config) : b->depth;
 }
 
-/* The same for lines of one width. */
-static inline void share_last(struct common *b, uint32_t index)
+/* The same for lines of one width. Where it is a constant, so is whether it is the floor. */
+INLINED struct lines lines_of(const struct common *b, const uint32_t index, bool at_floor)
 {
-    uint32_t bits = line_width[index], shift;
+    const uint32_t bits = line_width[index];
+    struct lines of = {.at_floor = at_floor, .slots = b->slots[index]};
+    uint32_t shift;
 
-    b->last[index].byte = line_word(bits, b->slots[index] - 1, &shift);
-    b->last[index].mask = ((UINT64_C(1) << bits) - 1) << shift;
+    of.last_byte = line_word(bits, of.slots - 1, &shift);
+    of.last_mask = ((UINT64_C(1) << bits) - 1) << shift;
+    return of;
 }
 
 /* ---- asking ---- */
 
 /* Here and below `index` is that of the line's width, and a constant. */
-INLINED bool ask_line(const weir *w, struct spot s, const uint32_t index, const enum manner m,
-                      const struct common *b)
+INLINED bool ask_line(const weir *w, struct spot s, const uint32_t index, uint32_t slots,
+                      const enum manner m)
 {
-    uint32_t slots = b->slots[index];
-
     if (m == ASKED_TIMED)
         slots = live_slots(w, s.line, slots);
     return line_match_in(s.line, index, slots, s.print >> (32 - line_width[index])) != 0;
@@ -183,28 +211,24 @@ INLINED bool puts_off(const enum manner m)
 #define MARKED 128 /* in a line's last byte */
 
 /* Is a line full? */
-INLINED bool is_full(const uint8_t *line, const uint32_t index, const struct common *b)
+INLINED bool is_full(const uint8_t *line, struct lines of)
 {
-    return bits_load64(line + b->last[index].byte) & b->last[index].mask;
+    return bits_load64(line + of.last_byte) & of.last_mask;
 }
 
 /* Where a key moves: in its line, or if it is to be put off in the spare one. Without a branch: it
  * would be guessed wrong. */
-INLINED uint8_t *place_of(struct spot s, const uint32_t index, bool put_off, struct common *b)
+INLINED uint8_t *place_of(struct spot s, bool put_off, struct common *b)
 {
     uintptr_t own = (uintptr_t)s.line, spare = (uintptr_t)b->spare;
 
-    if (index == b->floor)
-        return s.line;
-    b->put_off = put_off;
     return (uint8_t *)(own ^ ((own ^ spare) & -(uintptr_t)put_off));
 }
 
 /* Only after it has moved: a line of which a byte was just written is slow to read. */
-INLINED void mark_if_put_off(struct spot s, const uint32_t index, const struct common *b)
+INLINED void mark_if_put_off(struct spot s, const uint32_t index, bool put_off)
 {
-    if (index != b->floor)
-        s.line[LINE_BYTES - 1] = (uint8_t)(index | b->put_off * MARKED);
+    s.line[LINE_BYTES - 1] = (uint8_t)(index | put_off * MARKED);
 }
 
 /* A slot moved to the front: each quarter that did not have it has one more. Two quarters at
@@ -246,15 +270,21 @@ static __attribute__((noinline)) void make_up(weir *w, struct spot s, const enum
 /* ---- by recency ---- */
 
 /* The slot found, or the last one, goes to the front. */
-INLINED uint64_t show_front(struct spot s, const uint32_t index, struct common *b)
+INLINED uint64_t show_front(struct spot s, const uint32_t index, struct lines of, struct common *b,
+                            bool *put_off)
 {
     const uint32_t bits = line_width[index];
-    uint32_t last = b->slots[index] - 1;
-    uint64_t found = line_match_in(s.line, index, last + 1, s.print >> (32 - bits));
+    uint32_t last = of.slots - 1, value = s.print >> (32 - bits);
+    uint64_t found = line_match_in(s.line, index, of.slots, value);
+    uint32_t from = (uint32_t)__builtin_ctzll(found | UINT64_C(1) << last);
 
-    line_to_front(place_of(s, index, is_full(s.line, index, b) & !found, b), s.line, bits,
-                  (uint32_t)__builtin_ctzll(found | UINT64_C(1) << last), s.print >> (32 - bits));
-    mark_if_put_off(s, index, b);
+    if (of.at_floor) {
+        line_to_front(s.line, s.line, bits, from, value);
+        return found;
+    }
+    *put_off = is_full(s.line, of) & !found;
+    line_to_front(place_of(s, *put_off, b), s.line, bits, from, value);
+    mark_if_put_off(s, index, *put_off);
     return found;
 }
 
@@ -268,33 +298,39 @@ INLINED uint32_t either(bool first, uint32_t a, uint32_t b)
 
 /* A hit moves to slot `up`, unless it is there or before it; a new key enters at slot
  * `down`, or behind the last one in use. */
-INLINED uint64_t show_at(struct spot s, const uint32_t index, uint32_t up, uint32_t down,
-                         struct common *b)
+INLINED uint64_t show_at(struct spot s, const uint32_t index, struct lines of, uint32_t up,
+                         uint32_t down, struct common *b, bool *put_off)
 {
     const uint32_t bits = line_width[index];
-    uint32_t last = b->slots[index] - 1;
-    uint64_t found = line_match_in(s.line, index, last + 1, s.print >> (32 - bits));
-    uint32_t at = (uint32_t)__builtin_ctzll(found | UINT64_C(1) << 63), used = last + 1;
+    uint32_t last = of.slots - 1, used = of.slots, value = s.print >> (32 - bits);
+    uint64_t found = line_match_in(s.line, index, of.slots, value);
+    uint32_t at = (uint32_t)__builtin_ctzll(found | UINT64_C(1) << 63);
 
-    if (index != b->floor ||
-        !is_full(s.line, index, b)) /* at the floor most are, or most are not */
-        used = (uint32_t)__builtin_ctzll(line_match_in(s.line, index, last + 1, 0) |
-                                         UINT64_C(1) << (last + 1));
+    if (!of.at_floor || !is_full(s.line, of)) /* at the floor most are, or most are not */
+        used = (uint32_t)__builtin_ctzll(line_match_in(s.line, index, of.slots, 0) |
+                                         UINT64_C(1) << of.slots);
     down = down < last ? down : last;
     down = down < used ? down : used;
     up = up < at ? up : at;
-    line_move(place_of(s, index, (used > last) & !found, b), s.line, bits, either(found, at, last),
-              either(found, up, down), s.print >> (32 - bits));
-    mark_if_put_off(s, index, b);
+    uint32_t from = either(found, at, last), to = either(found, up, down);
+    if (of.at_floor) {
+        line_move(s.line, s.line, bits, from, to, value);
+        return found;
+    }
+    *put_off = (used > last) & !found;
+    line_move(place_of(s, *put_off, b), s.line, bits, from, to, value);
+    mark_if_put_off(s, index, *put_off);
     return found;
 }
 
-INLINED bool show_deep(weir *w, struct spot s, const uint32_t index, struct common *b)
+INLINED bool show_deep(weir *w, struct spot s, const uint32_t index, struct lines of,
+                       struct common *b, bool *put_off)
 {
     b->tried = tries(w, s);
-    b->counts = index == b->floor;
+    b->counts = of.at_floor;
     uint32_t depth = depth_in(w, s, b);
-    uint64_t found = depth ? show_at(s, index, 0, depth, b) : show_front(s, index, b);
+    uint64_t found =
+        depth ? show_at(s, index, of, 0, depth, b, put_off) : show_front(s, index, of, b, put_off);
     b->at = (uint32_t)__builtin_ctzll(found | UINT64_C(1) << LINE_SLOTS_MOST);
     return found != 0;
 }
@@ -312,13 +348,13 @@ static __attribute__((noinline)) bool begin_anew(const weir *w, struct spot s)
     return false;
 }
 
-INLINED bool show_timed(weir *w, struct spot s, const uint32_t index, const enum manner m,
-                        struct common *b)
+INLINED bool show_timed(weir *w, struct spot s, const uint32_t index, struct lines of,
+                        const enum manner m, struct common *b)
 {
     const uint32_t bits = line_width[index];
     uint64_t tail = bits_load64(s.line + 56), now = b->epoch & (QUARTER_WRAP - 1);
     uint64_t aged = aged_marks(tail, line_age(b->epoch, tail));
-    uint32_t slots = b->slots[index], live = (uint32_t)(aged >> 24);
+    uint32_t slots = of.slots, live = (uint32_t)(aged >> 24);
     live = live < slots ? live : slots;
     uint64_t found = line_match_in(s.line, index, live, s.print >> (32 - bits));
 
@@ -326,8 +362,8 @@ INLINED bool show_timed(weir *w, struct spot s, const uint32_t index, const enum
         return true;
     if (__builtin_expect(live == 0, false))
         return begin_anew(w, s);
-    bool full = (live == slots) & !found & is_full(s.line, index, b);
-    if (__builtin_expect(full & (index != b->floor), false)) { /* rare: not put off */
+    bool full = (live == slots) & !found & is_full(s.line, of);
+    if (__builtin_expect(full & !of.at_floor, false)) { /* rare: not put off */
         make_up(w, s, TIMED, b);
         return false;
     }
@@ -341,16 +377,16 @@ INLINED bool show_timed(weir *w, struct spot s, const uint32_t index, const enum
 
 /* ---- all of them ---- */
 
-INLINED bool visit_at(weir *w, struct spot s, const uint32_t index, const enum manner m,
-                      struct common *b)
+/* Tells whether a key is in its line, and whether it is put off: then its line is marked. */
+INLINED bool visit_at(weir *w, struct spot s, const uint32_t index, struct lines of,
+                      const enum manner m, struct common *b, bool *put_off)
 {
-    if (puts_off(m))
-        b->put_off = false;
-    return m == RECENT                     ? show_front(s, index, b) != 0
-           : m == DEEP                     ? show_deep(w, s, index, b)
-           : m == RANKED                   ? show_at(s, index, s.depth / 2, s.depth, b) != 0
-           : m == TIMED || m == TIMED_ONCE ? show_timed(w, s, index, m, b)
-                                           : ask_line(w, s, index, m, b);
+    *put_off = false;
+    return m == RECENT   ? show_front(s, index, of, b, put_off) != 0
+           : m == DEEP   ? show_deep(w, s, index, of, b, put_off)
+           : m == RANKED ? show_at(s, index, of, s.depth / 2, s.depth, b, put_off) != 0
+           : m == TIMED || m == TIMED_ONCE ? show_timed(w, s, index, of, m, b)
+                                           : ask_line(w, s, index, of.slots, m);
 }
 
 /* Each width is compiled by itself: DO(i) for a line's index. Builds that look for mistakes
@@ -376,12 +412,12 @@ INLINED bool visit_at(weir *w, struct spot s, const uint32_t index, const enum m
 
 INLINED bool visit(weir *w, struct spot s, const enum manner m, struct common *b)
 {
-    bool found;
+    bool found, put_off;
 
-#define VISIT(i) found = visit_at(w, s, i, m, b);
+#define VISIT(i) found = visit_at(w, s, i, lines_of(b, i, i == b->floor), m, b, &put_off);
     BY_WIDTH(line_index(s.line), VISIT)
 #undef VISIT
-    if (puts_off(m) && b->put_off)
+    if (puts_off(m) && put_off)
         make_up(w, s, m, b);
     return found;
 }

@@ -24,7 +24,15 @@ static inline enum manner manner_of(const weir *w, bool asking)
 
 #define BLOCK 32 /* keys, a bit of a word each */
 #define AHEAD 64 /* keys whose lines are on their way; both measured by bench/speed */
-#define RING 128 /* spots: a power of two, not less than both together */
+#define BURST 8  /* of them that are fetched together; likewise */
+#define RING 128 /* keys: a multiple of BLOCK, not less than both together */
+
+/* Keys on their way. */
+struct ring {
+    uint8_t *line[RING];
+    uint32_t print[RING];
+    uint32_t depth[RING];
+};
 
 /* What a loop over keys would otherwise read again for each. */
 struct walk {
@@ -34,7 +42,7 @@ struct walk {
     struct picked p;
     bool located; /* the keys' spots are known */
     struct common *b;
-    struct spot *ring;
+    struct ring *ring;
     uint32_t (*hits)[LINE_SLOTS_MOST + 1];
 };
 
@@ -50,27 +58,40 @@ INLINED struct spot spot_in(const struct walk *t, uint8_t *cells, uint64_t lines
                       : spot_of(cells, lines, t->p.keys[key]);
 }
 
-/* Fetch a line of the next filter: so memory is kept busy between the two. */
-INLINED void set_out_next(const struct walk *t, size_t i)
+/* Find the spots of keys i to end - 1, which lie in one block; amid a batch of which none is left
+ * out. Their lines are fetched later, one by one: memory takes so many orders at once and no
+ * more. */
+INLINED void find_spots(const struct walk *t, size_t i, size_t end, const enum manner m,
+                        const bool amid)
 {
-    const weir *next = t->p.next;
+    const size_t begin = i;
 
-    if (i < t->p.next_n)
-        spot_in(t, next->cells, next->shape.cells / LINE_BYTES, t->p.next_at[i]);
+    for (size_t at = i % RING; i < end; i++, at++) {
+        size_t key = amid ? i : nth(t->p.at, i);
+        struct spot s = spot_in(t, t->cells, t->lines, key);
+
+        t->ring->line[at] = s.line;
+        t->ring->print[at] = s.print;
+        if (m == RANKED)
+            t->ring->depth[at] = t->p.keys[key].importance;
+    }
+    if (m == RANKED && begin < end)
+        find_depths(t->w, t->ring->depth + begin % RING, begin, end - begin, t->b);
 }
 
-/* Begin to fetch the line of the i-th key; amid a batch of which none is left out. */
-INLINED void set_out(const struct walk *t, size_t i, const enum manner m, const bool amid)
+/* The same of the block that is AHEAD of the one whose keys are to be shown. After the last key come
+ * lines of the next filter: so memory is kept busy between the two. */
+INLINED void find_block(const struct walk *t, size_t first, const enum manner m)
 {
-    size_t key = amid ? i : nth(t->p.at, i);
-    struct spot s = spot_in(t, t->cells, t->lines, key);
+    const size_t n = t->p.n, end = first + BLOCK;
+    const weir *next = t->p.next;
 
-    if (m == RANKED)
-        s.depth = depth_of(t->w, t->p.keys[key].importance, i, t->b);
-    t->ring[i % RING].line = s.line;
-    t->ring[i % RING].print = s.print;
-    if (m == RANKED)
-        t->ring[i % RING].depth = s.depth;
+    find_spots(t, first, end < n ? end : n, m, false);
+    for (size_t i = first > n ? first : n; i < end; i++)
+        t->ring->line[i % RING] =
+            i - n < t->p.next_n
+                ? spot_in(t, next->cells, next->shape.cells / LINE_BYTES, t->p.next_at[i - n]).line
+                : t->cells;
 }
 
 /* A line that an earlier key of its block has cut: rare. */
@@ -94,67 +115,93 @@ INLINED bool visit_cut(weir *w, struct spot s, const enum manner m, struct commo
                          : visit_TIMED_ONCE(w, s, b);
 }
 
+/* A block's first key, in the ring. */
+struct block {
+    uint8_t *const *line;
+    const uint32_t *print, *depth;
+};
+
+INLINED struct block block_at(const struct ring *ring, size_t first)
+{
+    return (struct block){ring->line + first % RING, ring->print + first % RING,
+                          ring->depth + first % RING};
+}
+
+INLINED struct spot nth_spot(const struct block *k, uint32_t i, const enum manner m)
+{
+    return (struct spot){k->line[i], k->print[i], m == RANKED ? k->depth[i] : 0};
+}
+
+/* Fetch some lines together. One at a time, amid the work on others, each would be waited for while
+ * the processor looks up where its page is; more would be waited for by those that come after. */
+INLINED void fetch_burst(uint8_t *const *line)
+{
+#pragma GCC unroll 8
+    for (uint32_t i = 0; i < BURST; i++)
+        cells_fetch(line[i]);
+}
+
 /* Keys of a group that were put off. */
 struct late {
     uint32_t n;
     uint32_t at[BLOCK]; /* in their block */
 };
 
-INLINED void make_up_all(const struct walk *t, const struct spot *spots, struct late *late,
+INLINED void make_up_all(const struct walk *t, const struct block *k, struct late *late,
                          const enum manner m)
 {
     for (uint32_t i = 0; i < late->n; i++)
-        make_up(t->w, spots[late->at[i]], m, t->b);
+        make_up(t->w, nth_spot(k, late->at[i], m), m, t->b);
     late->n = 0;
 }
 
 /* Show one key of a group. If its line is not of their width any more, an earlier key of
  * the group is about to have it cut, or has. */
-INLINED bool show_one(const struct walk *t, const struct spot *spots, uint32_t i, struct late *late,
-                      const uint32_t index, const enum manner m)
+INLINED bool show_one(const struct walk *t, const struct block *k, uint32_t i, struct late *late,
+                      const uint32_t index, struct lines of, const enum manner m)
 {
+    struct spot s = nth_spot(k, i, m);
+    bool put_off;
+
     if (m == ASKED || m == ASKED_TIMED)
-        return visit_at(t->w, spots[i], index, m, t->b);
-    if (__builtin_expect(line_index(spots[i].line) != index, false)) {
+        return visit_at(t->w, s, index, of, m, t->b, &put_off);
+    if (__builtin_expect(line_index(s.line) != index, false)) {
         if (puts_off(m))
-            make_up_all(t, spots, late, m);
-        return visit_cut(t->w, spots[i], m, t->b);
+            make_up_all(t, k, late, m);
+        return visit_cut(t->w, s, m, t->b);
     }
-    bool found = visit_at(t->w, spots[i], index, m, t->b);
-    if (puts_off(m) && index != t->b->floor) {
+    bool found = visit_at(t->w, s, index, of, m, t->b, &put_off);
+    if (puts_off(m) && !of.at_floor) {
         late->at[late->n] = i;
-        late->n += t->b->put_off;
+        late->n += put_off;
     }
     return found;
 }
 
 /* Show the keys of a group, whose lines are of one width; `first` is the first key of their
- * block. For each of them another sets out: amid a batch there is one, and all keys are
- * shown. Tells how many were seen. */
-INLINED uint64_t show_group(const struct walk *t, size_t first, uint64_t group, size_t *ahead,
-                            const uint32_t index, const enum manner m, const bool amid)
+ * block. For each of them another line is fetched. */
+INLINED void show_group(const struct walk *t, size_t first, uint64_t group, size_t ahead,
+                        const uint32_t index, const bool at_floor, const enum manner m,
+                        const bool amid)
 {
-    const struct spot *spots = t->ring + first % RING;
-    struct late late = {.n = 0};
-    uint64_t seen = 0;
+    const struct block k = block_at(t->ring, first);
+    const struct lines of = lines_of(t->b, index, at_floor);
+    uint8_t *verdicts = t->p.verdicts + (amid ? first : 0);
+    struct late late;
 
+    late.n = 0;
     for (; group; group &= group - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(group);
-        bool found = show_one(t, spots, i, &late, index, m);
+        bool found = show_one(t, &k, i, &late, index, of, m);
 
-        t->p.verdicts[amid ? first + i : nth(t->p.at, first + i)] = found;
-        seen += found;
+        if (ahead++ % BURST == 0)
+            fetch_burst(t->ring->line + (ahead - 1) % RING);
+        verdicts[amid ? i : nth(t->p.at, first + i)] = found;
         if (m == DEEP)
             t->hits[t->b->tried][t->b->at] += t->b->counts;
-        if (amid || *ahead < t->p.n)
-            set_out(t, *ahead, m, amid);
-        else
-            set_out_next(t, *ahead - t->p.n);
-        ++*ahead;
     }
-    if (puts_off(m))
-        make_up_all(t, spots, &late, m);
-    return seen;
+    if (puts_off(m) && !at_floor)
+        make_up_all(t, &k, &late, m);
 }
 
 /* The widths of a block's lines, a byte each. In words and not in an array: bytes that were stored
@@ -163,13 +210,13 @@ struct widths {
     uint64_t word[BLOCK / 8];
 };
 
-INLINED struct widths widths_of(const struct spot *spots, size_t n)
+INLINED struct widths widths_of(uint8_t *const *lines, size_t n)
 {
     struct widths all = {{0}};
 
 #pragma GCC unroll 32
     for (size_t i = 0; i < BLOCK; i++)
-        all.word[i / 8] |= (uint64_t)line_index(spots[i < n ? i : 0].line) << i % 8 * 8;
+        all.word[i / 8] |= (uint64_t)line_index(lines[i < n ? i : 0]) << i % 8 * 8;
     return all;
 }
 
@@ -194,24 +241,31 @@ INLINED uint64_t of_width(const struct widths *all, uint8_t index)
 }
 
 /* The n keys of a block, whose lines are here. */
-INLINED uint64_t show_block(const struct walk *t, size_t first, size_t n, size_t *ahead,
-                            const enum manner m, const bool amid)
+INLINED void show_block(const struct walk *t, size_t first, size_t n, const enum manner m,
+                        const bool amid)
 {
-    const struct spot *spots = t->ring + first % RING;
-    const struct widths widths = widths_of(spots, n);
-    uint64_t seen = 0, left = UINT64_MAX >> (64 - n);
+    uint8_t *const *lines = t->ring->line + first % RING;
+    const struct widths widths = widths_of(lines, n);
+    uint64_t left = UINT64_MAX >> (64 - n);
+    size_t ahead = first + AHEAD;
 
     while (left) {
-        uint32_t index = line_index(spots[__builtin_ctzll(left)].line);
+        uint32_t index = line_index(lines[__builtin_ctzll(left)]);
         uint64_t group = left & of_width(&widths, (uint8_t)index);
 
         group |= left & -left; /* a view's file may have been written to meanwhile */
         left &= ~group;
-#define SHOW(i) seen += show_group(t, first, group, ahead, i, m, amid);
-        BY_WIDTH(index, SHOW)
+#define SHOW(i) show_group(t, first, group, ahead, i, at_floor, m, amid);
+        if (index == t->b->floor || m == ASKED || m == ASKED_TIMED) {
+            const bool at_floor = true;
+            BY_WIDTH(index, SHOW)
+        } else {
+            const bool at_floor = false;
+            BY_WIDTH(index, SHOW)
+        }
 #undef SHOW
+        ahead += (size_t)__builtin_popcountll(group);
     }
-    return seen;
 }
 
 /* Of a whole batch, or some of it. */
@@ -219,25 +273,30 @@ INLINED void walk(weir *w, const struct picked *p, const enum manner m, const bo
 {
     const size_t n = p->n;
     uint32_t hits[2][LINE_SLOTS_MOST + 1] = {{0}};
-    struct spot ring[RING];
+    struct ring ring;
     struct common b;
-    const struct walk t = {w, w->cells, w->shape.cells / LINE_BYTES, *p, located, &b, ring, hits};
-    size_t ahead = 0;
-    uint64_t seen = 0;
+    const struct walk t = {w, w->cells, w->shape.cells / LINE_BYTES, *p, located, &b, &ring, hits};
+    size_t first = 0;
 
     share(w, &b, m, n);
-    for (uint32_t i = 0; m != ASKED && m != ASKED_TIMED && i <= b.floor; i++)
-        share_last(&b, i);
-    for (; ahead < n && ahead < AHEAD; ahead++)
-        set_out(&t, ahead, m, false);
-    size_t first = 0;
-    if (!p->at && (m == RECENT || m == RANKED || m == TIMED))
-        for (; ahead + BLOCK <= n; first += BLOCK)
-            seen += show_block(&t, first, BLOCK, &ahead, m, true);
-    for (; first < n; first += BLOCK)
-        seen += show_block(&t, first, n - first < BLOCK ? n - first : BLOCK, &ahead, m, false);
+    for (size_t i = 0; i < AHEAD; i += BLOCK)
+        find_block(&t, i, m);
+    for (size_t i = 0; i < n && i < AHEAD; i++)
+        cells_fetch(ring.line[i]);
+    if (!p->at && (m == RECENT || m == RANKED || m == TIMED || m == ASKED))
+        for (; first + AHEAD + BLOCK <= n; first += BLOCK) {
+            find_spots(&t, first + AHEAD, first + AHEAD + BLOCK, m, true);
+            show_block(&t, first, BLOCK, m, true);
+        }
+    for (; first < n; first += BLOCK) {
+        find_block(&t, first + AHEAD, m);
+        show_block(&t, first, n - first < BLOCK ? n - first : BLOCK, m, false);
+    }
     if (m == ASKED || m == ASKED_TIMED)
         return;
+    uint64_t seen = 0;
+    for (size_t i = 0; i < n; i++)
+        seen += p->verdicts[nth(p->at, i)];
     w->shown += n;
     w->seen += seen;
     if (m == DEEP && is_adaptive(&w->config))
@@ -252,10 +311,11 @@ INLINED bool walk_one(weir *w, const struct weir_key *key, const enum manner m)
 
     share(w, &b, m, 1);
     struct spot s = spot_of(w->cells, w->shape.cells / LINE_BYTES, *key);
-    if (m == RANKED)
-        s.depth = depth_of(w, key->importance, 0, &b);
-    if (m != ASKED && m != ASKED_TIMED)
-        share_last(&b, line_index(s.line));
+    cells_fetch(s.line);
+    if (m == RANKED) {
+        learn(w, key->importance, 0, &b);
+        s.depth = depth_of(w, key->importance, &b);
+    }
     bool found = visit(w, s, m, &b);
     if (m == ASKED || m == ASKED_TIMED)
         return found;
@@ -358,7 +418,7 @@ static bool locate(const weir *w, const struct weir_key *keys, size_t n, uint64_
 
 static void touch_key(const weir *w, struct weir_key key)
 {
-    spot_of(w->cells, w->shape.cells / LINE_BYTES, key);
+    cells_fetch(spot_of(w->cells, w->shape.cells / LINE_BYTES, key).line);
 }
 
 const struct weir_paths WEIR_PATHS = {observe, observe_batch, ask, ask_batch, touch_key, locate};
