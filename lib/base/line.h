@@ -246,6 +246,29 @@ static inline void line_read(const uint8_t *line, uint32_t index, uint32_t used,
 
 #endif
 
+/* A line, or a spare one; without a branch, which would be guessed wrong. */
+INLINED uint8_t *line_or_spare(uint8_t *line, uint8_t *spare, bool is_spare)
+{
+    uintptr_t own = (uintptr_t)line, other = (uintptr_t)spare;
+
+    return (uint8_t *)(own ^ ((own ^ other) & -(uintptr_t)is_spare));
+}
+
+#ifndef WEIR_BASE_LINE_AVX2_H
+/* line_to_front() of the slot found (a bit of that number is set) or, if there is none, of an empty
+ * one. False if there is no empty one either: then the line stays, and the spare one is
+ * written to. Without a branch: it would be guessed wrong. */
+INLINED bool line_find_front(uint8_t *line, const uint32_t bits, uint64_t found, bool full,
+                             uint32_t last, uint32_t value, uint8_t *spare)
+{
+    bool stays = full & !found;
+    uint32_t from = (uint32_t)__builtin_ctzll(found | UINT64_C(1) << last);
+
+    line_to_front(line_or_spare(line, spare, stays), line, bits, from, value);
+    return !stays;
+}
+#endif
+
 /* line_match_in() where the width is not known when compiled. */
 static inline uint64_t line_match(const uint8_t *line, uint32_t slots, uint32_t value)
 {

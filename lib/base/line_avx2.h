@@ -329,17 +329,17 @@ INLINED struct line_halves line_shifted(struct line_halves h, const uint32_t bit
         _mm256_or_si256(_mm256_slli_epi64(h.high, up), _mm256_srli_epi64(before_high, down))};
 }
 
-/* A line with slot `from` at the front, given its slots one place down. */
+/* A line of which the first n slots are changed for those of another. */
 INLINED struct line_halves line_fronted(struct line_halves old, struct line_halves down,
-                                        const uint32_t bits, uint32_t from)
+                                        const uint32_t bits, uint32_t n)
 {
     if (line_has_bytes(bits)) {
-        struct line_halves moved = line_below((from + 1) * (bits / 8));
+        struct line_halves moved = line_below(n * (bits / 8));
 
         return (struct line_halves){_mm256_blendv_epi8(old.low, down.low, moved.low),
                                     _mm256_blendv_epi8(old.high, down.high, moved.high)};
     }
-    __m256i low = line_from_slot(from + 1, bits, 0), high = line_from_slot(from + 1, bits, 1);
+    __m256i low = line_from_slot(n, bits, 0), high = line_from_slot(n, bits, 1);
 
     return (struct line_halves){
         _mm256_xor_si256(old.low, _mm256_andnot_si256(low, _mm256_xor_si256(old.low, down.low))),
@@ -353,7 +353,22 @@ INLINED void line_to_front(uint8_t *out, const uint8_t *line, const uint32_t bit
 {
     struct line_halves old = line_load(line);
 
-    line_store(out, line_fronted(old, line_shifted(old, bits, value), bits, from));
+    line_store(out, line_fronted(old, line_shifted(old, bits, value), bits, from + 1));
+}
+
+/* line_to_front() of the slot found (a bit of that number is set) or, if there is none, of an empty
+ * one. False if there is no empty one either: then the line stays. The spare one is not
+ * needed here. */
+INLINED bool line_find_front(uint8_t *line, const uint32_t bits, uint64_t found, bool full,
+                             uint32_t last, uint32_t value, uint8_t *spare)
+{
+    uint64_t any = found | (uint64_t)!full << last;
+    uint32_t moved = (uint32_t)(__builtin_ctzll(any | UINT64_C(1) << 63) + 1) & 63; /* 0: none */
+    struct line_halves old = line_load(line);
+
+    (void)spare;
+    line_store(line, line_fronted(old, line_shifted(old, bits, value), bits, moved));
+    return any;
 }
 
 /* line_to_front() of a line whose slots from `live` on are empty from now on, and whose
@@ -373,7 +388,7 @@ INLINED void line_renew(uint8_t *out, const uint8_t *line, const uint32_t bits, 
         h.low = _mm256_andnot_si256(line_from_slot(live, bits, 0), h.low);
         h.high = _mm256_andnot_si256(line_from_slot(live, bits, 1), h.high);
     }
-    h = line_fronted(h, line_shifted(h, bits, value), bits, from);
+    h = line_fronted(h, line_shifted(h, bits, value), bits, from + 1);
     h.high = _mm256_or_si256(h.high, _mm256_set_epi64x((int64_t)tail, 0, 0, 0));
     line_store(out, h);
 }
@@ -461,54 +476,96 @@ INLINED uint64_t line_chunk(const uint8_t *line, const uint32_t bits, const uint
     return bits_load64(line + byte) >> (bit - 8 * byte);
 }
 
-/* The numbers of a line cut: packed, and of each up to LINE_LOW_BITS bits in a lane, as many lanes
- * to a word as there are slots in a chunk. What comes after those in use is undefined. */
+/* The numbers of a line cut: packed, and the low bits of each in a lane. What comes after those in
+ * use is undefined. */
 struct line_cuts {
     _Alignas(32) uint8_t packed[LINE_BYTES + 16];
-    uint64_t lanes[CHUNKS_MOST];
+    _Alignas(32) uint16_t lanes[2 * LINE_BYTES / sizeof(uint16_t)];
 };
+
+/* So few that all are compared with all: then they lie there twice, one after the other. */
+#define FEW(slots) ((slots) <= 16 ? 16u : (slots) <= 32 ? 32u : 0u)
+
+/* How many of a number's bits are looked at. */
+#define LOW_BITS(slots, bits) LEAST(bits, FEW(slots) ? 16 : LINE_LOW_BITS)
 
 INLINED void line_cut_chunks(const uint8_t *line, const uint32_t index, struct line_cuts *cuts)
 {
     const uint32_t old = line_width[index], bits = line_width[index + 1], n = IN_CHUNK(old);
-    const uint32_t low = LEAST(bits, LINE_LOW_BITS), chunks = (LINE_ROOM / old + n - 1) / n;
+    const uint32_t slots = LINE_ROOM / old, chunks = (slots + n - 1) / n;
+    const uint32_t low = LOW_BITS(slots, bits);
     uint64_t carried = 0;
 
 #pragma GCC unroll 16
     for (uint32_t c = 0; c < chunks; c++) {
         const uint32_t to = c * n * bits, next = to + n * bits;
         uint64_t chunk = line_chunk(line, old, c);
-        uint64_t lows = _pext_u64(chunk, line_fields(n, low, old - bits, old));
-        uint64_t word = _pext_u64(chunk, line_fields(n, bits, old - bits, old)) << to % 8 | carried;
+        uint64_t cut = _pext_u64(chunk, line_fields(n, bits, old - bits, old));
+        uint64_t lows =
+            low == bits ? cut : _pext_u64(chunk, line_fields(n, low, old - bits, old));
+        uint64_t word = cut << to % 8 | carried, lanes = _pdep_u64(lows, line_fields(n, low, 0, 16));
 
-        cuts->lanes[c] = _pdep_u64(lows, line_fields(n, low, 0, 64 / n));
+        memcpy(cuts->lanes + n * c, &lanes, 2 * n);
+        if (FEW(slots))
+            memcpy(cuts->lanes + FEW(slots) + n * c, &lanes, 2 * n);
         bits_store64(cuts->packed + to / 8, word);
         carried = next % 8 ? word >> (next / 8 - to / 8) * 8 : 0;
     }
+}
+
+/* Are two of the first n numbers alike, of a few? Those after them are not zero where they seem
+ * to be. */
+INLINED bool line_few_meet(const struct line_cuts *cuts, const uint32_t few, uint32_t n)
+{
+    const uint16_t *lanes = cuts->lanes;
+    __m256i low = _mm256_load_si256((const __m256i *)lanes), low_met = _mm256_setzero_si256();
+    __m256i high = _mm256_load_si256((const __m256i *)(lanes + 16)), high_met = low_met;
+
+#pragma GCC unroll 16
+    for (uint32_t i = 1; i <= few / 2; i++) {
+        __m256i other = _mm256_loadu_si256((const __m256i *)(lanes + i));
+
+        low_met = _mm256_or_si256(low_met, _mm256_cmpeq_epi16(low, other));
+        if (few == 16 || i == 16)
+            continue;
+        other = _mm256_loadu_si256((const __m256i *)(lanes + 16 + i));
+        high_met = _mm256_or_si256(high_met, _mm256_cmpeq_epi16(high, other));
+    }
+    __m256i both = _mm256_permute4x64_epi64(_mm256_packs_epi16(low_met, high_met),
+                                            _MM_SHUFFLE(3, 1, 2, 0));
+    return (uint32_t)_mm256_movemask_epi8(both) & (UINT32_MAX >> (32 - n));
+}
+
+/* Of the first n numbers those of which the low bits came before: bit n - 1 - i for number i. */
+INLINED uint64_t line_lows_repeated(const struct line_cuts *cuts, uint32_t n, const uint32_t low,
+                                    struct line_rounds *r)
+{
+    uint64_t news = 0;
+
+    line_next_round(r);
+#pragma GCC unroll 4
+    for (uint32_t i = 0; i < n; i++) {
+        uint8_t *came = &r->came[cuts->lanes[i] & ((1 << low) - 1)];
+
+        news = 2 * news + (*came < r->round);
+        *came = r->round;
+    }
+    return ~news & UINT64_MAX >> (64 - n);
 }
 
 /* Of the first n numbers those that came before: bit i for number i. */
 INLINED uint64_t line_cut_repeats(const struct line_cuts *cuts, const uint32_t index, uint32_t n,
                                   struct line_rounds *r)
 {
-    const uint32_t bits = line_width[index + 1], apart = 8 / IN_CHUNK(line_width[index]);
-    const uint8_t *lanes = (const uint8_t *)cuts->lanes;
-    uint64_t news = 0, repeats = 0;
+    const uint32_t bits = line_width[index + 1], slots = LINE_ROOM / line_width[index];
+    uint64_t repeats = 0;
 
-    line_next_round(r);
-#pragma GCC unroll 4
-    for (uint32_t i = 0; i < n; i++) {
-        uint8_t *came = &r->came[bits_load16(lanes + i * apart)];
-
-        news = 2 * news + (*came < r->round);
-        *came = r->round;
-    }
-    if (__builtin_expect(news == UINT64_MAX >> (64 - n), bits >= LINE_LOW_BITS))
+    if (FEW(slots) && !line_few_meet(cuts, FEW(slots), n))
         return 0;
-    for (uint64_t left = ~(news << (64 - n)) & UINT64_MAX << (64 - n); left;) {
-        uint32_t i = (uint32_t)__builtin_clzll(left), j = 0;
+    uint64_t left = line_lows_repeated(cuts, n, LEAST(bits, LINE_LOW_BITS), r);
+    for (; left; left &= left - 1) {
+        uint32_t i = n - 1 - (uint32_t)__builtin_ctzll(left), j = 0;
 
-        left &= UINT64_MAX >> 1 >> i;
         while (bits > LINE_LOW_BITS && j < i &&
                line_get(cuts->packed, bits, j) != line_get(cuts->packed, bits, i))
             j++;

@@ -386,42 +386,48 @@ INLINED __m512i line_picked(const __m512i numbers[2], uint64_t picked)
     return _mm512_mask_expand_epi16(first, (__mmask32)(UINT64_MAX << here), second);
 }
 
+/* The number of every lane of 16 bits. */
+INLINED __m512i line_places(void)
+{
+    return _mm512_set_epi16(31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14,
+                            13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+}
+
 /* Close the gaps that dropped numbers leave: bit i for number i. */
 static inline void line_close(__m512i halves[2], uint64_t dropped)
 {
-    const __m512i place =
-        _mm512_set_epi16(31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13,
-                         12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     uint32_t gaps = (uint32_t)__builtin_popcount((uint32_t)dropped);
     __m512i second = _mm512_maskz_compress_epi16((__mmask32)(~dropped >> 32), halves[1]);
 
     halves[0] = line_picked(halves, ~dropped);
     halves[1] = _mm512_maskz_permutexvar_epi16(
         (__mmask32)((UINT64_C(1) << (32 - gaps)) - 1),
-        _mm512_add_epi16(place, _mm512_set1_epi16((short)gaps)), second);
+        _mm512_add_epi16(line_places(), _mm512_set1_epi16((short)gaps)), second);
 }
 
-/* Do two numbers become one without their lowest bit? All are different with it: so one of the
- * two is even, and one odd. There are n of them, none is zero. */
+/* Are two of n numbers equal? None of them is zero, and all after them are. Those of the first
+ * register are compared with themselves, one to sixteen places on, and then with each of the
+ * others. */
 static inline bool line_meet(const __m512i numbers[2], uint32_t n)
 {
-    const __m512i one = _mm512_set1_epi16(1);
-    uint64_t odd = _mm512_test_epi16_mask(numbers[0], one) |
-                   (uint64_t)_mm512_test_epi16_mask(numbers[1], one) << 32;
-    uint64_t even = ~odd & (UINT64_MAX >> (64 - n));
-    uint32_t odds = (uint32_t)__builtin_popcountll(odd), evens = n - odds;
+    const uint32_t here = n < 32 ? n : 32;
+    __m512i place = line_places();
     __mmask32 equal = 0;
 
-    if (odds > 32 || evens > 32)
-        return true; /* or perhaps not */
-    __m512i left = line_picked(numbers, even), right = line_picked(numbers, odd);
-    left = _mm512_or_si512(left, one);
-    for (uint32_t i = 0; i < odds; i += 8)
-#pragma GCC unroll 8
-        for (uint32_t j = 0; j < 8; j++)
-            equal |= _mm512_cmpeq_epi16_mask(
-                left, _mm512_permutexvar_epi16(_mm512_set1_epi16((short)(i + j)), right));
-    return equal & (uint32_t)((UINT64_C(1) << evens) - 1);
+#pragma GCC unroll 16
+    for (uint32_t i = 1; i <= 16; i++)
+        equal |= _mm512_cmpeq_epi16_mask(
+            numbers[0],
+            _mm512_permutexvar_epi16(_mm512_add_epi16(place, _mm512_set1_epi16((short)i)),
+                                     numbers[0]));
+    equal &= UINT32_MAX >> (32 - here);
+    for (uint32_t i = 0; i + 32 < n; i++) {
+        __m512i one = _mm512_permutexvar_epi16(_mm512_set1_epi16((short)i), numbers[1]);
+
+        equal |= _mm512_cmpeq_epi16_mask(numbers[0], one);
+        equal |= _mm512_cmpeq_epi16_mask(numbers[1], one) & ((UINT32_C(1) << i) - 1);
+    }
+    return equal;
 }
 
 /* line_cut() by one bit. */
@@ -431,12 +437,11 @@ static inline uint32_t line_cut_bit(uint8_t *line, uint32_t index, uint32_t used
     uint32_t bits = line_width[index + 1];
     __m512i all = _mm512_and_si512(line_register(line), line_limit(room));
     __m512i halves[2] = {line_shorts(all, index, 0), line_shorts(all, index, 1)};
-    bool may_meet = bits < MEET_OFTEN || line_meet(halves, used);
     uint64_t repeats = 0;
 
     halves[0] = _mm512_srli_epi16(halves[0], 1);
     halves[1] = _mm512_srli_epi16(halves[1], 1);
-    if (may_meet)
+    if (bits < MEET_OFTEN || line_meet(halves, used))
         repeats = line_repeats(halves, used, bits, r);
     if (repeats) {
         if (!may_drop)

@@ -216,15 +216,6 @@ INLINED bool is_full(const uint8_t *line, struct lines of)
     return bits_load64(line + of.last_byte) & of.last_mask;
 }
 
-/* Where a key moves: in its line, or if it is to be put off in the spare one. Without a branch: it
- * would be guessed wrong. */
-INLINED uint8_t *place_of(struct spot s, bool put_off, struct common *b)
-{
-    uintptr_t own = (uintptr_t)s.line, spare = (uintptr_t)b->spare;
-
-    return (uint8_t *)(own ^ ((own ^ spare) & -(uintptr_t)put_off));
-}
-
 /* Only after it has moved: a line of which a byte was just written is slow to read. */
 INLINED void mark_if_put_off(struct spot s, const uint32_t index, bool put_off)
 {
@@ -262,7 +253,11 @@ static __attribute__((noinline)) void make_up(weir *w, struct spot s, const enum
                        (uint64_t)marks << 16);
         return;
     }
-    uint32_t depth = m == RANKED ? s.depth : m == DEEP ? depth_in(w, s, b) : 0;
+    if (m == RECENT) {
+        line_to_front(s.line, s.line, bits, last, print);
+        return;
+    }
+    uint32_t depth = m == RANKED ? s.depth : depth_in(w, s, b);
     depth = depth < used ? depth : used;
     line_move(s.line, s.line, bits, last, depth < last ? depth : last, print);
 }
@@ -276,14 +271,14 @@ INLINED uint64_t show_front(struct spot s, const uint32_t index, struct lines of
     const uint32_t bits = line_width[index];
     uint32_t last = of.slots - 1, value = s.print >> (32 - bits);
     uint64_t found = line_match_in(s.line, index, of.slots, value);
-    uint32_t from = (uint32_t)__builtin_ctzll(found | UINT64_C(1) << last);
 
     if (of.at_floor) {
-        line_to_front(s.line, s.line, bits, from, value);
+        line_to_front(s.line, s.line, bits,
+                      (uint32_t)__builtin_ctzll(found | UINT64_C(1) << last), value);
         return found;
     }
-    *put_off = is_full(s.line, of) & !found;
-    line_to_front(place_of(s, *put_off, b), s.line, bits, from, value);
+    *put_off =
+        !line_find_front(s.line, bits, found, is_full(s.line, of), last, value, b->spare);
     mark_if_put_off(s, index, *put_off);
     return found;
 }
@@ -318,7 +313,7 @@ INLINED uint64_t show_at(struct spot s, const uint32_t index, struct lines of, u
         return found;
     }
     *put_off = (used > last) & !found;
-    line_move(place_of(s, *put_off, b), s.line, bits, from, to, value);
+    line_move(line_or_spare(s.line, b->spare, *put_off), s.line, bits, from, to, value);
     mark_if_put_off(s, index, *put_off);
     return found;
 }
@@ -414,7 +409,7 @@ INLINED bool visit(weir *w, struct spot s, const enum manner m, struct common *b
 {
     bool found, put_off;
 
-#define VISIT(i) found = visit_at(w, s, i, lines_of(b, i, i == b->floor), m, b, &put_off);
+#define VISIT(i) found = visit_at(w, s, i, lines_of(b, i, (i) == b->floor), m, b, &put_off);
     BY_WIDTH(line_index(s.line), VISIT)
 #undef VISIT
     if (puts_off(m) && put_off)

@@ -66,6 +66,11 @@ INLINED void find_spots(const struct walk *t, size_t i, size_t end, const enum m
 {
     const size_t begin = i;
 
+    /* Keys are read in blocks, too rarely for the processor to look ahead itself. */
+    if (amid && end + BLOCK <= t->p.n)
+#pragma GCC unroll 16
+        for (size_t j = 0; j < BLOCK * sizeof(struct weir_key); j += LINE_BYTES)
+            cells_fetch((const uint8_t *)(t->p.keys + end) + j);
     for (size_t at = i % RING; i < end; i++, at++) {
         size_t key = amid ? i : nth(t->p.at, i);
         struct spot s = spot_in(t, t->cells, t->lines, key);
@@ -189,6 +194,7 @@ INLINED void show_group(const struct walk *t, size_t first, uint64_t group, size
     uint8_t *verdicts = t->p.verdicts + (amid ? first : 0);
     struct late late;
 
+    __asm__("" : "+r"(verdicts)); /* else it would be worked out for every key */
     late.n = 0;
     for (; group; group &= group - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(group);
