@@ -245,7 +245,6 @@ INLINED void line_store(uint8_t *line, struct line_halves h)
     _mm256_storeu_si256((__m256i *)line + 1, h.high);
 }
 
-
 /* Where the four words of the lower or upper half of a line begin. */
 INLINED __m256i line_begins(const uint32_t half)
 {
@@ -312,8 +311,8 @@ INLINED struct line_halves line_shifted(struct line_halves h, const uint32_t bit
     __m256i middle = _mm256_permute2x128_si256(h.low, h.high, 0x21);
 
     if (line_has_bytes(bits)) {
-        __m256i begin = _mm256_inserti128_si256(line_everywhere(bits, value),
-                                                _mm256_castsi256_si128(h.low), 1);
+        __m256i begin =
+            _mm256_inserti128_si256(line_everywhere(bits, value), _mm256_castsi256_si128(h.low), 1);
 
         return (struct line_halves){line_carried(h.low, begin, bits),
                                     line_carried(h.high, middle, bits)};
@@ -406,11 +405,11 @@ INLINED void line_move_lanes(uint8_t *out, const uint8_t *line, const uint32_t b
                                  _mm256_blendv_epi8(old.high, all, before.high)};
 
     filled = line_shifted(filled, bits, value);
-    line_store(out, (struct line_halves){
-                        _mm256_blendv_epi8(old.low, filled.low,
-                                           _mm256_andnot_si256(before.low, upto.low)),
-                        _mm256_blendv_epi8(old.high, filled.high,
-                                           _mm256_andnot_si256(before.high, upto.high))});
+    line_store(
+        out, (struct line_halves){
+                 _mm256_blendv_epi8(old.low, filled.low, _mm256_andnot_si256(before.low, upto.low)),
+                 _mm256_blendv_epi8(old.high, filled.high,
+                                    _mm256_andnot_si256(before.high, upto.high))});
 }
 
 /* A number in slot n of one half of a line, if it is there, and zeros. */
@@ -501,9 +500,9 @@ INLINED void line_cut_chunks(const uint8_t *line, const uint32_t index, struct l
         const uint32_t to = c * n * bits, next = to + n * bits;
         uint64_t chunk = line_chunk(line, old, c);
         uint64_t cut = _pext_u64(chunk, line_fields(n, bits, old - bits, old));
-        uint64_t lows =
-            low == bits ? cut : _pext_u64(chunk, line_fields(n, low, old - bits, old));
-        uint64_t word = cut << to % 8 | carried, lanes = _pdep_u64(lows, line_fields(n, low, 0, 16));
+        uint64_t lows = low == bits ? cut : _pext_u64(chunk, line_fields(n, low, old - bits, old));
+        uint64_t word = cut << to % 8 | carried,
+                 lanes = _pdep_u64(lows, line_fields(n, low, 0, 16));
 
         memcpy(cuts->lanes + n * c, &lanes, 2 * n);
         if (FEW(slots))
@@ -531,8 +530,8 @@ INLINED bool line_few_meet(const struct line_cuts *cuts, const uint32_t few, uin
         other = _mm256_loadu_si256((const __m256i *)(lanes + 16 + i));
         high_met = _mm256_or_si256(high_met, _mm256_cmpeq_epi16(high, other));
     }
-    __m256i both = _mm256_permute4x64_epi64(_mm256_packs_epi16(low_met, high_met),
-                                            _MM_SHUFFLE(3, 1, 2, 0));
+    __m256i both =
+        _mm256_permute4x64_epi64(_mm256_packs_epi16(low_met, high_met), _MM_SHUFFLE(3, 1, 2, 0));
     return (uint32_t)_mm256_movemask_epi8(both) & (UINT32_MAX >> (32 - n));
 }
 

@@ -417,9 +417,8 @@ static inline bool line_meet(const __m512i numbers[2], uint32_t n)
 #pragma GCC unroll 16
     for (uint32_t i = 1; i <= 16; i++)
         equal |= _mm512_cmpeq_epi16_mask(
-            numbers[0],
-            _mm512_permutexvar_epi16(_mm512_add_epi16(place, _mm512_set1_epi16((short)i)),
-                                     numbers[0]));
+            numbers[0], _mm512_permutexvar_epi16(
+                            _mm512_add_epi16(place, _mm512_set1_epi16((short)i)), numbers[0]));
     equal &= UINT32_MAX >> (32 - here);
     for (uint32_t i = 0; i + 32 < n; i++) {
         __m512i one = _mm512_permutexvar_epi16(_mm512_set1_epi16((short)i), numbers[1]);

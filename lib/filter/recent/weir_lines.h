@@ -273,12 +273,11 @@ INLINED uint64_t show_front(struct spot s, const uint32_t index, struct lines of
     uint64_t found = line_match_in(s.line, index, of.slots, value);
 
     if (of.at_floor) {
-        line_to_front(s.line, s.line, bits,
-                      (uint32_t)__builtin_ctzll(found | UINT64_C(1) << last), value);
+        line_to_front(s.line, s.line, bits, (uint32_t)__builtin_ctzll(found | UINT64_C(1) << last),
+                      value);
         return found;
     }
-    *put_off =
-        !line_find_front(s.line, bits, found, is_full(s.line, of), last, value, b->spare);
+    *put_off = !line_find_front(s.line, bits, found, is_full(s.line, of), last, value, b->spare);
     mark_if_put_off(s, index, *put_off);
     return found;
 }

@@ -84,8 +84,8 @@ INLINED void find_spots(const struct walk *t, size_t i, size_t end, const enum m
         find_depths(t->w, t->ring->depth + begin % RING, begin, end - begin, t->b);
 }
 
-/* The same of the block that is AHEAD of the one whose keys are to be shown. After the last key come
- * lines of the next filter: so memory is kept busy between the two. */
+/* The same of the block that is AHEAD of the one whose keys are to be shown. After the last key
+ * come lines of the next filter: so memory is kept busy between the two. */
 INLINED void find_block(const struct walk *t, size_t first, const enum manner m)
 {
     const size_t n = t->p.n, end = first + BLOCK;
