@@ -226,6 +226,15 @@ INLINED struct widths widths_of(uint8_t *const *lines, size_t n)
     return all;
 }
 
+#ifdef __AVX2__
+INLINED uint64_t of_width(const struct widths *all, uint8_t index)
+{
+    __m256i bytes = _mm256_set_epi64x((int64_t)all->word[3], (int64_t)all->word[2],
+                                      (int64_t)all->word[1], (int64_t)all->word[0]);
+
+    return (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8((char)index)));
+}
+#else
 /* Which bytes of a word are equal to one: bit i for byte i. */
 INLINED uint64_t equal_bytes(uint64_t word, uint8_t value)
 {
@@ -245,6 +254,7 @@ INLINED uint64_t of_width(const struct widths *all, uint8_t index)
         group |= equal_bytes(all->word[i], index) << 8 * i;
     return group;
 }
+#endif
 
 /* The n keys of a block, whose lines are here. */
 INLINED void show_block(const struct walk *t, size_t first, size_t n, const enum manner m,
