@@ -2,7 +2,16 @@
 #include "pipe/threads.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+
+#define LOOKS                                                                                      \
+    1000 /* at what others do, before a thread without a task sleeps: some 20 us; guessed */
+#ifdef __x86_64__
+#define PAUSE() __builtin_ia32_pause()
+#else
+#define PAUSE() (void)0
+#endif
 
 enum stage { FREE, READ, PREPARING, PREPARED };
 
@@ -27,7 +36,8 @@ struct threads {
     struct slot *slot;
     struct turn *turn;
     uint64_t next_read, next_write;
-    uint64_t last; /* number of the batch to stop after */
+    uint64_t last;       /* number of the batch to stop after */
+    atomic_uint changes; /* tasks done */
     bool reading, writing, resting, ended, stopped;
 };
 
@@ -203,20 +213,42 @@ static void perform(struct threads *c, struct task task)
     }
 }
 
+/* Look for a while whether something changes: most tasks are shorter than it takes to fall asleep
+ * and be woken. */
+static void look_awhile(struct threads *c)
+{
+    unsigned before = atomic_load_explicit(&c->changes, memory_order_relaxed);
+
+    pthread_mutex_unlock(&c->lock);
+    for (int i = 0; i < LOOKS; i++) {
+        if (atomic_load_explicit(&c->changes, memory_order_relaxed) != before)
+            break;
+        PAUSE();
+    }
+    pthread_mutex_lock(&c->lock);
+}
+
 static void *take_part(void *context)
 {
     struct threads *c = context;
     struct task task;
+    bool looked = false;
 
     pthread_mutex_lock(&c->lock);
     while ((task = choose(c)).kind != TASK_DONE) {
         if (task.kind == TASK_NONE) {
-            pthread_cond_wait(&c->changed, &c->lock);
+            if (looked)
+                pthread_cond_wait(&c->changed, &c->lock);
+            else
+                look_awhile(c);
+            looked = !looked;
             continue;
         }
+        looked = false;
         begin(c, task);
         pthread_mutex_unlock(&c->lock);
         perform(c, task);
+        atomic_fetch_add_explicit(&c->changes, 1, memory_order_relaxed);
         pthread_cond_broadcast(&c->changed);
     }
     pthread_cond_broadcast(&c->changed);
