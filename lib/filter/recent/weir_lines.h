@@ -386,7 +386,10 @@ INLINED bool visit_at(weir *w, struct spot s, const uint32_t index, struct lines
 /* Each width is compiled by itself: DO(i) for a line's index. Builds that look for mistakes
  * are compiled for all widths at once, twelve times as fast. */
 #ifdef WEIR_DEBUG
-#define BY_WIDTH(index, DO) DO((index) < LINE_WIDTHS ? (index) : LINE_WIDTHS - 1)
+#define BY_WIDTH(index, DO)                                                                        \
+    {                                                                                              \
+        DO((index) < LINE_WIDTHS ? (index) : LINE_WIDTHS - 1)                                      \
+    }
 #else
 #define WIDTH_CASE(i, DO)                                                                          \
     case i:                                                                                        \

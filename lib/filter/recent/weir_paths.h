@@ -27,6 +27,14 @@ static inline enum manner manner_of(const weir *w, bool asking)
 #define BURST 8  /* of them that are fetched together; likewise */
 #define RING 128 /* keys: a multiple of BLOCK, not less than both together */
 
+/* Is it worth it to compile apart what lines at the floor need, and batches without gaps? Where
+ * vectors do the rest. */
+#ifdef __AVX2__
+#define APART true
+#else
+#define APART false
+#endif
+
 /* Keys on their way. */
 struct ring {
     uint8_t *line[RING];
@@ -271,14 +279,20 @@ INLINED void show_block(const struct walk *t, size_t first, size_t n, const enum
 
         group |= left & -left; /* a view's file may have been written to meanwhile */
         left &= ~group;
-#define SHOW(i) show_group(t, first, group, ahead, i, at_floor, m, amid);
-        if (index == t->b->floor || m == ASKED || m == ASKED_TIMED) {
-            const bool at_floor = true;
-            BY_WIDTH(index, SHOW)
-        } else {
-            const bool at_floor = false;
-            BY_WIDTH(index, SHOW)
-        }
+#define SHOW(i, at_floor) show_group(t, first, group, ahead, i, at_floor, m, amid);
+#define SHOW_AT_FLOOR(i) SHOW(i, true)
+#define SHOW_ABOVE(i) SHOW(i, false)
+#define SHOW_EITHER(i) SHOW(i, at_floor)
+        const bool at_floor = index == t->b->floor || m == ASKED || m == ASKED_TIMED;
+        if (!APART)
+            BY_WIDTH(index, SHOW_EITHER)
+        else if (at_floor)
+            BY_WIDTH(index, SHOW_AT_FLOOR)
+        else
+            BY_WIDTH(index, SHOW_ABOVE)
+#undef SHOW_EITHER
+#undef SHOW_ABOVE
+#undef SHOW_AT_FLOOR
 #undef SHOW
         ahead += (size_t)__builtin_popcountll(group);
     }
@@ -299,7 +313,7 @@ INLINED void walk(weir *w, const struct picked *p, const enum manner m, const bo
         find_block(&t, i, m);
     for (size_t i = 0; i < n && i < AHEAD; i++)
         cells_fetch(ring.line[i]);
-    if (!p->at && (m == RECENT || m == RANKED || m == TIMED || m == ASKED))
+    if (APART && !p->at)
         for (; first + AHEAD + BLOCK <= n; first += BLOCK) {
             find_spots(&t, first + AHEAD, first + AHEAD + BLOCK, m, true);
             show_block(&t, first, BLOCK, m, true);
