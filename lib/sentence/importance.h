@@ -60,7 +60,7 @@ uint32_t importance_class(const struct importance *imp, const struct sample *s, 
 struct steps {
     uint32_t top;                /* no value is of a class above */
     uint32_t from[CLASSES_MOST]; /* of class i + 1; ascending */
-    uint32_t fourth[2][4][8];    /* the same: of each half every fourth, from the first on, ... */
+    uint32_t fourth[2][4][8];    /* [h][i][j]: the same of class 32 h + 4 j + i + 1 */
 };
 
 /* False if it cannot be told: too many classes, or the sample is not full. */

@@ -67,8 +67,7 @@ INLINED struct spot spot_in(const struct walk *t, uint8_t *cells, uint64_t lines
 }
 
 /* Find the spots of keys i to end - 1, which lie in one block; amid a batch of which none is left
- * out. Their lines are fetched later, one by one: memory takes so many orders at once and no
- * more. */
+ * out. Their lines are fetched later, by fetch_burst(). */
 INLINED void find_spots(const struct walk *t, size_t i, size_t end, const enum manner m,
                         const bool amid)
 {
