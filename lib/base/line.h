@@ -56,6 +56,12 @@ static inline uint32_t line_print(uint64_t word)
     return (uint32_t)((bits_u128)word * (UINT64_C(255) << 24) >> 64) + (UINT32_C(1) << 24);
 }
 
+/* The same, cut to one of the widths. */
+static inline uint32_t line_number(uint32_t index, uint32_t print)
+{
+    return print >> (32 - line_width[index]);
+}
+
 /* Which of the twelve a line has. */
 static inline uint32_t line_index(const uint8_t *line)
 {
@@ -192,11 +198,12 @@ static inline uint64_t line_below(int32_t n, int32_t j)
     return n <= 0 ? 0 : n >= 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1;
 }
 
-/* Shift the slots to..from-1 one place down and put value in slot `to`. Here and below, `out`
+/* Shift the slots to..from-1 one place down and put a print in slot `to`. Here and below, `out`
  * becomes the line as it is then: the line itself, or another. */
-static inline void line_move(uint8_t *out, const uint8_t *line, uint32_t bits, uint32_t from,
-                             uint32_t to, uint32_t value)
+static inline void line_move(uint8_t *out, const uint8_t *line, uint32_t index, uint32_t from,
+                             uint32_t to, uint32_t print)
 {
+    uint32_t bits = line_width[index], value = line_number(index, print);
     int32_t begin = (int32_t)(to * bits), end = (int32_t)((from + 1) * bits);
     bits_u128 placed = (bits_u128)value << (begin & 63);
     uint64_t before = 0;
@@ -215,27 +222,31 @@ static inline void line_move(uint8_t *out, const uint8_t *line, uint32_t bits, u
     }
 }
 
-INLINED void line_to_front(uint8_t *out, const uint8_t *line, uint32_t bits, uint32_t from,
-                           uint32_t value)
+INLINED void line_to_front(uint8_t *out, const uint8_t *line, uint32_t index, uint32_t from,
+                           uint32_t print)
 {
-    line_move(out, line, bits, from, 0, value);
+    line_move(out, line, index, from, 0, print);
 }
 
 /* line_to_front() of a line whose slots from `live` on are empty from now on, and whose
  * last bytes, from bit `room` on, become those of `tail`, a word. */
-static inline void line_renew(uint8_t *out, const uint8_t *line, uint32_t bits, uint32_t room,
-                              uint32_t live, uint32_t from, uint32_t value, uint64_t tail)
+static inline void line_renew(uint8_t *out, const uint8_t *line, uint32_t index, uint32_t room,
+                              uint32_t live, uint32_t from, uint32_t print, uint64_t tail)
 {
+    const uint32_t bits = line_width[index];
     uint64_t slots = (UINT64_C(1) << (room - 448)) - 1;
 
     for (int32_t j = 0; j < 8; j++)
         bits_store64(out + 8 * j, bits_load64(line + 8 * j) &
                                       line_below((int32_t)(live * bits), j) &
                                       (j < 7 ? UINT64_MAX : slots));
-    line_move(out, out, bits, from, 0, value);
+    line_move(out, out, index, from, 0, print);
     bits_store64(out + 56, (bits_load64(out + 56) & slots) | tail);
 }
 
+#endif
+
+#ifndef WEIR_BASE_LINE_AVX2_H
 /* All slots as numbers of 32 bits, without their low bits. */
 static inline void line_read(const uint8_t *line, uint32_t index, uint32_t used, uint32_t dropped,
                              uint32_t values[LINE_SLOTS_MOST + 1])
@@ -243,7 +254,6 @@ static inline void line_read(const uint8_t *line, uint32_t index, uint32_t used,
     for (uint32_t i = 0; i < used; i++)
         values[i] = line_get(line, line_width[index], i) >> dropped;
 }
-
 #endif
 
 /* A line, or a spare one; without a branch, which would be guessed wrong. */
@@ -254,33 +264,69 @@ INLINED uint8_t *line_or_spare(uint8_t *line, uint8_t *spare, bool is_spare)
     return (uint8_t *)(own ^ ((own ^ other) & -(uintptr_t)is_spare));
 }
 
-#ifndef WEIR_BASE_LINE_AVX2_H
+#if !defined WEIR_BASE_LINE_AVX2_H && !defined WEIR_BASE_LINE_AVX512_H
 /* line_to_front() of the slot found (a bit of that number is set) or, if there is none, of an empty
  * one. False if there is no empty one either: then the line stays, and the spare one is
  * written to. Without a branch: it would be guessed wrong. */
-INLINED bool line_find_front(uint8_t *line, const uint32_t bits, uint64_t found, bool full,
-                             uint32_t last, uint32_t value, uint8_t *spare)
+INLINED bool line_find_front(uint8_t *line, const uint32_t index, uint64_t found, bool full,
+                             uint32_t last, uint32_t print, uint8_t *spare)
 {
     bool stays = full & !found;
     uint32_t from = (uint32_t)__builtin_ctzll(found | UINT64_C(1) << last);
 
-    line_to_front(line_or_spare(line, spare, stays), line, bits, from, value);
+    line_to_front(line_or_spare(line, spare, stays), line, index, from, print);
     return !stays;
 }
 #endif
 
-/* line_match_in() where the width is not known when compiled. */
-static inline uint64_t line_match(const uint8_t *line, uint32_t slots, uint32_t value)
+#ifndef LINE_ANY_WIDTH
+/* Which of the first slots hold a print, cut to their width; and which are empty. */
+INLINED uint64_t line_find(const uint8_t *line, uint32_t index, uint32_t slots, uint32_t print)
 {
-    /* clang-format off */
-    switch (line_index(line)) {
-#define CASE(i) case i: return line_match_in(line, i, slots, value);
-    CASE(0) CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10)
-#undef CASE
-    default: return line_match_in(line, 11, slots, value);
-    }
-    /* clang-format on */
+    return line_match_in(line, index, slots, line_number(index, print));
 }
+
+INLINED uint64_t line_empty(const uint8_t *line, uint32_t index, uint32_t slots)
+{
+    return line_match_in(line, index, slots, 0);
+}
+#endif
+
+/* DO(i) for a line's index, for all widths at once. */
+#define LINE_ALL_WIDTHS(index, DO)                                                                 \
+    {                                                                                              \
+        DO((index) < LINE_WIDTHS ? (index) : LINE_WIDTHS - 1)                                      \
+    }
+
+/* The same, each width compiled by itself; but builds that look for mistakes would be compiled for
+ * minutes. */
+#define LINE_CASE(i, DO)                                                                           \
+    case i: {                                                                                      \
+        DO(i)                                                                                      \
+        break;                                                                                     \
+    }
+/* clang-format off */
+#ifdef WEIR_DEBUG
+#define LINE_EACH_WIDTH LINE_ALL_WIDTHS
+#else
+#define LINE_EACH_WIDTH(index, DO)                                                                 \
+    switch (index) {                                                                               \
+    LINE_CASE(0, DO) LINE_CASE(1, DO) LINE_CASE(2, DO) LINE_CASE(3, DO) LINE_CASE(4, DO)           \
+    LINE_CASE(5, DO) LINE_CASE(6, DO) LINE_CASE(7, DO) LINE_CASE(8, DO) LINE_CASE(9, DO)           \
+    LINE_CASE(10, DO)                                                                              \
+    default: {                                                                                     \
+        DO(11)                                                                                     \
+    }                                                                                              \
+    }
+#endif
+/* clang-format on */
+
+/* Whichever is faster. */
+#ifdef LINE_ANY_WIDTH
+#define LINE_BY_WIDTH LINE_ALL_WIDTHS
+#else
+#define LINE_BY_WIDTH LINE_EACH_WIDTH
+#endif
 
 #ifdef WEIR_BASE_LINE_AVX2_H
 static inline uint32_t line_cut_by_width(uint8_t *line, uint32_t index, uint32_t used,
@@ -310,9 +356,9 @@ static inline uint32_t line_cut(uint8_t *line, uint32_t index, uint32_t used, ui
     uint32_t bits = line_width[index + 1], values[LINE_SLOTS_MOST + 1];
 
 #ifdef WEIR_BASE_LINE_AVX512_H
-    if (index >= CUT_FROM)
+    if (index >= WIDE)
         return line_cut_bit(line, index, used, room, may_drop, r);
-    if (line_cut_apart(line, index, used, room))
+    if (line_cut_wide(line, index, used, room))
         return used;
 #endif
     line_read(line, index, used, line_width[index] - bits, values);

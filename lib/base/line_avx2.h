@@ -347,9 +347,10 @@ INLINED struct line_halves line_fronted(struct line_halves old, struct line_halv
 }
 
 /* line_move() to slot 0, which is what most are; of slots of this many bits. */
-INLINED void line_to_front(uint8_t *out, const uint8_t *line, const uint32_t bits, uint32_t from,
-                           uint32_t value)
+INLINED void line_to_front(uint8_t *out, const uint8_t *line, const uint32_t index, uint32_t from,
+                           uint32_t print)
 {
+    const uint32_t bits = line_width[index], value = line_number(index, print);
     struct line_halves old = line_load(line);
 
     line_store(out, line_fronted(old, line_shifted(old, bits, value), bits, from + 1));
@@ -358,9 +359,10 @@ INLINED void line_to_front(uint8_t *out, const uint8_t *line, const uint32_t bit
 /* line_to_front() of the slot found (a bit of that number is set) or, if there is none, of an empty
  * one. False if there is no empty one either: then the line stays. The spare one is not
  * needed here. */
-INLINED bool line_find_front(uint8_t *line, const uint32_t bits, uint64_t found, bool full,
-                             uint32_t last, uint32_t value, uint8_t *spare)
+INLINED bool line_find_front(uint8_t *line, const uint32_t index, uint64_t found, bool full,
+                             uint32_t last, uint32_t print, uint8_t *spare)
 {
+    const uint32_t bits = line_width[index], value = line_number(index, print);
     uint64_t any = found | (uint64_t)!full << last;
     uint32_t moved = (uint32_t)(__builtin_ctzll(any | UINT64_C(1) << 63) + 1) & 63; /* 0: none */
     struct line_halves old = line_load(line);
@@ -372,9 +374,11 @@ INLINED bool line_find_front(uint8_t *line, const uint32_t bits, uint64_t found,
 
 /* line_to_front() of a line whose slots from `live` on are empty from now on, and whose
  * last bytes, from bit `room` on, become those of `tail`, a word. */
-INLINED void line_renew(uint8_t *out, const uint8_t *line, const uint32_t bits, const uint32_t room,
-                        uint32_t live, uint32_t from, uint32_t value, uint64_t tail)
+INLINED void line_renew(uint8_t *out, const uint8_t *line, const uint32_t index,
+                        const uint32_t room, uint32_t live, uint32_t from, uint32_t print,
+                        uint64_t tail)
 {
+    const uint32_t bits = line_width[index], value = line_number(index, print);
     struct line_halves h = line_load(line);
 
     (void)room; /* no slot reaches beyond it */
@@ -434,10 +438,12 @@ INLINED __m256i line_moved(__m256i old, __m256i shifted, const uint32_t bits, co
                            line_placed(to, bits, half, value));
 }
 
-/* Shift the slots to..from-1 one place down and put value in slot `to`. */
-INLINED void line_move(uint8_t *out, const uint8_t *line, const uint32_t bits, uint32_t from,
-                       uint32_t to, uint32_t value)
+/* Shift the slots to..from-1 one place down and put a print in slot `to`. */
+INLINED void line_move(uint8_t *out, const uint8_t *line, const uint32_t index, uint32_t from,
+                       uint32_t to, uint32_t print)
 {
+    const uint32_t bits = line_width[index], value = line_number(index, print);
+
     if (line_has_bytes(bits) && bits != 24) {
         line_move_lanes(out, line, bits, from, to, value);
         return;

@@ -38,7 +38,8 @@ static void write_list(uint8_t *line, uint32_t index, const struct verdict_list 
     memset(line, 0, LINE_BYTES);
     line[LINE_BYTES - 1] = (uint8_t)index;
     for (uint32_t i = list->n; i-- > 0;)
-        line_move_verdict(line, list->n - 1, 0, list->value[i], list->member[i]);
+        line_move_verdict(line, list->n - 1, 0, list->value[i] << (32 - line_width[index]),
+                          list->member[i]);
 }
 
 void lines_cut(const struct lines *l, uint8_t *line)

@@ -2,15 +2,16 @@
  * verdict_avx2.c and verdict_avx512.c, which name the result VERDICT_PATHS. */
 #include "screen/verdict_lines.h"
 
-static uint32_t cut_to(const uint8_t *line, struct weir_key key)
-{
-    return line_print(key.hi) >> (32 - line_width[line_index(line)]);
-}
-
-/* Bit i for slot i; the lowest set is certain. */
+/* Which slots hold a key: bit i for slot i. */
 static uint64_t match(const struct lines *l, const uint8_t *line, struct weir_key key)
 {
-    return line_match(line, lines_slots(l, line_index(line)), cut_to(line, key));
+    uint32_t slots = lines_slots(l, line_index(line)), print = line_print(key.hi);
+    uint64_t found;
+
+#define FIND(i) found = line_find(line, i, slots, print);
+    LINE_BY_WIDTH(line_index(line), FIND)
+#undef FIND
+    return found;
 }
 
 static uint8_t find(const struct lines *l, struct weir_key key)
@@ -28,7 +29,7 @@ static void use(const struct lines *l, struct weir_key key)
     uint8_t *line = lines_of_key(l, key);
     uint32_t at = (uint32_t)__builtin_ctzll(match(l, line, key));
 
-    line_move_verdict(line, at, 0, cut_to(line, key), line_verdict(line, at));
+    line_move_verdict(line, at, 0, line_print(key.hi), line_verdict(line, at));
 }
 
 static bool is_full(const uint8_t *line, uint32_t slots)
@@ -56,8 +57,11 @@ static uint32_t depth_in(const uint8_t *line, uint32_t slots)
 {
     uint32_t depth = slots * 2 / 5;
 
-    if (depth > 0 && line_get(line, line_width[line_index(line)], depth - 1) == 0)
-        depth = (uint32_t)__builtin_ctzll(line_match(line, slots, 0));
+    if (depth > 0 && line_get(line, line_width[line_index(line)], depth - 1) == 0) {
+#define FIND(i) depth = (uint32_t)__builtin_ctzll(line_empty(line, i, slots));
+        LINE_BY_WIDTH(line_index(line), FIND)
+#undef FIND
+    }
     return depth;
 }
 
@@ -68,7 +72,7 @@ static void add(const struct lines *l, struct weir_key key, bool member)
     if (line_width[line_index(line)] > l->width && is_full(line, lines_slots(l, line_index(line))))
         make_room(l, line);
     uint32_t slots = lines_slots(l, line_index(line));
-    line_move_verdict(line, slots - 1, depth_in(line, slots), cut_to(line, key), member);
+    line_move_verdict(line, slots - 1, depth_in(line, slots), line_print(key.hi), member);
 }
 
 const struct verdict_paths VERDICT_PATHS = {find, use, add};

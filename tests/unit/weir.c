@@ -296,6 +296,11 @@ static void assert_batches_are_single_keys(const char *sentence, const struct we
     assert_memory_equal(a->cells, b->cells, a->shape.cells);
     assert_memory_equal(&a->sample, &b->sample, sizeof a->sample);
     assert_int_equal(a->shown, b->shown);
+    assert_int_equal(a->seen, b->seen);
+    assert_memory_equal(a->reg, b->reg, sizeof a->reg);
+    paths->ask_many(a, keys, LONG_STREAM, verdicts);
+    for (uint64_t i = 0; i < LONG_STREAM; i++)
+        assert_int_equal(weir_paths_plain.ask(b, &keys[i]), verdicts[i]);
     weir_close(a);
     weir_close(b);
 }
@@ -355,23 +360,36 @@ static void all_paths_give_the_same_bytes(void **state)
             assert_equal_paths(sentences[c], *p);
 }
 
-/* Keys of a batch are shown by the width of their lines: in each way a key can be shown, at
- * every width, while lines are cut. */
-static void batches_of_all_widths_are_single_keys(void **state)
+/* In each way a key can be shown, at every width, while lines are cut: keys of a batch go by the
+ * width of their lines, or several together. */
+static void assert_batches_of_all_widths(const char *memory)
 {
     static const char *const ways[] = {
         "", "enter=25%", "enter=adapt", "window=999", "window=5k refresh=no", "slots=9"};
     char sentence[80];
 
-    (void)state;
     for (uint32_t i = 0; i < LINE_WIDTHS; i++)
         for (size_t j = 0; j < sizeof ways / sizeof *ways; j++) {
-            snprintf(sentence, sizeof sentence, "weir memory=32K seed=1 width=%d %s", line_width[i],
-                     ways[j]);
+            snprintf(sentence, sizeof sentence, "weir memory=%s seed=1 width=%d %s", memory,
+                     line_width[i], ways[j]);
             assert_batches_are_single_keys(sentence, &weir_paths_plain);
             for (const struct weir_paths *const *p = newer_paths(); *p; p++)
                 assert_batches_are_single_keys(sentence, *p);
         }
+}
+
+static void batches_of_all_widths_are_single_keys(void **state)
+{
+    (void)state;
+    assert_batches_of_all_widths("32K");
+}
+
+/* Sixteen lines, and one: then keys that go together have the same line. */
+static void batches_that_meet_in_their_lines_are_single_keys(void **state)
+{
+    (void)state;
+    assert_batches_of_all_widths("1K");
+    assert_batches_of_all_widths("64");
 }
 
 int main(void)
@@ -385,6 +403,7 @@ int main(void)
         cmocka_unit_test(batches_by_importance_are_single_keys),
         cmocka_unit_test(all_paths_give_the_same_bytes),
         cmocka_unit_test(batches_of_all_widths_are_single_keys),
+        cmocka_unit_test(batches_that_meet_in_their_lines_are_single_keys),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,10 @@
 
 #include "filter/recent/recent.h"
 
+#define BLOCK 32  /* keys that go together, a bit of a word each; measured by bench/speed */
+#define MANY 64   /* keys; guessed */
+#define MARKED 16 /* in a line's last byte: a key is put off for which it is to be cut */
+
 /* What is done to a line; each is compiled by itself. */
 enum manner {
     ASKED,
@@ -30,14 +34,44 @@ struct spot {
     uint32_t depth; /* at which it enters, by importance */
 };
 
+/* What lines of one width share. */
+struct lines {
+    bool at_floor;
+    uint32_t slots;
+    uint64_t last_mask; /* where the last slot lies: of the eight bytes from */
+    uint64_t last_byte; /* here on, these bits */
+    uint64_t cut_mask;  /* the same; at the floor, where nothing is cut, none */
+};
+
+#ifdef LINE_ANY_WIDTH
+/* The same of every width, by its index, for keys that go in steps (weir_steps.h); sixteen of each
+ * fill two registers. Slots are told by the lanes that they lie in. */
+struct any_width {
+    _Alignas(64) uint64_t narrow[16]; /* ones if each two bytes are a lane */
+    uint64_t wide[16];                /* or 1, if four are */
+    uint64_t lanes[16];               /* a bit for each slot */
+    uint64_t last_lane[16];           /* and for the last */
+    uint64_t lane_bits[16];           /* from one bit to the next: so many of the line */
+    uint64_t end_lane[16];            /* and for one after the last */
+    uint64_t slots[16], bits[16];
+    uint64_t last_bit[16];          /* of the line: where the last slot begins */
+    uint64_t last_byte[2 * MARKED]; /* as above; of marked lines, too */
+    uint64_t last_mask[16], cut_mask[16];
+};
+#endif
+
 /* What the keys of a batch share. */
 struct common {
     uint32_t floor;              /* index of the narrowest width */
     uint32_t slots[LINE_WIDTHS]; /* by width */
-    uint32_t depth;              /* at which new keys enter, */
-    uint32_t tried_depth;        /* and in the lines that try another */
-    bool tried, counts;          /* the last key's line: one that tries; at the floor */
-    uint32_t at;                 /* the slot it was found in, or LINE_SLOTS_MOST */
+#ifdef LINE_ANY_WIDTH
+    struct any_width any;
+    bool all_at_floor, all_widest; /* the lines of the block before */
+#endif
+    uint32_t depth;       /* at which new keys enter, */
+    uint32_t tried_depth; /* and in the lines that try another */
+    bool tried, counts;   /* the last key's line: one that tries; at the floor */
+    uint32_t at;          /* the slot it was found in, or LINE_SLOTS_MOST */
     struct line_rounds rounds;
     _Alignas(LINE_BYTES) uint8_t spare[LINE_BYTES]; /* where keys move that are put off */
     uint64_t epoch;                                 /* with a window */
@@ -47,15 +81,12 @@ struct common {
     struct steps steps;
 };
 
-/* What lines of one width share. */
-struct lines {
-    bool at_floor;
-    uint32_t slots;
-    uint64_t last_mask; /* where the last slot lies: of the eight bytes from */
-    uint32_t last_byte; /* here on, these bits */
-};
-
-#define MANY 64 /* keys; guessed */
+/* Do lines of all widths go one way? Then whether they are at the floor is no constant either. */
+#ifdef LINE_ANY_WIDTH
+#define ANY_WIDTH true
+#else
+#define ANY_WIDTH false
+#endif
 
 INLINED struct spot spot_of(uint8_t *cells, uint64_t lines, struct weir_key key)
 {
@@ -124,6 +155,45 @@ static inline void find_depths(weir *w, uint32_t *depth, size_t i, size_t n, str
     }
 }
 
+/* What lines of one width share. Where it is a constant, so is whether it is the floor. */
+INLINED struct lines lines_of(const struct common *b, const uint32_t index, bool at_floor)
+{
+    const uint32_t bits = line_width[index];
+    struct lines of = {.at_floor = at_floor, .slots = b->slots[index]};
+    uint32_t shift;
+
+    of.last_byte = line_word(bits, of.slots - 1, &shift);
+    of.last_mask = ((UINT64_C(1) << bits) - 1) << shift;
+    of.cut_mask = at_floor ? 0 : of.last_mask;
+    return of;
+}
+
+#ifdef LINE_ANY_WIDTH
+/* Of all widths up to the last. */
+static inline void share_widths(struct common *b, uint32_t last)
+{
+    struct any_width *any = &b->any;
+
+    for (uint32_t i = 0; i <= last; i++) {
+        const struct lines of = lines_of(b, i, i == b->floor);
+        const uint32_t lanes = line_width[i] > 16 ? 2 : 1; /* of two bytes */
+
+        any->wide[i] = lanes - 1;
+        any->narrow[i] = line_spread[i].narrow;
+        any->lanes[i] = _bzhi_u64(line_spread[i].slots, of.slots * lanes);
+        any->last_lane[i] = UINT64_C(1) << (of.slots - 1) * lanes;
+        any->lane_bits[i] = line_width[i] / lanes;
+        any->end_lane[i] = UINT64_C(1) << of.slots * lanes;
+        any->slots[i] = of.slots;
+        any->bits[i] = line_width[i];
+        any->last_bit[i] = (uint64_t)(of.slots - 1) * line_width[i];
+        any->last_byte[i] = any->last_byte[i + MARKED] = of.last_byte;
+        any->last_mask[i] = of.last_mask;
+        any->cut_mask[i] = of.cut_mask;
+    }
+}
+#endif
+
 /* n: of keys. */
 static inline void share(const weir *w, struct common *b, const enum manner m, size_t n)
 {
@@ -133,6 +203,11 @@ static inline void share(const weir *w, struct common *b, const enum manner m, s
     if (m == ASKED || m == ASKED_TIMED) /* damaged cells of a view may say any width */
         for (uint32_t i = b->floor + 1; i < LINE_WIDTHS; i++)
             b->slots[i] = slots_at(&w->config, i);
+#ifdef LINE_ANY_WIDTH
+    b->all_at_floor = b->all_widest = false;
+    if (n >= BLOCK)
+        share_widths(b, m == ASKED || m == ASKED_TIMED ? LINE_WIDTHS - 1 : b->floor);
+#endif
     b->rounds.round = 0;
     b->epoch = w->reg[EPOCH];
     if (m == RANKED) {
@@ -146,27 +221,29 @@ static inline void share(const weir *w, struct common *b, const enum manner m, s
     b->tried_depth = is_adaptive(&w->config) ? weir_tried_depth(&w->config) : b->depth;
 }
 
-/* The same for lines of one width. Where it is a constant, so is whether it is the floor. */
-INLINED struct lines lines_of(const struct common *b, const uint32_t index, bool at_floor)
-{
-    const uint32_t bits = line_width[index];
-    struct lines of = {.at_floor = at_floor, .slots = b->slots[index]};
-    uint32_t shift;
-
-    of.last_byte = line_word(bits, of.slots - 1, &shift);
-    of.last_mask = ((UINT64_C(1) << bits) - 1) << shift;
-    return of;
-}
-
 /* ---- asking ---- */
 
-/* Here and below `index` is that of the line's width, and a constant. */
-INLINED bool ask_line(const weir *w, struct spot s, const uint32_t index, uint32_t slots,
-                      const enum manner m)
+/* A line's marks as they are now, and before them how many slots are live. */
+INLINED uint64_t marks_now(const uint8_t *line, const struct common *b)
 {
-    if (m == ASKED_TIMED)
-        slots = live_slots(w, s.line, slots);
-    return line_match_in(s.line, index, slots, s.print >> (32 - line_width[index])) != 0;
+    uint64_t tail = bits_load64(line + 56);
+
+    return aged_marks(tail, line_age(b->epoch, tail));
+}
+
+/* Which slot of its line holds a key: bit i for slot i. Here and below `index` is that of the
+ * line's width; a constant, where each is compiled by itself. */
+INLINED uint64_t find(struct spot s, const uint32_t index, struct lines of, const enum manner m,
+                      const struct common *b)
+{
+    uint32_t slots = of.slots;
+
+    if (m == ASKED_TIMED || m == TIMED || m == TIMED_ONCE) {
+        uint32_t live = (uint32_t)(marks_now(s.line, b) >> 24);
+
+        slots = live < slots ? live : slots;
+    }
+    return line_find(s.line, index, slots, s.print);
 }
 
 /* ---- making room ---- */
@@ -208,18 +285,22 @@ INLINED bool puts_off(const enum manner m)
     return m == RECENT || m == DEEP || m == RANKED;
 }
 
-#define MARKED 128 /* in a line's last byte */
-
-/* Is a line full? */
+/* Is a line full? And does it have to be cut before another key enters? */
 INLINED bool is_full(const uint8_t *line, struct lines of)
 {
     return bits_load64(line + of.last_byte) & of.last_mask;
 }
 
+INLINED bool is_to_be_cut(const uint8_t *line, struct lines of)
+{
+    return bits_load64(line + of.last_byte) & of.cut_mask;
+}
+
 /* Only after it has moved: a line of which a byte was just written is slow to read. */
 INLINED void mark_if_put_off(struct spot s, const uint32_t index, bool put_off)
 {
-    s.line[LINE_BYTES - 1] = (uint8_t)(index | put_off * MARKED);
+    if (!ANY_WIDTH)
+        s.line[LINE_BYTES - 1] = (uint8_t)(index | put_off * MARKED);
 }
 
 /* A slot moved to the front: each quarter that did not have it has one more. Two quarters at
@@ -240,46 +321,48 @@ static __attribute__((noinline)) void make_up(weir *w, struct spot s, const enum
 {
     uint32_t index = line_index(s.line) & (MARKED - 1u);
 
-    if (m == TIMED)
+    if (m == TIMED) {
+        s.line[LINE_BYTES - 1] = (uint8_t)index;
         weir_age(w, s.line);
+    }
     uint32_t used = make_room(w, s.line, &index, m, b);
-    uint32_t bits = line_width[index], last = b->slots[index] - 1, print = s.print >> (32 - bits);
+    uint32_t last = b->slots[index] - 1;
     if (m == TIMED) {
         uint32_t marks = marks_moved((uint32_t)(bits_load64(s.line + 56) >> 16) & 0xffffff, last);
 
         w->reg[OVERFLOW] += used > last;
-        line_renew(s.line, s.line, bits, LINE_ROOM_WINDOW, last + 1, last, print,
+        line_renew(s.line, s.line, index, LINE_ROOM_WINDOW, last + 1, last, s.print,
                    (uint64_t)index << 56 | (w->reg[EPOCH] & (QUARTER_WRAP - 1)) << 40 |
                        (uint64_t)marks << 16);
         return;
     }
     if (m == RECENT) {
-        line_to_front(s.line, s.line, bits, last, print);
+        line_to_front(s.line, s.line, index, last, s.print);
         return;
     }
     uint32_t depth = m == RANKED ? s.depth : depth_in(w, s, b);
     depth = depth < used ? depth : used;
-    line_move(s.line, s.line, bits, last, depth < last ? depth : last, print);
+    line_move(s.line, s.line, index, last, depth < last ? depth : last, s.print);
 }
 
 /* ---- by recency ---- */
 
-/* The slot found, or the last one, goes to the front. */
-INLINED uint64_t show_front(struct spot s, const uint32_t index, struct lines of, struct common *b,
-                            bool *put_off)
+/* The slot found, or the last one, goes to the front. Here and below: false if the key is put
+ * off. */
+INLINED bool show_front(struct spot s, const uint32_t index, struct lines of, uint64_t found,
+                        struct common *b)
 {
-    const uint32_t bits = line_width[index];
-    uint32_t last = of.slots - 1, value = s.print >> (32 - bits);
-    uint64_t found = line_match_in(s.line, index, of.slots, value);
+    uint32_t last = of.slots - 1;
 
     if (of.at_floor) {
-        line_to_front(s.line, s.line, bits, (uint32_t)__builtin_ctzll(found | UINT64_C(1) << last),
-                      value);
-        return found;
+        line_to_front(s.line, s.line, index, (uint32_t)__builtin_ctzll(found | UINT64_C(1) << last),
+                      s.print);
+        return true;
     }
-    *put_off = !line_find_front(s.line, bits, found, is_full(s.line, of), last, value, b->spare);
-    mark_if_put_off(s, index, *put_off);
-    return found;
+    bool shown =
+        line_find_front(s.line, index, found, is_to_be_cut(s.line, of), last, s.print, b->spare);
+    mark_if_put_off(s, index, !shown);
+    return shown;
 }
 
 /* ---- at a depth ---- */
@@ -292,129 +375,109 @@ INLINED uint32_t either(bool first, uint32_t a, uint32_t b)
 
 /* A hit moves to slot `up`, unless it is there or before it; a new key enters at slot
  * `down`, or behind the last one in use. */
-INLINED uint64_t show_at(struct spot s, const uint32_t index, struct lines of, uint32_t up,
-                         uint32_t down, struct common *b, bool *put_off)
+INLINED bool show_at(struct spot s, const uint32_t index, struct lines of, uint64_t found,
+                     uint32_t up, uint32_t down, struct common *b)
 {
-    const uint32_t bits = line_width[index];
-    uint32_t last = of.slots - 1, used = of.slots, value = s.print >> (32 - bits);
-    uint64_t found = line_match_in(s.line, index, of.slots, value);
+    uint32_t last = of.slots - 1, used = of.slots;
     uint32_t at = (uint32_t)__builtin_ctzll(found | UINT64_C(1) << 63);
 
     if (!of.at_floor || !is_full(s.line, of)) /* at the floor most are, or most are not */
-        used = (uint32_t)__builtin_ctzll(line_match_in(s.line, index, of.slots, 0) |
-                                         UINT64_C(1) << of.slots);
+        used = (uint32_t)__builtin_ctzll(line_empty(s.line, index, of.slots) | UINT64_C(1)
+                                                                                   << of.slots);
     down = down < last ? down : last;
     down = down < used ? down : used;
     up = up < at ? up : at;
     uint32_t from = either(found, at, last), to = either(found, up, down);
     if (of.at_floor) {
-        line_move(s.line, s.line, bits, from, to, value);
-        return found;
+        line_move(s.line, s.line, index, from, to, s.print);
+        return true;
     }
-    *put_off = (used > last) & !found;
-    line_move(line_or_spare(s.line, b->spare, *put_off), s.line, bits, from, to, value);
-    mark_if_put_off(s, index, *put_off);
-    return found;
+    bool shown = (used <= last) | (found != 0);
+    if (ANY_WIDTH)
+        line_move(s.line, s.line, index, from, to + 64 * !shown, s.print);
+    else
+        line_move(line_or_spare(s.line, b->spare, !shown), s.line, index, from, to, s.print);
+    mark_if_put_off(s, index, !shown);
+    return shown;
 }
 
 INLINED bool show_deep(weir *w, struct spot s, const uint32_t index, struct lines of,
-                       struct common *b, bool *put_off)
+                       uint64_t found, struct common *b)
 {
+    uint32_t depth = depth_in(w, s, b);
+
     b->tried = tries(w, s);
     b->counts = of.at_floor;
-    uint32_t depth = depth_in(w, s, b);
-    uint64_t found =
-        depth ? show_at(s, index, of, 0, depth, b, put_off) : show_front(s, index, of, b, put_off);
     b->at = (uint32_t)__builtin_ctzll(found | UINT64_C(1) << LINE_SLOTS_MOST);
-    return found != 0;
+    return depth ? show_at(s, index, of, found, 0, depth, b) : show_front(s, index, of, found, b);
 }
 
 /* ---- with a window ---- */
 
 /* A line of which all is too old begins anew, with one key. */
-static __attribute__((noinline)) bool begin_anew(const weir *w, struct spot s)
+static __attribute__((noinline)) void begin_anew(const weir *w, struct spot s)
 {
     const uint64_t marks = 1 | 1 << 6 | 1 << 12 | 1 << 18;
 
     memset(s.line, 0, LINE_BYTES);
     bits_store64(s.line, s.print);
     bits_store64(s.line + 56, (w->reg[EPOCH] & (QUARTER_WRAP - 1)) << 40 | marks << 16);
-    return false;
 }
 
-INLINED bool show_timed(weir *w, struct spot s, const uint32_t index, struct lines of,
-                        const enum manner m, struct common *b)
+INLINED void show_timed(weir *w, struct spot s, const uint32_t index, struct lines of,
+                        uint64_t found, const enum manner m, struct common *b)
 {
-    const uint32_t bits = line_width[index];
-    uint64_t tail = bits_load64(s.line + 56), now = b->epoch & (QUARTER_WRAP - 1);
-    uint64_t aged = aged_marks(tail, line_age(b->epoch, tail));
+    uint64_t aged = marks_now(s.line, b), now = b->epoch & (QUARTER_WRAP - 1);
     uint32_t slots = of.slots, live = (uint32_t)(aged >> 24);
     live = live < slots ? live : slots;
-    uint64_t found = line_match_in(s.line, index, live, s.print >> (32 - bits));
 
     if (m == TIMED_ONCE && found)
-        return true;
-    if (__builtin_expect(live == 0, false))
-        return begin_anew(w, s);
+        return;
+    if (__builtin_expect(live == 0, false)) {
+        begin_anew(w, s);
+        return;
+    }
     bool full = (live == slots) & !found & is_full(s.line, of);
     if (__builtin_expect(full & !of.at_floor, false)) { /* rare: not put off */
         make_up(w, s, TIMED, b);
-        return false;
+        return;
     }
     uint32_t at = (uint32_t)__builtin_ctzll(found | UINT64_C(1) << (slots - 1));
     w->reg[OVERFLOW] += full;
-    line_renew(s.line, s.line, bits, LINE_ROOM_WINDOW, live, at, s.print >> (32 - bits),
+    line_renew(s.line, s.line, index, LINE_ROOM_WINDOW, live, at, s.print,
                (uint64_t)index << 56 | now << 40 |
                    (uint64_t)marks_moved((uint32_t)aged & 0xffffff, at) << 16);
-    return found != 0;
 }
 
 /* ---- all of them ---- */
 
-/* Tells whether a key is in its line, and whether it is put off: then its line is marked. */
-INLINED bool visit_at(weir *w, struct spot s, const uint32_t index, struct lines of,
-                      const enum manner m, struct common *b, bool *put_off)
+/* Show a key that was looked for. False if it is put off: then its line is marked. */
+INLINED bool show(weir *w, struct spot s, const uint32_t index, struct lines of, uint64_t found,
+                  const enum manner m, struct common *b)
 {
-    *put_off = false;
-    return m == RECENT   ? show_front(s, index, of, b, put_off) != 0
-           : m == DEEP   ? show_deep(w, s, index, of, b, put_off)
-           : m == RANKED ? show_at(s, index, of, s.depth / 2, s.depth, b, put_off) != 0
-           : m == TIMED || m == TIMED_ONCE ? show_timed(w, s, index, of, m, b)
-                                           : ask_line(w, s, index, of.slots, m);
+    if (m == RECENT)
+        return show_front(s, index, of, found, b);
+    if (m == DEEP)
+        return show_deep(w, s, index, of, found, b);
+    if (m == RANKED)
+        return show_at(s, index, of, found, s.depth / 2, s.depth, b);
+    if (m == TIMED || m == TIMED_ONCE)
+        show_timed(w, s, index, of, found, m, b);
+    return true;
 }
-
-/* Each width is compiled by itself: DO(i) for a line's index. Builds that look for mistakes
- * are compiled for all widths at once, twelve times as fast. */
-#ifdef WEIR_DEBUG
-#define BY_WIDTH(index, DO)                                                                        \
-    {                                                                                              \
-        DO((index) < LINE_WIDTHS ? (index) : LINE_WIDTHS - 1)                                      \
-    }
-#else
-#define WIDTH_CASE(i, DO)                                                                          \
-    case i:                                                                                        \
-        DO(i)                                                                                      \
-        break;
-/* clang-format off */
-#define BY_WIDTH(index, DO)                                                                        \
-    switch (index) {                                                                               \
-    WIDTH_CASE(0, DO) WIDTH_CASE(1, DO) WIDTH_CASE(2, DO) WIDTH_CASE(3, DO) WIDTH_CASE(4, DO)      \
-    WIDTH_CASE(5, DO) WIDTH_CASE(6, DO) WIDTH_CASE(7, DO) WIDTH_CASE(8, DO) WIDTH_CASE(9, DO)      \
-    WIDTH_CASE(10, DO)                                                                             \
-    default:                                                                                       \
-        DO(11)                                                                                     \
-    }
-/* clang-format on */
-#endif
 
 INLINED bool visit(weir *w, struct spot s, const enum manner m, struct common *b)
 {
-    bool found, put_off;
+    uint64_t found;
+    bool shown;
 
-#define VISIT(i) found = visit_at(w, s, i, lines_of(b, i, (i) == b->floor), m, b, &put_off);
-    BY_WIDTH(line_index(s.line), VISIT)
+#define VISIT(i)                                                                                   \
+    struct lines of = lines_of(b, i, (i) == b->floor);                                             \
+    found = find(s, i, of, m, b);                                                                  \
+    shown = show(w, s, i, of, found, m, b);
+    LINE_BY_WIDTH(line_index(s.line), VISIT)
 #undef VISIT
-    if (puts_off(m) && put_off)
+    if (!shown)
         make_up(w, s, m, b);
     return found;
 }

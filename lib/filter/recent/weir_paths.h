@@ -22,8 +22,7 @@ static inline enum manner manner_of(const weir *w, bool asking)
 
 /* ---- many keys ---- */
 
-#define BLOCK 32 /* keys, a bit of a word each */
-#define AHEAD 64 /* keys whose lines are on their way; both measured by bench/speed */
+#define AHEAD 64 /* keys whose lines are on their way; measured by bench/speed */
 #define BURST 8  /* of them that are fetched together; likewise */
 #define RING 128 /* keys: a multiple of BLOCK, not less than both together */
 
@@ -38,7 +37,11 @@ static inline enum manner manner_of(const weir *w, bool asking)
 /* Keys on their way. */
 struct ring {
     uint8_t *line[RING];
+#ifdef LINE_ANY_WIDTH
+    uint64_t print[RING]; /* as line_forms() has it */
+#else
     uint32_t print[RING];
+#endif
     uint32_t depth[RING];
 };
 
@@ -66,6 +69,56 @@ INLINED struct spot spot_in(const struct walk *t, uint8_t *cells, uint64_t lines
                       : spot_of(cells, lines, t->p.keys[key]);
 }
 
+#ifdef LINE_ANY_WIDTH
+/* The upper half of a * b, eight times; b is less than 2^32. */
+INLINED __m512i scale_eight(__m512i a, uint64_t b)
+{
+    __m512i factor = _mm512_set1_epi64((long long)b);
+    __m512i low = _mm512_srli_epi64(_mm512_mul_epu32(a, factor), 32);
+    __m512i high = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), factor);
+
+    return _mm512_srli_epi64(_mm512_add_epi64(low, high), 32);
+}
+
+/* One word out of three, of eight keys. */
+INLINED __m512i nth_words(const __m512i keys[3], const long long n)
+{
+    const __m512i first = _mm512_set_epi64(0, 0, n + 15, n + 12, n + 9, n + 6, n + 3, n);
+    const __m512i last = _mm512_set_epi64(n + 13, n + 10, n > 0 ? n + 7 : 5, 4, 3, 2, 1, 0);
+
+    _Static_assert(sizeof(struct weir_key) == 24, "a key is three words");
+    return _mm512_permutex2var_epi64(_mm512_permutex2var_epi64(keys[0], first, keys[1]), last,
+                                     keys[2]);
+}
+
+/* Find the spots of eight keys of a batch, from the i-th on. */
+INLINED void find_eight(const struct walk *t, size_t i, const enum manner m)
+{
+    const size_t at = i % RING;
+    __m512i keys[3], lines, prints;
+
+    if (t->located) {
+        __m512i spots = _mm512_loadu_si512(t->p.spots + i);
+
+        lines = _mm512_srli_epi64(spots, 32);
+        prints = _mm512_and_si512(spots, _mm512_set1_epi64(UINT32_MAX));
+    } else {
+        for (uint32_t j = 0; j < 3; j++)
+            keys[j] = _mm512_loadu_si512((const uint8_t *)(t->p.keys + i) + 64 * j);
+        lines = scale_eight(nth_words(keys, 0), t->lines);
+        prints = _mm512_add_epi64(scale_eight(nth_words(keys, 1), UINT64_C(255) << 24),
+                                  _mm512_set1_epi64(1 << 24));
+    }
+    _mm512_storeu_si512(t->ring->line + at,
+                        _mm512_add_epi64(_mm512_slli_epi64(lines, 6),
+                                         _mm512_set1_epi64((long long)(uintptr_t)t->cells)));
+    _mm512_storeu_si512(t->ring->print + at, line_forms_of(prints));
+    if (m == RANKED)
+        _mm256_storeu_si256((__m256i *)(t->ring->depth + at),
+                            _mm512_cvtepi64_epi32(nth_words(keys, 2)));
+}
+#endif
+
 /* Find the spots of keys i to end - 1, which lie in one block; amid a batch of which none is left
  * out. Their lines are fetched later, by fetch_burst(). */
 INLINED void find_spots(const struct walk *t, size_t i, size_t end, const enum manner m,
@@ -78,12 +131,21 @@ INLINED void find_spots(const struct walk *t, size_t i, size_t end, const enum m
 #pragma GCC unroll 16
         for (size_t j = 0; j < BLOCK * sizeof(struct weir_key); j += LINE_BYTES)
             cells_fetch((const uint8_t *)(t->p.keys + end) + j);
+#ifdef LINE_ANY_WIDTH
+    if (amid && t->lines <= UINT32_MAX)
+        for (; i < end; i += 8)
+            find_eight(t, i, m);
+#endif
     for (size_t at = i % RING; i < end; i++, at++) {
         size_t key = amid ? i : nth(t->p.at, i);
         struct spot s = spot_in(t, t->cells, t->lines, key);
 
         t->ring->line[at] = s.line;
+#ifdef LINE_ANY_WIDTH
+        t->ring->print[at] = line_forms(s.print);
+#else
         t->ring->print[at] = s.print;
+#endif
         if (m == RANKED)
             t->ring->depth[at] = t->p.keys[key].importance;
     }
@@ -130,7 +192,12 @@ INLINED bool visit_cut(weir *w, struct spot s, const enum manner m, struct commo
 /* A block's first key, in the ring. */
 struct block {
     uint8_t *const *line;
-    const uint32_t *print, *depth;
+#ifdef LINE_ANY_WIDTH
+    const uint64_t *print;
+#else
+    const uint32_t *print;
+#endif
+    const uint32_t *depth;
 };
 
 INLINED struct block block_at(const struct ring *ring, size_t first)
@@ -141,7 +208,7 @@ INLINED struct block block_at(const struct ring *ring, size_t first)
 
 INLINED struct spot nth_spot(const struct block *k, uint32_t i, const enum manner m)
 {
-    return (struct spot){k->line[i], k->print[i], m == RANKED ? k->depth[i] : 0};
+    return (struct spot){k->line[i], (uint32_t)k->print[i], m == RANKED ? k->depth[i] : 0};
 }
 
 /* Fetch some lines together. One at a time, amid the work on others, each would be waited for while
@@ -173,23 +240,22 @@ INLINED bool show_one(const struct walk *t, const struct block *k, uint32_t i, s
                       const uint32_t index, struct lines of, const enum manner m)
 {
     struct spot s = nth_spot(k, i, m);
-    bool put_off;
 
-    if (m == ASKED || m == ASKED_TIMED)
-        return visit_at(t->w, s, index, of, m, t->b, &put_off);
-    if (__builtin_expect(line_index(s.line) != index, false)) {
+    if (m != ASKED && m != ASKED_TIMED && __builtin_expect(line_index(s.line) != index, false)) {
         if (puts_off(m))
             make_up_all(t, k, late, m);
         return visit_cut(t->w, s, m, t->b);
     }
-    bool found = visit_at(t->w, s, index, of, m, t->b, &put_off);
+    uint64_t found = find(s, index, of, m, t->b);
+    bool shown = show(t->w, s, index, of, found, m, t->b);
     if (puts_off(m) && !of.at_floor) {
         late->at[late->n] = i;
-        late->n += put_off;
+        late->n += !shown;
     }
     return found;
 }
 
+#ifndef LINE_ANY_WIDTH
 /* Show the keys of a group, whose lines are of one width; `first` is the first key of their
  * block. For each of them another line is fetched. */
 INLINED void show_group(const struct walk *t, size_t first, uint64_t group, size_t ahead,
@@ -284,11 +350,11 @@ INLINED void show_block(const struct walk *t, size_t first, size_t n, const enum
 #define SHOW_EITHER(i) SHOW(i, at_floor)
         const bool at_floor = index == t->b->floor || m == ASKED || m == ASKED_TIMED;
         if (!APART)
-            BY_WIDTH(index, SHOW_EITHER)
+            LINE_BY_WIDTH(index, SHOW_EITHER)
         else if (at_floor)
-            BY_WIDTH(index, SHOW_AT_FLOOR)
+            LINE_BY_WIDTH(index, SHOW_AT_FLOOR)
         else
-            BY_WIDTH(index, SHOW_ABOVE)
+            LINE_BY_WIDTH(index, SHOW_ABOVE)
 #undef SHOW_EITHER
 #undef SHOW_ABOVE
 #undef SHOW_AT_FLOOR
@@ -296,6 +362,10 @@ INLINED void show_block(const struct walk *t, size_t first, size_t n, const enum
         ahead += (size_t)__builtin_popcountll(group);
     }
 }
+
+#else
+#include "filter/recent/weir_steps.h"
+#endif
 
 /* Of a whole batch, or some of it. */
 INLINED void walk(weir *w, const struct picked *p, const enum manner m, const bool located)

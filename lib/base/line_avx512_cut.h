@@ -1,0 +1,227 @@
+/* line_avx512_cut.h - how line_avx512.h, which includes it, cuts the numbers of a line.
+ *
+ * They lie at the upper ends of their lanes: so they are cut by a mask. Two neighbours are
+ * joined to the upper end of four bytes, two of those to that of a word; then the bytes of the
+ * words are gathered. */
+#ifndef WEIR_BASE_LINE_AVX512_CUT_H
+#define WEIR_BASE_LINE_AVX512_CUT_H
+
+/* A line that was cut: its slots anew, its index the next, the rest from bit `room` on as it was.
+ */
+INLINED void line_store_cut(uint8_t *line, uint32_t index, uint32_t room, __m512i slots)
+{
+    uint64_t tail = (bits_load64(line + 56) & UINT64_MAX >> 8) | (uint64_t)(index + 1) << 56;
+
+    _mm512_storeu_si512(line, line_either(line_limit(room), slots,
+                                          _mm512_maskz_set1_epi64(1 << 7, (long long)tail)));
+}
+
+INLINED __m128i line_count(uint32_t n)
+{
+    return _mm_cvtsi32_si128((int)n);
+}
+
+/* The number of every lane of 16 bits. */
+INLINED __m512i line_places(void)
+{
+    return _mm512_set_epi16(31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14,
+                            13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+}
+
+/* Are two of up to 32 numbers equal? Those that are none are not valid. All are compared with those
+ * one to sixteen places on, in a ring; by the least difference of each, for that keeps more of the
+ * processor busy than masks do. */
+INLINED bool line_meet(__m512i numbers, __mmask32 valid)
+{
+    const __m512i odd =
+        _mm512_permutexvar_epi16(_mm512_add_epi16(line_places(), _mm512_set1_epi16(1)), numbers);
+    __m512i least = _mm512_xor_si512(numbers, odd);
+
+#define MEET(on, i)                                                                                \
+    least = _mm512_min_epu16(least, _mm512_xor_si512(numbers, _mm512_alignr_epi32(on, on, i)))
+    MEET(numbers, 1), MEET(odd, 1), MEET(numbers, 2), MEET(odd, 2), MEET(numbers, 3);
+    MEET(odd, 3), MEET(numbers, 4), MEET(odd, 4), MEET(numbers, 5), MEET(odd, 5);
+    MEET(numbers, 6), MEET(odd, 6), MEET(numbers, 7), MEET(odd, 7), MEET(numbers, 8);
+#undef MEET
+    return _mm512_mask_testn_epi16_mask(valid, least, least);
+}
+
+/* ---- wide numbers ---- */
+
+/* Where the bytes of a line of slots of two times so many bits come from: two slots at the upper
+ * end of a word, sixteen of them in two registers. */
+#define PACK(bytes, i) (((i) / (bytes)*8 + 8 - (bytes) + (i) % (bytes)) & 127)
+#define PACK8(b, i)                                                                                \
+    PACK(b, i), PACK(b, (i) + 1), PACK(b, (i) + 2), PACK(b, (i) + 3), PACK(b, (i) + 4),            \
+        PACK(b, (i) + 5), PACK(b, (i) + 6), PACK(b, (i) + 7)
+#define PACKS(b)                                                                                   \
+    {                                                                                              \
+        PACK8(b, 0), PACK8(b, 8), PACK8(b, 16), PACK8(b, 24), PACK8(b, 32), PACK8(b, 40),          \
+            PACK8(b, 48), PACK8(b, 56)                                                             \
+    }
+#define WIDE 3 /* widths: cut to 24, 20 and 16 bits, two of which are whole bytes */
+static const _Alignas(64) uint8_t line_packs[WIDE][LINE_BYTES] = {PACKS(6), PACKS(5), PACKS(4)};
+
+/* line_cut() of wide numbers, of which there are at most 25, by their upper halves. False if two
+ * may become equal: then nothing is done. */
+static inline bool line_cut_wide(uint8_t *line, uint32_t index, uint32_t used, uint32_t room)
+{
+    const struct line_spread *t = &line_spread[index];
+    const uint32_t bits = line_width[index + 1], valid = UINT32_MAX >> (32 - used);
+    __m512i all = line_register(line), kept = _mm512_set1_epi32((int)(UINT32_MAX << (32 - bits)));
+    __m512i first = _mm512_maskz_and_epi32((__mmask16)valid, line_lanes(all, t, 0), kept);
+    __m512i second = _mm512_maskz_and_epi32((__mmask16)(valid >> 16), line_lanes(all, t, 1), kept);
+    __m512i upper = line_either(_mm512_set1_epi32((int)0xffff0000), second,
+                                _mm512_srli_epi32(first, 16)); /* by turns of either */
+
+    if (line_meet(upper, _mm512_test_epi16_mask(upper, upper)))
+        return false;
+    __m512i high = _mm512_set1_epi64((long long)(UINT64_MAX << (64 - bits)));
+    first = line_either(high, first, _mm512_sll_epi64(first, line_count(32 - bits)));
+    second = line_either(high, second, _mm512_sll_epi64(second, line_count(32 - bits)));
+    line_store_cut(line, index, room,
+                   _mm512_permutex2var_epi8(first, line_register(line_packs[index]), second));
+    return true;
+}
+
+/* ---- cuts of one bit ---- */
+
+/* From 16 bits on: four slots become a word, two words so many bytes as a slot has bits. The bytes
+ * of a line come from the words of even number and from the odd ones, or from the last byte of all,
+ * which is zero: no line has a slot 63. */
+#define MEET_OFTEN 12 /* bits: cut to fewer, some mostly become equal */
+#define NO_BYTE (2 * LINE_BYTES - 1)
+#define HALF_BYTES(w) (((w) + 1) / 2)
+#define EVEN(w, i)                                                                                 \
+    ((i) % (w) < HALF_BYTES(w) ? (i) / (w)*16 + 8 - HALF_BYTES(w) + (i) % (w) : NO_BYTE)
+#define ODD(w, i)                                                                                  \
+    ((i) % (w) >= (w) / 2 ? (i) / (w)*16 + 16 - HALF_BYTES(w) + (i) % (w) - (w) / 2 : NO_BYTE)
+#define BYTES8(DO, w, i)                                                                           \
+    DO(w, i), DO(w, (i) + 1), DO(w, (i) + 2), DO(w, (i) + 3), DO(w, (i) + 4), DO(w, (i) + 5),      \
+        DO(w, (i) + 6), DO(w, (i) + 7)
+#define BYTES(DO, w)                                                                               \
+    {                                                                                              \
+        BYTES8(DO, w, 0), BYTES8(DO, w, 8), BYTES8(DO, w, 16), BYTES8(DO, w, 24),                  \
+            BYTES8(DO, w, 32), BYTES8(DO, w, 40), BYTES8(DO, w, 48), BYTES8(DO, w, 56)             \
+    }
+#define JOIN(w)                                                                                    \
+    {                                                                                              \
+        BYTES(EVEN, w), BYTES(ODD, w)                                                              \
+    }
+static const struct line_join {
+    _Alignas(64) uint8_t even[LINE_BYTES];
+    _Alignas(64) uint8_t odd[LINE_BYTES];
+} line_joins[LINE_WIDTHS - 1 - WIDE] = {JOIN(15), JOIN(14), JOIN(13), JOIN(12),
+                                        JOIN(11), JOIN(10), JOIN(9),  JOIN(8)};
+
+/* Four neighbours to the upper end of a word; the even words, of bits that end amid a byte, half a
+ * byte below it. */
+INLINED __m512i line_words(__m512i numbers, uint32_t bits)
+{
+    __m512i high = _mm512_set1_epi32((int)(UINT32_MAX << (32 - bits)));
+    __m512i pairs = line_either(high, numbers, _mm512_sll_epi32(numbers, line_count(16 - bits)));
+    __m512i higher = _mm512_set1_epi64((long long)(UINT64_MAX << (64 - 2 * bits)));
+    __m512i words = line_either(higher, pairs, _mm512_sll_epi64(pairs, line_count(32 - 2 * bits)));
+
+    return _mm512_mask_srl_epi64(words, 0x55, words, line_count(4 * (bits & 1)));
+}
+
+/* Of n numbers those that came before them: bit i for number i. */
+static inline uint64_t line_repeats(const __m512i halves[2], uint32_t n, uint32_t bits,
+                                    struct line_rounds *r)
+{
+    uint16_t numbers[2 * LINE_BYTES / sizeof(uint16_t)];
+    uint64_t repeats = 0;
+
+    for (uint32_t i = 0; i < 2; i++)
+        _mm512_storeu_si512(numbers + 32 * i, _mm512_srl_epi16(halves[i], line_count(16 - bits)));
+    line_next_round(r);
+    for (uint32_t i = 0; i < n; i++) {
+        uint8_t *came = &r->came[numbers[i] & ((1 << LINE_LOW_BITS) - 1)];
+
+        repeats |= (uint64_t)(*came == r->round) << i;
+        *came = r->round;
+    }
+    if (bits <= LINE_LOW_BITS)
+        return repeats;
+    for (uint64_t left = repeats; left; left &= left - 1) {
+        uint32_t i = (uint32_t)__builtin_ctzll(left), j = 0;
+
+        while (numbers[j] != numbers[i])
+            j++;
+        if (j == i)
+            repeats &= ~(UINT64_C(1) << i);
+    }
+    return repeats;
+}
+
+/* Of numbers in two registers those that were picked, in one: bit i for number i. If they are
+ * more, the first. */
+INLINED __m512i line_picked(const __m512i numbers[2], uint64_t picked)
+{
+    uint32_t here = (uint32_t)__builtin_popcount((uint32_t)picked);
+    __m512i first = _mm512_maskz_compress_epi16((__mmask32)picked, numbers[0]);
+    __m512i second = _mm512_maskz_compress_epi16((__mmask32)(picked >> 32), numbers[1]);
+
+    return _mm512_mask_expand_epi16(first, (__mmask32)(UINT64_MAX << here), second);
+}
+
+/* Close the gaps that dropped numbers leave: bit i for number i. */
+static inline void line_close(__m512i halves[2], uint64_t dropped)
+{
+    uint32_t gaps = (uint32_t)__builtin_popcount((uint32_t)dropped);
+    __m512i second = _mm512_maskz_compress_epi16((__mmask32)(~dropped >> 32), halves[1]);
+
+    halves[0] = line_picked(halves, ~dropped);
+    halves[1] = _mm512_maskz_permutexvar_epi16(
+        (__mmask32)((UINT64_C(1) << (32 - gaps)) - 1),
+        _mm512_add_epi16(line_places(), _mm512_set1_epi16((short)gaps)), second);
+}
+
+/* Are two of n numbers in two registers equal? */
+INLINED bool line_halves_meet(const __m512i halves[2], uint32_t n)
+{
+    const uint64_t valid = UINT64_MAX >> (64 - n);
+    __mmask32 equal = 0;
+
+    if (line_meet(halves[0], (uint32_t)valid))
+        return true;
+    for (uint32_t i = 0; i + 32 < n; i++) {
+        __m512i one = _mm512_permutexvar_epi16(_mm512_set1_epi16((short)i), halves[1]);
+
+        equal |= _mm512_cmpeq_epi16_mask(halves[0], one);
+        equal |= _mm512_cmpeq_epi16_mask(halves[1], one) & ((UINT32_C(1) << i) - 1);
+    }
+    return equal;
+}
+
+/* line_cut() by one bit. */
+static inline uint32_t line_cut_bit(uint8_t *line, uint32_t index, uint32_t used, uint32_t room,
+                                    bool may_drop, struct line_rounds *r)
+{
+    const struct line_spread *t = &line_spread[index];
+    const uint32_t bits = line_width[index + 1];
+    const uint64_t valid = UINT64_MAX >> (64 - used);
+    __m512i all = line_register(line), kept = _mm512_set1_epi16((short)(0xffff << (16 - bits)));
+    __m512i halves[2] = {_mm512_and_si512(line_lanes(all, t, 0), kept),
+                         _mm512_and_si512(line_lanes(all, t, 1), kept)};
+    uint64_t repeats = 0;
+
+    halves[0] = _mm512_maskz_mov_epi16((__mmask32)valid, halves[0]);
+    halves[1] = _mm512_maskz_mov_epi16((__mmask32)(valid >> 32), halves[1]);
+    if (bits < MEET_OFTEN || line_halves_meet(halves, used))
+        repeats = line_repeats(halves, used, bits, r);
+    if (repeats) {
+        if (!may_drop)
+            return 0;
+        line_close(halves, repeats);
+    }
+    const struct line_join *j = &line_joins[index - WIDE];
+    __m512i first = line_words(halves[0], bits), second = line_words(halves[1], bits);
+    __m512i even = _mm512_permutex2var_epi8(first, line_register(j->even), second);
+    __m512i odd = _mm512_permutex2var_epi8(first, line_register(j->odd), second);
+    line_store_cut(line, index, room, _mm512_or_si512(even, odd));
+    return used - (uint32_t)__builtin_popcountll(repeats);
+}
+
+#endif
