@@ -292,24 +292,21 @@ INLINED uint64_t line_empty(const uint8_t *line, uint32_t index, uint32_t slots)
 }
 #endif
 
-/* DO(i) for a line's index, for all widths at once. */
-#define LINE_ALL_WIDTHS(index, DO)                                                                 \
+/* DO(i) for a line's index, each width compiled by itself; but builds that look for mistakes would
+ * be compiled for minutes. */
+#ifdef WEIR_DEBUG
+#define LINE_BY_WIDTH(index, DO)                                                                   \
     {                                                                                              \
         DO((index) < LINE_WIDTHS ? (index) : LINE_WIDTHS - 1)                                      \
     }
-
-/* The same, each width compiled by itself; but builds that look for mistakes would be compiled for
- * minutes. */
+#else
 #define LINE_CASE(i, DO)                                                                           \
     case i: {                                                                                      \
         DO(i)                                                                                      \
         break;                                                                                     \
     }
 /* clang-format off */
-#ifdef WEIR_DEBUG
-#define LINE_EACH_WIDTH LINE_ALL_WIDTHS
-#else
-#define LINE_EACH_WIDTH(index, DO)                                                                 \
+#define LINE_BY_WIDTH(index, DO)                                                                   \
     switch (index) {                                                                               \
     LINE_CASE(0, DO) LINE_CASE(1, DO) LINE_CASE(2, DO) LINE_CASE(3, DO) LINE_CASE(4, DO)           \
     LINE_CASE(5, DO) LINE_CASE(6, DO) LINE_CASE(7, DO) LINE_CASE(8, DO) LINE_CASE(9, DO)           \
@@ -318,14 +315,7 @@ INLINED uint64_t line_empty(const uint8_t *line, uint32_t index, uint32_t slots)
         DO(11)                                                                                     \
     }                                                                                              \
     }
-#endif
 /* clang-format on */
-
-/* Whichever is faster. */
-#ifdef LINE_ANY_WIDTH
-#define LINE_BY_WIDTH LINE_ALL_WIDTHS
-#else
-#define LINE_BY_WIDTH LINE_EACH_WIDTH
 #endif
 
 #ifdef WEIR_BASE_LINE_AVX2_H
@@ -346,8 +336,8 @@ static inline uint32_t line_cut_by_width(uint8_t *line, uint32_t index, uint32_t
 /* Cut the numbers in use to the next width; of those that become equal the first stays. Tells how
  * many are left: 0 if some become equal and may not be dropped; then nothing is done. `index` is
  * the line's: what its last byte says does not count. */
-static inline uint32_t line_cut(uint8_t *line, uint32_t index, uint32_t used, uint32_t room,
-                                bool may_drop, struct line_rounds *r)
+INLINED uint32_t line_cut(uint8_t *line, uint32_t index, uint32_t used, uint32_t room,
+                          bool may_drop, struct line_rounds *r)
 {
 #ifdef WEIR_BASE_LINE_AVX2_H
     if (processor_has_quick_pext())

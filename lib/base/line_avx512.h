@@ -18,8 +18,8 @@
 #define IN_A_WORD(w) ((w) <= 16 ? 4 : 2)
 #define LANE(w) (8 / IN_A_WORD(w))             /* bytes */
 #define BEGIN(w, q) (IN_A_WORD(w) * (w) * (q)) /* of the slots of word q: a bit of the line */
-#define UPPER_END(w, i)                                                                            \
-    ((i) % LANE(w) * 8 + (w)-8 * LANE(w)) /* bit of its slot: where byte i begins */
+/* In byte i of its lane a slot has the bits from this one on. */
+#define UPPER_END(w, i) ((i) % LANE(w) * 8 + (w)-8 * LANE(w))
 #define SOURCE(w, q, i) LEAST(BEGIN(w, q) / 8 + (i), LINE_BYTES - 1)
 #define CUT(w, q, i) ((BEGIN(w, q) % 8 + (i) / LANE(w) * (w) + UPPER_END(w, i)) & 63)
 #define MASK(w, q, i) (0xffffffffu << (32 - (w)) >> (8 * (4 - LANE(w) + (i) % LANE(w))) & 255)
@@ -34,7 +34,7 @@
 #define SPREAD(w)                                                                                  \
     {                                                                                              \
         {WORDS(SOURCE, w, 0), WORDS(SOURCE, w, 8)}, WORDS(CUT, w, 0), WORDS(MASK, w, 0), (w),      \
-            (w) <= 16 ? UINT64_MAX : 0, (w) <= 16 ? UINT64_MAX : UINT64_MAX / 3, (w) <= 16         \
+            (w) <= 16                                                                              \
     }
 
 /* By index; and once more, for those that a caller has marked. */
@@ -48,9 +48,7 @@ static const struct line_spread {
     uint8_t cut[LINE_BYTES];                     /* and bits of those */
     uint8_t mask[LINE_BYTES];                    /* of a lane: what is the slot's */
     uint64_t bits;
-    uint64_t narrow; /* ones if lanes have two bytes: their numbers are those of the slots; */
-    uint64_t slots;  /* else only every other is */
-    uint64_t form;   /* of a print in lanes */
+    uint64_t form; /* of a print in lanes: the second, if these have two bytes */
 } line_spread[2 * LINE_MARKED] = {SPREADS(0), SPREADS(LINE_MARKED)};
 
 INLINED __m512i line_register(const void *at)
@@ -93,22 +91,39 @@ INLINED __m512i line_prints(const struct line_spread *t, uint32_t print)
     return _mm512_set1_epi32((int)(line_forms(print) >> 32 * t->form));
 }
 
-/* Which lanes are like a number in every lane, by two bytes: bit i for the i-th two. */
-INLINED void line_alike(uint64_t *alike, const uint8_t *line, const struct line_spread *t,
-                        __m512i number)
+/* Where the first or second register of lanes differs from a number in every lane. */
+INLINED __m512i line_unlike_lanes(const uint8_t *line, const struct line_spread *t,
+                                  const uint32_t half, __m512i number)
 {
-    __m512i all = line_register(line), mask = line_register(t->mask);
-    __mmask32 low = _mm512_testn_epi16_mask(_mm512_xor_si512(line_lanes(all, t, 0), number), mask);
-    __mmask32 high = _mm512_testn_epi16_mask(_mm512_xor_si512(line_lanes(all, t, 1), number), mask);
-
-    _store_mask32((__mmask32 *)alike, low);
-    _store_mask32((__mmask32 *)alike + 1, high);
+    return _mm512_xor_si512(line_lanes(line_register(line), t, half), number);
 }
 
-/* Which of the first slots they are: bit i for slot i. */
-INLINED uint64_t line_slots(uint64_t alike, const struct line_spread *t, uint32_t slots)
+/* Which lanes are like a number in every lane, by two bytes: bit i for the i-th two. */
+INLINED void line_store_alike(uint64_t *alike, const uint8_t *line, const struct line_spread *t,
+                              __m512i number)
 {
-    return _bzhi_u64(_pext_u64(alike & (alike >> 1 | t->narrow), t->slots), slots);
+    __m512i mask = line_register(t->mask);
+
+    _store_mask32((__mmask32 *)alike,
+                  _mm512_testn_epi16_mask(line_unlike_lanes(line, t, 0, number), mask));
+    _store_mask32((__mmask32 *)alike + 1,
+                  _mm512_testn_epi16_mask(line_unlike_lanes(line, t, 1, number), mask));
+}
+
+/* Which of the first slots are like a number in every lane: bit i for slot i. */
+INLINED uint64_t line_alike(const uint8_t *line, const uint32_t index, uint32_t slots,
+                            __m512i number)
+{
+    const struct line_spread *t = &line_spread[index];
+    __m512i first = line_unlike_lanes(line, t, 0, number), mask = line_register(t->mask);
+    __m512i second = line_unlike_lanes(line, t, 1, number);
+    uint64_t alike = line_width[index] > 16
+                         ? _mm512_testn_epi32_mask(first, mask) |
+                               (uint64_t)_mm512_testn_epi32_mask(second, mask) << 16
+                         : _mm512_testn_epi16_mask(first, mask) |
+                               (uint64_t)_mm512_testn_epi16_mask(second, mask) << 32;
+
+    return alike & ((UINT64_C(1) << slots) - 1);
 }
 
 /* Are slots lanes already, of a width that is known when compiled? */
@@ -138,30 +153,20 @@ INLINED __m512i line_blend(const uint32_t index, uint64_t slots, __m512i a, __m5
 /* Which of the first slots hold a print. */
 INLINED uint64_t line_find(const uint8_t *line, uint32_t index, uint32_t slots, uint32_t print)
 {
-    const struct line_spread *t = &line_spread[index];
-    uint64_t alike;
-
     if (line_has_lanes(index)) {
         __m512i all = line_register(line), number = line_numbers(index, print);
-
-        alike = line_width[index] == 32   ? _mm512_cmpeq_epi32_mask(all, number)
-                : line_width[index] == 16 ? _mm512_cmpeq_epi16_mask(all, number)
-                                          : _mm512_cmpeq_epi8_mask(all, number);
+        uint64_t alike = line_width[index] == 32   ? _mm512_cmpeq_epi32_mask(all, number)
+                         : line_width[index] == 16 ? _mm512_cmpeq_epi16_mask(all, number)
+                                                   : _mm512_cmpeq_epi8_mask(all, number);
         return alike & ((UINT64_C(1) << slots) - 1);
     }
-    line_alike(&alike, line, t, line_prints(t, print));
-    return line_slots(alike, t, slots);
+    return line_alike(line, index, slots, line_prints(&line_spread[index], print));
 }
 
 /* Which of the first slots are empty. */
 INLINED uint64_t line_empty(const uint8_t *line, uint32_t index, uint32_t slots)
 {
-    const struct line_spread *t = &line_spread[index];
-
-    uint64_t alike;
-
-    line_alike(&alike, line, t, _mm512_setzero_si512());
-    return line_slots(alike, t, slots);
+    return line_alike(line, index, slots, _mm512_setzero_si512());
 }
 
 /* The bits of a line below `room`, which lies in its last eight bytes. */

@@ -64,7 +64,7 @@ static const _Alignas(64) uint8_t line_packs[WIDE][LINE_BYTES] = {PACKS(6), PACK
 
 /* line_cut() of wide numbers, of which there are at most 25, by their upper halves. False if two
  * may become equal: then nothing is done. */
-static inline bool line_cut_wide(uint8_t *line, uint32_t index, uint32_t used, uint32_t room)
+INLINED bool line_cut_wide(uint8_t *line, uint32_t index, uint32_t used, uint32_t room)
 {
     const struct line_spread *t = &line_spread[index];
     const uint32_t bits = line_width[index + 1], valid = UINT32_MAX >> (32 - used);
@@ -196,8 +196,9 @@ INLINED bool line_halves_meet(const __m512i halves[2], uint32_t n)
 }
 
 /* line_cut() by one bit. */
-static inline uint32_t line_cut_bit(uint8_t *line, uint32_t index, uint32_t used, uint32_t room,
-                                    bool may_drop, struct line_rounds *r)
+static __attribute__((noinline)) uint32_t line_cut_bit(uint8_t *line, uint32_t index, uint32_t used,
+                                                       uint32_t room, bool may_drop,
+                                                       struct line_rounds *r)
 {
     const struct line_spread *t = &line_spread[index];
     const uint32_t bits = line_width[index + 1];

@@ -3,12 +3,12 @@
 #include "screen/verdict_lines.h"
 
 /* Which slots hold a key: bit i for slot i. */
-static uint64_t match(const struct lines *l, const uint8_t *line, struct weir_key key)
+static inline uint64_t match(const struct lines *l, const uint8_t *line, struct weir_key key)
 {
-    uint32_t slots = lines_slots(l, line_index(line)), print = line_print(key.hi);
+    const uint32_t print = line_print(key.hi);
     uint64_t found;
 
-#define FIND(i) found = line_find(line, i, slots, print);
+#define FIND(i) found = line_find(line, i, lines_slots(l, i), print);
     LINE_BY_WIDTH(line_index(line), FIND)
 #undef FIND
     return found;

@@ -109,7 +109,40 @@ static inline uint32_t steps_class(const struct steps *s, uint32_t value)
     return class < s->top ? class : s->top;
 }
 
-#if defined __AVX2__ && !defined __AVX512F__
+#if defined __AVX512F__
+/* steps_below() of sixteen values at once, by halves. */
+static inline __m512i steps_below_each(const uint32_t from[32], __m512i values)
+{
+    const __m512i low = _mm512_loadu_si512(from), high = _mm512_loadu_si512(from + 16);
+    __m512i n = _mm512_setzero_si512();
+
+#define REACHED(at) _mm512_cmple_epu32_mask(_mm512_permutex2var_epi32(low, at, high), values)
+#pragma GCC unroll 5
+    for (int half = 16; half > 0; half /= 2) {
+        __mmask16 on = REACHED(_mm512_add_epi32(n, _mm512_set1_epi32(half - 1)));
+
+        n = _mm512_mask_add_epi32(n, on, n, _mm512_set1_epi32(half));
+    }
+    return _mm512_mask_add_epi32(n, REACHED(n), n, _mm512_set1_epi32(1));
+#undef REACHED
+}
+
+static inline size_t steps_classes_together(const struct steps *s, const uint32_t *values,
+                                            uint32_t *classes, size_t n)
+{
+    size_t i = 0;
+
+    for (; i + 16 <= n; i += 16) {
+        __m512i sixteen = _mm512_loadu_si512(values + i);
+        __m512i class = steps_below_each(s->from, sixteen);
+
+        if (s->top > 32)
+            class = _mm512_add_epi32(class, steps_below_each(s->from + 32, sixteen));
+        _mm512_storeu_si512(classes + i, _mm512_min_epu32(class, _mm512_set1_epi32((int)s->top)));
+    }
+    return i;
+}
+#elif defined __AVX2__
 /* steps_below() of eight values at once: by every fourth step, then by the three before it. */
 static inline __m256i steps_below_each(const uint32_t fourth[4][8], __m256i values)
 {
@@ -131,8 +164,8 @@ static inline __m256i steps_below_each(const uint32_t fourth[4][8], __m256i valu
 #undef STEPS
 }
 
-static inline size_t steps_classes_of_eights(const struct steps *s, const uint32_t *values,
-                                             uint32_t *classes, size_t n)
+static inline size_t steps_classes_together(const struct steps *s, const uint32_t *values,
+                                            uint32_t *classes, size_t n)
 {
     size_t i = 0;
 
@@ -148,8 +181,8 @@ static inline size_t steps_classes_of_eights(const struct steps *s, const uint32
     return i;
 }
 #else
-static inline size_t steps_classes_of_eights(const struct steps *s, const uint32_t *values,
-                                             uint32_t *classes, size_t n)
+static inline size_t steps_classes_together(const struct steps *s, const uint32_t *values,
+                                            uint32_t *classes, size_t n)
 {
     (void)s, (void)values, (void)classes, (void)n;
     return 0;
@@ -160,7 +193,7 @@ static inline size_t steps_classes_of_eights(const struct steps *s, const uint32
 static inline void steps_classes(const struct steps *s, const uint32_t *values, uint32_t *classes,
                                  size_t n)
 {
-    for (size_t i = steps_classes_of_eights(s, values, classes, n); i < n; i++)
+    for (size_t i = steps_classes_together(s, values, classes, n); i < n; i++)
         classes[i] = steps_class(s, values[i]);
 }
 

@@ -179,8 +179,8 @@ static inline void share_widths(struct common *b, uint32_t last)
         const uint32_t lanes = line_width[i] > 16 ? 2 : 1; /* of two bytes */
 
         any->wide[i] = lanes - 1;
-        any->narrow[i] = line_spread[i].narrow;
-        any->lanes[i] = _bzhi_u64(line_spread[i].slots, of.slots * lanes);
+        any->narrow[i] = lanes > 1 ? 0 : UINT64_MAX;
+        any->lanes[i] = _bzhi_u64(lanes > 1 ? UINT64_MAX / 3 : UINT64_MAX, of.slots * lanes);
         any->last_lane[i] = UINT64_C(1) << (of.slots - 1) * lanes;
         any->lane_bits[i] = line_width[i] / lanes;
         any->end_lane[i] = UINT64_C(1) << of.slots * lanes;
@@ -261,8 +261,8 @@ INLINED uint32_t depth_in(const weir *w, struct spot s, const struct common *b)
 
 /* Cut a full line above the floor, until it is not full or there. Tells how many slots are in use
  * then, and what index it has. */
-static uint32_t make_room(const weir *w, uint8_t *line, uint32_t *index, const enum manner m,
-                          struct common *b)
+INLINED uint32_t make_room(const weir *w, uint8_t *line, uint32_t *index, const enum manner m,
+                           struct common *b)
 {
     uint32_t used = b->slots[*index];
 
@@ -270,6 +270,7 @@ static uint32_t make_room(const weir *w, uint8_t *line, uint32_t *index, const e
         uint32_t kept = line_cut(line, *index, used, room_of(m), m != TIMED, &b->rounds);
 
         if (!kept) {
+            line[LINE_BYTES - 1] = (uint8_t)*index; /* it may be marked */
             weir_cut(w, line);
             kept = line_used(line, *index + 1, room_of(m));
         }
@@ -321,7 +322,7 @@ static __attribute__((noinline)) void make_up(weir *w, struct spot s, const enum
 {
     uint32_t index = line_index(s.line) & (MARKED - 1u);
 
-    if (m == TIMED) {
+    if (m == TIMED && line_quarter(s.line) != (b->epoch & (QUARTER_WRAP - 1))) {
         s.line[LINE_BYTES - 1] = (uint8_t)index;
         weir_age(w, s.line);
     }

@@ -14,6 +14,7 @@
  * one line keep their order. */
 
 #define STEP 16
+#define TRIES (LINE_SLOTS_MOST + 1)
 
 /* What is known of the keys of a step. */
 struct step {
@@ -30,7 +31,7 @@ struct step {
     uint64_t live[STEP];              /* where its slots ended before, */
     uint64_t index[STEP];             /* what index it has, */
     uint8_t *out[STEP];               /* and where it is written to */
-    uint64_t slot[STEP];              /* found in; with those that try a depth after the others */
+    uint64_t slot[STEP];              /* found in; TRIES more, if its line tries another depth */
     uint32_t seen, counts;            /* bit i for key i: found; its line is at the floor */
     uint32_t above, cut;              /* its line is above the floor; it was cut */
 };
@@ -42,6 +43,12 @@ struct put_off {
     uint32_t n;
     uint64_t at[BLOCK + 8];
 };
+
+/* Are keys shown, not only asked for? */
+INLINED bool shows(const enum manner m)
+{
+    return m != ASKED && m != ASKED_TIMED;
+}
 
 /* A number of each width, for eight lines: by their indexes. */
 INLINED __m512i by_index(const uint64_t table[16], __m512i index)
@@ -66,6 +73,9 @@ INLINED uint32_t lines_again(uint8_t *const *line)
     return _mm512_test_epi32_mask(before, before);
 }
 
+/* Lines that come later are fetched one by one, in all three stages: a processor has only so many
+ * on their way, and waits if it is to fetch more. */
+
 /* ---- looking for them ---- */
 
 INLINED void look_for(const struct block *k, struct step *step, const struct common *b,
@@ -76,15 +86,16 @@ INLINED void look_for(const struct block *k, struct step *step, const struct com
         const uint8_t *line = k->line[i];
         uint32_t index = line_index(line);
 
-        if (m == ASKED || m == ASKED_TIMED)
+        if (!shows(m))
             index = index < LINE_WIDTHS ? index : LINE_WIDTHS - 1; /* a damaged view has any */
         const struct line_spread *t = &line_spread[index];
-        line_alike(&step->equal[i], line, t, line_prints_at(t, &k->print[i]));
-        cells_fetch(ahead[i]);
+        line_store_alike(&step->equal[i], line, t, line_prints_at(t, &k->print[i]));
+        if (!shows(m) || i % 2 == 0)
+            cells_fetch(ahead[i]);
         step->tail[i] = bits_load64(line + 56);
         if (m == DEEP || m == RANKED)
-            line_alike(&step->empty[i], line, t, _mm512_setzero_si512());
-        else if (m != ASKED && m != ASKED_TIMED)
+            line_store_alike(&step->empty[i], line, t, _mm512_setzero_si512());
+        else if (shows(m))
             step->last[i] = bits_load64(line + b->any.last_byte[index]);
     }
 }
@@ -196,8 +207,7 @@ INLINED __mmask8 decide_depth(const struct walk *t, const struct block *k, struc
         return late;
     __m512i slot =
         _mm512_mask_srlv_epi64(all_of(LINE_SLOTS_MOST), seen, lane, by_index(any->wide, index));
-    _mm512_storeu_si512(step->slot + i,
-                        _mm512_mask_add_epi64(slot, tried, slot, all_of(LINE_SLOTS_MOST + 1)));
+    _mm512_storeu_si512(step->slot + i, _mm512_mask_add_epi64(slot, tried, slot, all_of(TRIES)));
     step->counts |= (uint32_t)(at_floor & (__mmask8)~again) << i;
     return late;
 }
@@ -275,7 +285,7 @@ INLINED void decide(const struct walk *t, const struct block *k, struct step *st
     __m512i aged = _mm512_setzero_si512(), live = aged;
     __mmask8 again = (__mmask8)(step->again >> i);
 
-    if (m == ASKED || m == ASKED_TIMED) {
+    if (!shows(m)) {
         index = _mm512_min_epu64(index, all_of(LINE_WIDTHS - 1)); /* a damaged view has any */
     } else {
         again |= _mm512_test_epi64_mask(index, all_of(MARKED));
@@ -294,7 +304,7 @@ INLINED void decide(const struct walk *t, const struct block *k, struct step *st
     }
     __m512i found = whole_lanes(step->equal + i, lanes, any, index);
     step->seen |= (uint32_t)_mm512_test_epi64_mask(found, found) << i;
-    if (m == ASKED || m == ASKED_TIMED)
+    if (!shows(m))
         return;
     __mmask8 cut = m == RECENT ? decide_front(step, i, index, found, again, t->b)
                    : m == DEEP || m == RANKED
@@ -305,12 +315,16 @@ INLINED void decide(const struct walk *t, const struct block *k, struct step *st
 
 /* ---- moving them ---- */
 
-INLINED void move_all(const struct block *k, const struct step *step, const enum manner m)
+INLINED void move_all(const struct block *k, const struct step *step, uint8_t *const *ahead,
+                      const enum manner m)
 {
 #pragma GCC unroll 2
     for (uint32_t i = 0; i < STEP; i++) {
         uint8_t *line = k->line[i];
         const bool timed = m == TIMED || m == TIMED_ONCE;
+
+        if (i % 4 == 1)
+            cells_fetch(ahead[i]);
         const struct line_spread *t = &line_spread[timed ? step->index[i] : line_index(line)];
         __m512i old = line_register(line), after = line_beyond_at(&step->after[i]);
         __m512i prints = line_prints_at(t, &k->print[i]);
@@ -360,19 +374,22 @@ INLINED uint32_t show_step(const struct walk *t, const struct block *whole, uint
 
     step.seen = step.again = step.counts = step.above = step.cut = 0;
     look_for(&k, &step, t->b, ahead, m);
-    if (m != ASKED && m != ASKED_TIMED)
+    if (shows(m))
         step.again = lines_again(k.line);
-    for (uint32_t i = 0; i < STEP; i += 8)
+    for (uint32_t i = 0; i < STEP; i += 8) {
+        for (uint32_t j = 3; shows(m) && j < 8; j += 4)
+            cells_fetch(ahead[i + j]);
         decide(t, &k, &step, i, first, late, m);
+    }
     t->b->all_at_floor &= !step.above;
     t->b->all_widest &= !step.cut;
-    if (m == ASKED || m == ASKED_TIMED)
+    if (!shows(m))
         return step.seen;
-    move_all(&k, &step, m);
+    move_all(&k, &step, ahead, m);
     for (uint32_t left = step.again; left; left &= left - 1) /* mostly none */
         k.line[__builtin_ctz(left)][LINE_BYTES - 1] |= MARKED;
     for (uint32_t i = 0; m == DEEP && i < STEP; i++)
-        t->hits[0][step.slot[i]] += step.counts >> i & 1;
+        t->hits[step.slot[i] / TRIES][step.slot[i] % TRIES] += step.counts >> i & 1;
     return step.seen;
 }
 
@@ -453,8 +470,7 @@ static __attribute__((noinline)) uint32_t show_few(const struct walk *t, size_t 
 
     for (uint32_t i = 0; i < n; i++) {
         struct spot s = nth_spot(&k, i, m);
-        bool found =
-            m == ASKED || m == ASKED_TIMED ? visit(t->w, s, m, t->b) : visit_cut(t->w, s, m, t->b);
+        bool found = shows(m) ? visit_cut(t->w, s, m, t->b) : visit(t->w, s, m, t->b);
 
         cells_fetch(t->ring->line[(first + AHEAD + i) % RING]);
         seen |= (uint32_t)found << i;
@@ -474,7 +490,7 @@ INLINED void show_block(const struct walk *t, size_t first, size_t n, const enum
         seen = show_few(t, first, n, m);
     } else if (t->b->all_at_floor && pays_at_floor(t->b, m)) {
 #define SHOW(i) seen = show_uniform(t, first, i, true, m);
-        LINE_EACH_WIDTH(t->b->floor, SHOW)
+        LINE_BY_WIDTH(t->b->floor, SHOW)
 #undef SHOW
     } else if (t->b->all_widest && (m == RECENT || m == DEEP || m == RANKED || m == ASKED)) {
         seen = show_uniform(t, first, 0, false, m);
