@@ -13,7 +13,7 @@
  * once; count the slots in use; move or insert a number at any depth, which shifts
  * a stretch of the line by one slot; cut all numbers to the next width. They are
  * here in plain C, in line_avx2.h for AVX2 and in line_avx512.h for AVX-512 (chosen by how the
- * including file is compiled), and give the same bytes. */
+ * including file is compiled; each has a file for cutting beside it), and give the same bytes. */
 #ifndef WEIR_BASE_LINE_H
 #define WEIR_BASE_LINE_H
 

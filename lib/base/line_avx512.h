@@ -271,8 +271,7 @@ INLINED __m512i line_moved(__m512i line, const struct line_spread *t, __m512i pr
     return line_either(_mm512_andnot_si512(beyond, begin), _mm512_rolv_epi64(prints, end), moved);
 }
 
-/* Shift the slots to..from-1 one place down and put a print in slot `to`; none, if that is slot 64
- * or beyond. */
+/* Shift the slots to..from-1 one place down and put a print in slot `to`. */
 INLINED void line_move(uint8_t *out, const uint8_t *line, uint32_t index, uint32_t from,
                        uint32_t to, uint32_t print)
 {
@@ -281,8 +280,7 @@ INLINED void line_move(uint8_t *out, const uint8_t *line, uint32_t index, uint32
 
     if (line_has_lanes(index)) {
         __m512i old = line_register(line), shifted = line_shifted(old, t, line_prints(t, print));
-        uint64_t here = UINT64_C(1) << to % 64;
-        uint64_t moving = ((UINT64_C(2) << from) - here) & -(uint64_t)(to < 64);
+        uint64_t here = UINT64_C(1) << to, moving = (UINT64_C(2) << from) - here;
 
         shifted = line_blend(index, here, shifted, line_numbers(index, print));
         _mm512_storeu_si512(out, line_blend(index, moving, old, shifted));

@@ -5,7 +5,10 @@
  *   weir_predict.c  its model
  *   weir_lines.h    what observe and ask do to one line
  *   weir_paths.h    one key and many; compiled for plain C, AVX2 and AVX-512: weir_plain.c,
- *                   weir_avx2.c, weir_avx512.c */
+ *                   weir_avx2.c, weir_avx512.c
+ *   weir_groups.h   the keys of a block, by the width of their lines
+ *   weir_steps.h    the same with AVX-512: sixteen at a time, lines of all widths one way
+ *   weir_spots.h    with AVX-512, where eight keys have their lines */
 #ifndef WEIR_FILTER_RECENT_RECENT_H
 #define WEIR_FILTER_RECENT_RECENT_H
 

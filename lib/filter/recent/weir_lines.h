@@ -81,13 +81,6 @@ struct common {
     struct steps steps;
 };
 
-/* Do lines of all widths go one way? Then whether they are at the floor is no constant either. */
-#ifdef LINE_ANY_WIDTH
-#define ANY_WIDTH true
-#else
-#define ANY_WIDTH false
-#endif
-
 INLINED struct spot spot_of(uint8_t *cells, uint64_t lines, struct weir_key key)
 {
     return (struct spot){cells + place(key, 0, lines) * LINE_BYTES, line_print(key.hi), 0};
@@ -300,8 +293,11 @@ INLINED bool is_to_be_cut(const uint8_t *line, struct lines of)
 /* Only after it has moved: a line of which a byte was just written is slow to read. */
 INLINED void mark_if_put_off(struct spot s, const uint32_t index, bool put_off)
 {
-    if (!ANY_WIDTH)
-        s.line[LINE_BYTES - 1] = (uint8_t)(index | put_off * MARKED);
+#ifdef LINE_ANY_WIDTH
+    (void)s, (void)index, (void)put_off; /* weir_steps.h marks them itself */
+#else
+    s.line[LINE_BYTES - 1] = (uint8_t)(index | put_off * MARKED);
+#endif
 }
 
 /* A slot moved to the front: each quarter that did not have it has one more. Two quarters at
@@ -394,10 +390,7 @@ INLINED bool show_at(struct spot s, const uint32_t index, struct lines of, uint6
         return true;
     }
     bool shown = (used <= last) | (found != 0);
-    if (ANY_WIDTH)
-        line_move(s.line, s.line, index, from, to + 64 * !shown, s.print);
-    else
-        line_move(line_or_spare(s.line, b->spare, !shown), s.line, index, from, to, s.print);
+    line_move(line_or_spare(s.line, b->spare, !shown), s.line, index, from, to, s.print);
     mark_if_put_off(s, index, !shown);
     return shown;
 }
@@ -478,6 +471,8 @@ INLINED bool visit(weir *w, struct spot s, const enum manner m, struct common *b
     shown = show(w, s, i, of, found, m, b);
     LINE_BY_WIDTH(line_index(s.line), VISIT)
 #undef VISIT
+    if (m == TIMED_ONCE && found)
+        return true; /* whoever waits for it need not wait for the line, if that was guessed */
     if (!shown)
         make_up(w, s, m, b);
     return found;

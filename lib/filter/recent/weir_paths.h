@@ -2,9 +2,8 @@
  * weir_avx2.c and weir_avx512.c, which name the result WEIR_PATHS.
  *
  * Many keys go in blocks. While those of one block are shown, the lines of later ones are
- * fetched. In a block, keys whose lines are of one width are shown together: in a filter with
- * room to spare lines are of several, and a jump by width from key to key would be guessed
- * wrong. Keys of one line keep their order, and lines know nothing of each other: so it
+ * fetched. In which order the keys of a block are shown is for weir_groups.h or, with AVX-512,
+ * weir_steps.h to say: keys of one line keep theirs, and lines know nothing of each other. So it
  * comes to the same as one key after the other. */
 #include "filter/recent/weir_lines.h"
 
@@ -23,7 +22,6 @@ static inline enum manner manner_of(const weir *w, bool asking)
 /* ---- many keys ---- */
 
 #define AHEAD 64 /* keys whose lines are on their way; measured by bench/speed */
-#define BURST 8  /* of them that are fetched together; likewise */
 #define RING 128 /* keys: a multiple of BLOCK, not less than both together */
 
 /* Is it worth it to compile apart what lines at the floor need, and batches without gaps? Where
@@ -34,14 +32,19 @@ static inline enum manner manner_of(const weir *w, bool asking)
 #define APART false
 #endif
 
+/* A print as the stages after it want it. */
+#ifdef LINE_ANY_WIDTH
+typedef uint64_t kept_print;
+#define KEPT_PRINT(print) line_forms(print)
+#else
+typedef uint32_t kept_print;
+#define KEPT_PRINT(print) (print)
+#endif
+
 /* Keys on their way. */
 struct ring {
     uint8_t *line[RING];
-#ifdef LINE_ANY_WIDTH
-    uint64_t print[RING]; /* as line_forms() has it */
-#else
-    uint32_t print[RING];
-#endif
+    kept_print print[RING];
     uint32_t depth[RING];
 };
 
@@ -70,53 +73,7 @@ INLINED struct spot spot_in(const struct walk *t, uint8_t *cells, uint64_t lines
 }
 
 #ifdef LINE_ANY_WIDTH
-/* The upper half of a * b, eight times; b is less than 2^32. */
-INLINED __m512i scale_eight(__m512i a, uint64_t b)
-{
-    __m512i factor = _mm512_set1_epi64((long long)b);
-    __m512i low = _mm512_srli_epi64(_mm512_mul_epu32(a, factor), 32);
-    __m512i high = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), factor);
-
-    return _mm512_srli_epi64(_mm512_add_epi64(low, high), 32);
-}
-
-/* One word out of three, of eight keys. */
-INLINED __m512i nth_words(const __m512i keys[3], const long long n)
-{
-    const __m512i first = _mm512_set_epi64(0, 0, n + 15, n + 12, n + 9, n + 6, n + 3, n);
-    const __m512i last = _mm512_set_epi64(n + 13, n + 10, n > 0 ? n + 7 : 5, 4, 3, 2, 1, 0);
-
-    _Static_assert(sizeof(struct weir_key) == 24, "a key is three words");
-    return _mm512_permutex2var_epi64(_mm512_permutex2var_epi64(keys[0], first, keys[1]), last,
-                                     keys[2]);
-}
-
-/* Find the spots of eight keys of a batch, from the i-th on. */
-INLINED void find_eight(const struct walk *t, size_t i, const enum manner m)
-{
-    const size_t at = i % RING;
-    __m512i keys[3], lines, prints;
-
-    if (t->located) {
-        __m512i spots = _mm512_loadu_si512(t->p.spots + i);
-
-        lines = _mm512_srli_epi64(spots, 32);
-        prints = _mm512_and_si512(spots, _mm512_set1_epi64(UINT32_MAX));
-    } else {
-        for (uint32_t j = 0; j < 3; j++)
-            keys[j] = _mm512_loadu_si512((const uint8_t *)(t->p.keys + i) + 64 * j);
-        lines = scale_eight(nth_words(keys, 0), t->lines);
-        prints = _mm512_add_epi64(scale_eight(nth_words(keys, 1), UINT64_C(255) << 24),
-                                  _mm512_set1_epi64(1 << 24));
-    }
-    _mm512_storeu_si512(t->ring->line + at,
-                        _mm512_add_epi64(_mm512_slli_epi64(lines, 6),
-                                         _mm512_set1_epi64((long long)(uintptr_t)t->cells)));
-    _mm512_storeu_si512(t->ring->print + at, line_forms_of(prints));
-    if (m == RANKED)
-        _mm256_storeu_si256((__m256i *)(t->ring->depth + at),
-                            _mm512_cvtepi64_epi32(nth_words(keys, 2)));
-}
+#include "filter/recent/weir_spots.h"
 #endif
 
 /* Find the spots of keys i to end - 1, which lie in one block; amid a batch of which none is left
@@ -141,11 +98,7 @@ INLINED void find_spots(const struct walk *t, size_t i, size_t end, const enum m
         struct spot s = spot_in(t, t->cells, t->lines, key);
 
         t->ring->line[at] = s.line;
-#ifdef LINE_ANY_WIDTH
-        t->ring->print[at] = line_forms(s.print);
-#else
-        t->ring->print[at] = s.print;
-#endif
+        t->ring->print[at] = KEPT_PRINT(s.print);
         if (m == RANKED)
             t->ring->depth[at] = t->p.keys[key].importance;
     }
@@ -192,11 +145,7 @@ INLINED bool visit_cut(weir *w, struct spot s, const enum manner m, struct commo
 /* A block's first key, in the ring. */
 struct block {
     uint8_t *const *line;
-#ifdef LINE_ANY_WIDTH
-    const uint64_t *print;
-#else
-    const uint32_t *print;
-#endif
+    const kept_print *print;
     const uint32_t *depth;
 };
 
@@ -211,160 +160,10 @@ INLINED struct spot nth_spot(const struct block *k, uint32_t i, const enum manne
     return (struct spot){k->line[i], (uint32_t)k->print[i], m == RANKED ? k->depth[i] : 0};
 }
 
-/* Fetch some lines together. One at a time, amid the work on others, each would be waited for while
- * the processor looks up where its page is; more would be waited for by those that come after. */
-INLINED void fetch_burst(uint8_t *const *line)
-{
-#pragma GCC unroll 8
-    for (uint32_t i = 0; i < BURST; i++)
-        cells_fetch(line[i]);
-}
-
-/* Keys of a group that were put off. */
-struct late {
-    uint32_t n;
-    uint32_t at[BLOCK]; /* in their block */
-};
-
-INLINED void make_up_all(const struct walk *t, const struct block *k, struct late *late,
-                         const enum manner m)
-{
-    for (uint32_t i = 0; i < late->n; i++)
-        make_up(t->w, nth_spot(k, late->at[i], m), m, t->b);
-    late->n = 0;
-}
-
-/* Show one key of a group. If its line is not of their width any more, an earlier key of
- * the group is about to have it cut, or has. */
-INLINED bool show_one(const struct walk *t, const struct block *k, uint32_t i, struct late *late,
-                      const uint32_t index, struct lines of, const enum manner m)
-{
-    struct spot s = nth_spot(k, i, m);
-
-    if (m != ASKED && m != ASKED_TIMED && __builtin_expect(line_index(s.line) != index, false)) {
-        if (puts_off(m))
-            make_up_all(t, k, late, m);
-        return visit_cut(t->w, s, m, t->b);
-    }
-    uint64_t found = find(s, index, of, m, t->b);
-    bool shown = show(t->w, s, index, of, found, m, t->b);
-    if (puts_off(m) && !of.at_floor) {
-        late->at[late->n] = i;
-        late->n += !shown;
-    }
-    return found;
-}
-
-#ifndef LINE_ANY_WIDTH
-/* Show the keys of a group, whose lines are of one width; `first` is the first key of their
- * block. For each of them another line is fetched. */
-INLINED void show_group(const struct walk *t, size_t first, uint64_t group, size_t ahead,
-                        const uint32_t index, const bool at_floor, const enum manner m,
-                        const bool amid)
-{
-    const struct block k = block_at(t->ring, first);
-    const struct lines of = lines_of(t->b, index, at_floor);
-    uint8_t *verdicts = t->p.verdicts + (amid ? first : 0);
-    struct late late;
-
-    __asm__("" : "+r"(verdicts)); /* else it would be worked out for every key */
-    late.n = 0;
-    for (; group; group &= group - 1) {
-        uint32_t i = (uint32_t)__builtin_ctzll(group);
-        bool found = show_one(t, &k, i, &late, index, of, m);
-
-        if (ahead++ % BURST == 0)
-            fetch_burst(t->ring->line + (ahead - 1) % RING);
-        verdicts[amid ? i : nth(t->p.at, first + i)] = found;
-        if (m == DEEP)
-            t->hits[t->b->tried][t->b->at] += t->b->counts;
-    }
-    if (puts_off(m) && !at_floor)
-        make_up_all(t, &k, &late, m);
-}
-
-/* The widths of a block's lines, a byte each. In words and not in an array: bytes that were stored
- * one by one are slow to be read together, and which keys make a group waits for them. */
-struct widths {
-    uint64_t word[BLOCK / 8];
-};
-
-INLINED struct widths widths_of(uint8_t *const *lines, size_t n)
-{
-    struct widths all = {{0}};
-
-#pragma GCC unroll 32
-    for (size_t i = 0; i < BLOCK; i++)
-        all.word[i / 8] |= (uint64_t)line_index(lines[i < n ? i : 0]) << i % 8 * 8;
-    return all;
-}
-
-#ifdef __AVX2__
-INLINED uint64_t of_width(const struct widths *all, uint8_t index)
-{
-    __m256i bytes = _mm256_set_epi64x((int64_t)all->word[3], (int64_t)all->word[2],
-                                      (int64_t)all->word[1], (int64_t)all->word[0]);
-
-    return (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8((char)index)));
-}
-#else
-/* Which bytes of a word are equal to one: bit i for byte i. */
-INLINED uint64_t equal_bytes(uint64_t word, uint8_t value)
-{
-    const uint64_t ones = UINT64_MAX / 255, low = 127 * ones;
-    uint64_t unlike = word ^ value * ones;
-    uint64_t equal = ~(((unlike & low) + low) | unlike) & ~low; /* in each byte's highest bit */
-
-    return (equal >> 7) * UINT64_C(0x0102040810204080) >> 56;
-}
-
-INLINED uint64_t of_width(const struct widths *all, uint8_t index)
-{
-    uint64_t group = 0;
-
-#pragma GCC unroll 4
-    for (size_t i = 0; i < BLOCK / 8; i++)
-        group |= equal_bytes(all->word[i], index) << 8 * i;
-    return group;
-}
-#endif
-
-/* The n keys of a block, whose lines are here. */
-INLINED void show_block(const struct walk *t, size_t first, size_t n, const enum manner m,
-                        const bool amid)
-{
-    uint8_t *const *lines = t->ring->line + first % RING;
-    const struct widths widths = widths_of(lines, n);
-    uint64_t left = UINT64_MAX >> (64 - n);
-    size_t ahead = first + AHEAD;
-
-    while (left) {
-        uint32_t index = line_index(lines[__builtin_ctzll(left)]);
-        uint64_t group = left & of_width(&widths, (uint8_t)index);
-
-        group |= left & -left; /* a view's file may have been written to meanwhile */
-        left &= ~group;
-#define SHOW(i, at_floor) show_group(t, first, group, ahead, i, at_floor, m, amid);
-#define SHOW_AT_FLOOR(i) SHOW(i, true)
-#define SHOW_ABOVE(i) SHOW(i, false)
-#define SHOW_EITHER(i) SHOW(i, at_floor)
-        const bool at_floor = index == t->b->floor || m == ASKED || m == ASKED_TIMED;
-        if (!APART)
-            LINE_BY_WIDTH(index, SHOW_EITHER)
-        else if (at_floor)
-            LINE_BY_WIDTH(index, SHOW_AT_FLOOR)
-        else
-            LINE_BY_WIDTH(index, SHOW_ABOVE)
-#undef SHOW_EITHER
-#undef SHOW_ABOVE
-#undef SHOW_AT_FLOOR
-#undef SHOW
-        ahead += (size_t)__builtin_popcountll(group);
-    }
-}
-
-#else
+#ifdef LINE_ANY_WIDTH
 #include "filter/recent/weir_steps.h"
+#else
+#include "filter/recent/weir_groups.h"
 #endif
 
 /* Of a whole batch, or some of it. */

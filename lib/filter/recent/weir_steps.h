@@ -39,7 +39,7 @@ struct step {
 /* Keys of a block that are put off to its end: their numbers in it, in order. */
 #define UNSEEN 64 /* added to a number: it is not known yet whether the key is in its line */
 
-struct put_off {
+struct deferred {
     uint32_t n;
     uint64_t at[BLOCK + 8];
 };
@@ -128,7 +128,7 @@ INLINED __m512i whole_lanes(const uint64_t *alike, __m512i slots, const struct a
 }
 
 /* Put off some of eight keys, the first of which has this number in its block. */
-INLINED void put_off(struct put_off *late, uint32_t first, __mmask8 some, __mmask8 unseen)
+INLINED void defer(struct deferred *late, uint32_t first, __mmask8 some, __mmask8 unseen)
 {
     __m512i numbers = _mm512_add_epi64(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), all_of(first));
 
@@ -277,7 +277,7 @@ INLINED __mmask8 decide_timed(const struct walk *t, const struct block *k, struc
 
 /* What becomes of eight keys, from the i-th of a step on; `first` is that in its block. */
 INLINED void decide(const struct walk *t, const struct block *k, struct step *step, uint32_t i,
-                    uint32_t first, struct put_off *late, const enum manner m)
+                    uint32_t first, struct deferred *late, const enum manner m)
 {
     const bool timed = m == TIMED || m == TIMED_ONCE || m == ASKED_TIMED;
     const struct any_width *any = &t->b->any;
@@ -310,7 +310,7 @@ INLINED void decide(const struct walk *t, const struct block *k, struct step *st
                    : m == DEEP || m == RANKED
                        ? decide_depth(t, k, step, i, index, found, again, m)
                        : decide_timed(t, k, step, i, index, aged, live, found, again, m);
-    put_off(late, first + i, cut | again, again);
+    defer(late, first + i, cut | again, again);
 }
 
 /* ---- moving them ---- */
@@ -345,7 +345,7 @@ INLINED void move_all(const struct block *k, const struct step *step, uint8_t *c
 
 /* Show the keys that were put off. */
 static __attribute__((noinline)) void show_late(const struct walk *t, const struct block *k,
-                                                const struct put_off *late, uint32_t *seen,
+                                                const struct deferred *late, uint32_t *seen,
                                                 const enum manner m)
 {
     for (uint32_t i = 0; i < late->n; i++) {
@@ -367,7 +367,7 @@ static __attribute__((noinline)) void show_late(const struct walk *t, const stru
 
 /* Show sixteen keys, the first of which has this number in its block, and fetch as many lines. */
 INLINED uint32_t show_step(const struct walk *t, const struct block *whole, uint32_t first,
-                           uint8_t *const *ahead, struct put_off *late, const enum manner m)
+                           uint8_t *const *ahead, struct deferred *late, const enum manner m)
 {
     const struct block k = {whole->line + first, whole->print + first, whole->depth + first};
     struct step step;
@@ -397,7 +397,7 @@ INLINED uint32_t show_step(const struct walk *t, const struct block *whole, uint
 INLINED uint32_t show_whole(const struct walk *t, size_t first, const enum manner m)
 {
     const struct block k = block_at(t->ring, first);
-    struct put_off late;
+    struct deferred late;
     uint32_t seen = 0;
 
     late.n = 0;
