@@ -1,8 +1,9 @@
 /* line_avx512.h - the operations of line.h with a whole line in one register; line.h includes
  * it where the file is compiled for AVX-512 with its instructions on bytes (VBMI, VBMI2).
  *
- * Lines of all widths go one way: what differs is read from tables, by the line's index. So
- * lines of several widths may follow each other, and no branch is guessed wrong. */
+ * Lines of all widths can go one way: what differs is read from tables, by the line's index. So
+ * lines of several widths may follow each other, and no branch is guessed wrong. Where an index is
+ * a constant, so is what the tables say. */
 #ifndef WEIR_BASE_LINE_AVX512_H
 #define WEIR_BASE_LINE_AVX512_H
 
@@ -81,9 +82,10 @@ INLINED __m512i line_forms_of(__m512i prints)
 /* A print in every lane, from its forms in memory: that takes a way that is less used. */
 INLINED __m512i line_prints_at(const struct line_spread *t, const uint64_t *forms)
 {
-    const uint8_t *form = (const uint8_t *)forms + 4 * t->form;
+    int print;
 
-    return _mm512_broadcastd_epi32(_mm_loadu_si32(form));
+    memcpy(&print, (const uint8_t *)forms + 4 * t->form, sizeof print);
+    return _mm512_broadcastd_epi32(_mm_cvtsi32_si128(print));
 }
 
 INLINED __m512i line_prints(const struct line_spread *t, uint32_t print)
