@@ -36,6 +36,9 @@
 #define LINE_ROOM 504 /* bits that slots may take */
 #define LINE_SLOTS_MOST 63
 
+/* For whoever wants to mark a line for a while: added to its last byte. */
+#define LINE_MARKED 16
+
 /* Tables by index have 256 entries: a damaged line that a view comes upon may have any.
  * Beyond the twelve they repeat the last. */
 #define LINE_REST4(x) x, x, x, x

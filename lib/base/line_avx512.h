@@ -38,8 +38,7 @@
             (w) <= 16                                                                              \
     }
 
-/* By index; and once more, for those that a caller has marked. */
-#define LINE_MARKED 16
+/* By index; and once more, for lines that are marked. */
 #define SPREADS(i)                                                                                 \
     [i] = SPREAD(32), SPREAD(24), SPREAD(20), SPREAD(16), SPREAD(15), SPREAD(14), SPREAD(13),      \
     SPREAD(12), SPREAD(11), SPREAD(10), SPREAD(9), SPREAD(8)

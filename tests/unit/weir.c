@@ -251,16 +251,27 @@ static void keys_that_come_twice_and_no_more_keep_entering_at_the_front(void **s
 
 #define LONG_STREAM (SAMPLE_LONG + 30000) /* the sample is drawn rarely at the end */
 
+/* Of several sizes; by turns whole and as keys that were picked, with and without their spots. */
 static void show_batches(weir *w, const struct weir_paths *paths, struct weir_key *keys,
                          uint8_t *verdicts)
 {
-    static const size_t sizes[] = {1, 63, 64, 65, 300, 4096};
+    enum { SIZES = 6, MOST = 4096 };
+    static const size_t sizes[SIZES] = {1, 63, 64, 65, 300, MOST};
+    static uint16_t all[MOST];
+    static uint64_t spots[MOST];
 
+    for (uint16_t i = 0; i < MOST; i++)
+        all[i] = i;
     for (size_t at = 0, i = 0, n; at < LONG_STREAM; at += n, i++) {
-        n = sizes[i % (sizeof sizes / sizeof *sizes)];
+        n = sizes[i % SIZES];
         n = n < LONG_STREAM - at ? n : LONG_STREAM - at;
-        paths->observe_many(w,
-                            &(struct picked){.keys = keys + at, .verdicts = verdicts + at, .n = n});
+        struct picked p = {.keys = keys + at, .verdicts = verdicts + at, .n = n};
+
+        if (i / SIZES % 2)
+            p.at = all;
+        if (i / SIZES / 2 % 2 && paths->locate(w, p.keys, n, spots))
+            p.spots = spots;
+        paths->observe_many(w, &p);
     }
 }
 

@@ -8,7 +8,8 @@
  *                   weir_avx2.c, weir_avx512.c
  *   weir_groups.h   the keys of a block, by the width of their lines
  *   weir_steps.h    the same with AVX-512: sixteen at a time, lines of all widths one way
- *   weir_spots.h    with AVX-512, where eight keys have their lines */
+ *   weir_decide.h   of these, what becomes of eight at once
+ *   weir_spots.h    likewise, where they have their lines */
 #ifndef WEIR_FILTER_RECENT_RECENT_H
 #define WEIR_FILTER_RECENT_RECENT_H
 

@@ -12,9 +12,8 @@
 
 #include "filter/recent/recent.h"
 
-#define BLOCK 32  /* keys that go together, a bit of a word each; measured by bench/speed */
-#define MANY 64   /* keys; guessed */
-#define MARKED 16 /* in a line's last byte: a key is put off for which it is to be cut */
+#define BLOCK 32 /* keys that go together, a bit of a word each; measured by bench/speed */
+#define MANY 64  /* keys; guessed */
 
 /* What is done to a line; each is compiled by itself. */
 enum manner {
@@ -40,7 +39,6 @@ struct lines {
     uint32_t slots;
     uint64_t last_mask; /* where the last slot lies: of the eight bytes from */
     uint64_t last_byte; /* here on, these bits */
-    uint64_t cut_mask;  /* the same; at the floor, where nothing is cut, none */
 };
 
 #ifdef LINE_ANY_WIDTH
@@ -54,9 +52,10 @@ struct any_width {
     uint64_t lane_bits[16];           /* from one bit to the next: so many of the line */
     uint64_t end_lane[16];            /* and for one after the last */
     uint64_t slots[16], bits[16];
-    uint64_t last_bit[16];          /* of the line: where the last slot begins */
-    uint64_t last_byte[2 * MARKED]; /* as above; of marked lines, too */
-    uint64_t last_mask[16], cut_mask[16];
+    uint64_t last_bit[16];               /* of the line: where the last slot begins */
+    uint64_t last_byte[2 * LINE_MARKED]; /* as above; of marked lines, too */
+    uint64_t last_mask[16];
+    uint64_t cut_mask[16]; /* the same; at the floor, where nothing is cut, none */
 };
 #endif
 
@@ -157,7 +156,6 @@ INLINED struct lines lines_of(const struct common *b, const uint32_t index, bool
 
     of.last_byte = line_word(bits, of.slots - 1, &shift);
     of.last_mask = ((UINT64_C(1) << bits) - 1) << shift;
-    of.cut_mask = at_floor ? 0 : of.last_mask;
     return of;
 }
 
@@ -180,9 +178,9 @@ static inline void share_widths(struct common *b, uint32_t last)
         any->slots[i] = of.slots;
         any->bits[i] = line_width[i];
         any->last_bit[i] = (uint64_t)(of.slots - 1) * line_width[i];
-        any->last_byte[i] = any->last_byte[i + MARKED] = of.last_byte;
+        any->last_byte[i] = any->last_byte[i + LINE_MARKED] = of.last_byte;
         any->last_mask[i] = of.last_mask;
-        any->cut_mask[i] = of.cut_mask;
+        any->cut_mask[i] = of.at_floor ? 0 : of.last_mask;
     }
 }
 #endif
@@ -279,15 +277,10 @@ INLINED bool puts_off(const enum manner m)
     return m == RECENT || m == DEEP || m == RANKED;
 }
 
-/* Is a line full? And does it have to be cut before another key enters? */
+/* Is a line full? */
 INLINED bool is_full(const uint8_t *line, struct lines of)
 {
     return bits_load64(line + of.last_byte) & of.last_mask;
-}
-
-INLINED bool is_to_be_cut(const uint8_t *line, struct lines of)
-{
-    return bits_load64(line + of.last_byte) & of.cut_mask;
 }
 
 /* Only after it has moved: a line of which a byte was just written is slow to read. */
@@ -296,7 +289,7 @@ INLINED void mark_if_put_off(struct spot s, const uint32_t index, bool put_off)
 #ifdef LINE_ANY_WIDTH
     (void)s, (void)index, (void)put_off; /* weir_steps.h marks them itself */
 #else
-    s.line[LINE_BYTES - 1] = (uint8_t)(index | put_off * MARKED);
+    s.line[LINE_BYTES - 1] = (uint8_t)(index | put_off * LINE_MARKED);
 #endif
 }
 
@@ -316,7 +309,7 @@ INLINED uint32_t marks_moved(uint32_t marks, uint32_t from)
 static __attribute__((noinline)) void make_up(weir *w, struct spot s, const enum manner m,
                                               struct common *b)
 {
-    uint32_t index = line_index(s.line) & (MARKED - 1u);
+    uint32_t index = line_index(s.line) & (LINE_MARKED - 1u);
 
     if (m == TIMED && line_quarter(s.line) != (b->epoch & (QUARTER_WRAP - 1))) {
         s.line[LINE_BYTES - 1] = (uint8_t)index;
@@ -357,7 +350,7 @@ INLINED bool show_front(struct spot s, const uint32_t index, struct lines of, ui
         return true;
     }
     bool shown =
-        line_find_front(s.line, index, found, is_to_be_cut(s.line, of), last, s.print, b->spare);
+        line_find_front(s.line, index, found, is_full(s.line, of), last, s.print, b->spare);
     mark_if_put_off(s, index, !shown);
     return shown;
 }
