@@ -38,18 +38,15 @@
             (w) <= 16                                                                              \
     }
 
-/* By index; and once more, for lines that are marked. */
-#define SPREADS(i)                                                                                 \
-    [i] = SPREAD(32), SPREAD(24), SPREAD(20), SPREAD(16), SPREAD(15), SPREAD(14), SPREAD(13),      \
-    SPREAD(12), SPREAD(11), SPREAD(10), SPREAD(9), SPREAD(8)
-
 static const struct line_spread {
     _Alignas(512) uint8_t source[2][LINE_BYTES]; /* of lanes: bytes of the line, */
     uint8_t cut[LINE_BYTES];                     /* and bits of those */
     uint8_t mask[LINE_BYTES];                    /* of a lane: what is the slot's */
     uint64_t bits;
-    uint64_t form; /* of a print in lanes: the second, if these have two bytes */
-} line_spread[2 * LINE_MARKED] = {SPREADS(0), SPREADS(LINE_MARKED)};
+    bool narrow; /* lanes have two bytes */
+} line_spread[LINE_WIDTHS] = {SPREAD(32), SPREAD(24), SPREAD(20), SPREAD(16),
+                              SPREAD(15), SPREAD(14), SPREAD(13), SPREAD(12),
+                              SPREAD(11), SPREAD(10), SPREAD(9),  SPREAD(8)};
 
 INLINED __m512i line_register(const void *at)
 {
@@ -64,32 +61,10 @@ INLINED __m512i line_lanes(__m512i line, const struct line_spread *t, const uint
     return _mm512_multishift_epi64_epi8(line_register(t->cut), words);
 }
 
-/* A print as lanes of four bytes have it, and as two of two bytes do: its first half, twice. */
-INLINED uint64_t line_forms(uint32_t print)
-{
-    return print | (uint64_t)((print >> 16) * 0x10001) << 32;
-}
-
-INLINED __m512i line_forms_of(__m512i prints)
-{
-    __m512i high = _mm512_srli_epi64(prints, 16), first = _mm512_set1_epi64(0xffff0000);
-
-    high = _mm512_ternarylogic_epi64(high, prints, first, 0xf8); /* high | (prints & first) */
-    return _mm512_or_si512(prints, _mm512_slli_epi64(high, 32));
-}
-
-/* A print in every lane, from its forms in memory: that takes a way that is less used. */
-INLINED __m512i line_prints_at(const struct line_spread *t, const uint64_t *forms)
-{
-    int print;
-
-    memcpy(&print, (const uint8_t *)forms + 4 * t->form, sizeof print);
-    return _mm512_broadcastd_epi32(_mm_cvtsi32_si128(print));
-}
-
+/* A print in every lane: as lanes of two bytes have it, its first half twice. */
 INLINED __m512i line_prints(const struct line_spread *t, uint32_t print)
 {
-    return _mm512_set1_epi32((int)(line_forms(print) >> 32 * t->form));
+    return _mm512_set1_epi32((int)(t->narrow ? (print >> 16) * 0x10001 : print));
 }
 
 /* Where the first or second register of lanes differs from a number in every lane. */
@@ -97,18 +72,6 @@ INLINED __m512i line_unlike_lanes(const uint8_t *line, const struct line_spread 
                                   const uint32_t half, __m512i number)
 {
     return _mm512_xor_si512(line_lanes(line_register(line), t, half), number);
-}
-
-/* Which lanes are like a number in every lane, by two bytes: bit i for the i-th two. */
-INLINED void line_store_alike(uint64_t *alike, const uint8_t *line, const struct line_spread *t,
-                              __m512i number)
-{
-    __m512i mask = line_register(t->mask);
-
-    _store_mask32((__mmask32 *)alike,
-                  _mm512_testn_epi16_mask(line_unlike_lanes(line, t, 0, number), mask));
-    _store_mask32((__mmask32 *)alike + 1,
-                  _mm512_testn_epi16_mask(line_unlike_lanes(line, t, 1, number), mask));
 }
 
 /* Which of the first slots are like a number in every lane: bit i for slot i. */
@@ -222,11 +185,16 @@ INLINED __m512i line_either(__m512i mask, __m512i a, __m512i b)
     return _mm512_ternarylogic_epi64(mask, a, b, 0xca);
 }
 
-/* All slots one place down, and a print in slot 0. */
-INLINED __m512i line_shifted(__m512i line, const struct line_spread *t, __m512i prints)
+/* All slots, of so many bits, one place down, and a print in slot 0. Here and below it is at the
+ * upper end of each word of `prints`. */
+INLINED __m512i line_shifted(__m512i line, __m512i bits, __m512i prints)
 {
-    return _mm512_shldv_epi64(line, _mm512_alignr_epi64(line, prints, 7),
-                              _mm512_set1_epi64((long long)t->bits));
+    return _mm512_shldv_epi64(line, _mm512_alignr_epi64(line, prints, 7), bits);
+}
+
+INLINED __m512i line_bits(const struct line_spread *t)
+{
+    return _mm512_set1_epi64((long long)t->bits);
 }
 
 /* line_move() to slot 0, which is what most are. */
@@ -234,7 +202,8 @@ INLINED void line_to_front(uint8_t *out, const uint8_t *line, uint32_t index, ui
                            uint32_t print)
 {
     const struct line_spread *t = &line_spread[index];
-    __m512i old = line_register(line), shifted = line_shifted(old, t, line_prints(t, print));
+    __m512i old = line_register(line),
+            shifted = line_shifted(old, line_bits(t), line_prints(t, print));
 
     _mm512_storeu_si512(
         out, line_has_lanes(index)
@@ -255,18 +224,18 @@ INLINED bool line_find_front(uint8_t *line, uint32_t index, uint64_t found, bool
 
     (void)spare;
     _mm512_storeu_si512(line, line_either(line_beyond(moved * t->bits), old,
-                                          line_shifted(old, t, line_prints(t, print))));
+                                          line_shifted(old, line_bits(t), line_prints(t, print))));
     return any;
 }
 
 /* A line with a print in the slot that ends before bit `next`, and the slots from there on one
  * place down; given the bits from the slot on, and those after the last that moves. */
-INLINED __m512i line_moved(__m512i line, const struct line_spread *t, __m512i prints,
-                           const uint64_t *next, __m512i begin, __m512i after)
+INLINED __m512i line_moved(__m512i line, __m512i bits, __m512i prints, const uint64_t *next,
+                           __m512i begin, __m512i after)
 {
     __m512i end = line_word_at(next), beyond = line_bits_from(end);
     __m512i moved =
-        line_either(_mm512_andnot_si512(after, beyond), line_shifted(line, t, prints), line);
+        line_either(_mm512_andnot_si512(after, beyond), line_shifted(line, bits, prints), line);
 
     /* In every word the print lies where it does in the line. */
     return line_either(_mm512_andnot_si512(beyond, begin), _mm512_rolv_epi64(prints, end), moved);
@@ -280,26 +249,27 @@ INLINED void line_move(uint8_t *out, const uint8_t *line, uint32_t index, uint32
     const uint64_t next = (to + UINT64_C(1)) * t->bits;
 
     if (line_has_lanes(index)) {
-        __m512i old = line_register(line), shifted = line_shifted(old, t, line_prints(t, print));
+        __m512i old = line_register(line),
+                shifted = line_shifted(old, line_bits(t), line_prints(t, print));
         uint64_t here = UINT64_C(1) << to, moving = (UINT64_C(2) << from) - here;
 
         shifted = line_blend(index, here, shifted, line_numbers(index, print));
         _mm512_storeu_si512(out, line_blend(index, moving, old, shifted));
         return;
     }
-    _mm512_storeu_si512(out, line_moved(line_register(line), t, line_prints(t, print), &next,
-                                        line_beyond(to * t->bits),
+    _mm512_storeu_si512(out, line_moved(line_register(line), line_bits(t), line_prints(t, print),
+                                        &next, line_beyond(to * t->bits),
                                         line_beyond((from + UINT64_C(1)) * t->bits)));
 }
 
 /* A line whose slots beyond those that are live are empty from now on, and a print in slot 0; up to
  * the bits after the last that moves; from bit `room` on it becomes `tail`, a word. */
-INLINED __m512i line_renewed(__m512i line, const struct line_spread *t, const uint32_t room,
-                             __m512i prints, __m512i dead, __m512i after, const uint64_t *tail)
+INLINED __m512i line_renewed(__m512i line, __m512i bits, const uint32_t room, __m512i prints,
+                             __m512i dead, __m512i after, const uint64_t *tail)
 {
     __m512i limit = line_limit(room),
             kept = _mm512_andnot_si512(dead, _mm512_and_si512(line, limit));
-    __m512i moved = line_either(after, kept, line_shifted(kept, t, prints));
+    __m512i moved = line_either(after, kept, line_shifted(kept, bits, prints));
 
     return line_either(limit, moved, _mm512_maskz_mov_epi64(1 << 7, line_word_at(tail)));
 }
@@ -311,11 +281,12 @@ INLINED void line_renew(uint8_t *out, const uint8_t *line, uint32_t index, const
 {
     const struct line_spread *t = &line_spread[index];
 
-    _mm512_storeu_si512(out, line_renewed(line_register(line), t, room, line_prints(t, print),
-                                          line_beyond(live * t->bits),
+    _mm512_storeu_si512(out, line_renewed(line_register(line), line_bits(t), room,
+                                          line_prints(t, print), line_beyond(live * t->bits),
                                           line_beyond((from + UINT64_C(1)) * t->bits), &tail));
 }
 
 #include "base/line_avx512_cut.h"
+#include "base/line_avx512_place.h"
 
 #endif

@@ -42,20 +42,14 @@ struct lines {
 };
 
 #ifdef LINE_ANY_WIDTH
-/* The same of every width, by its index, for keys that go in steps (weir_steps.h); sixteen of each
- * fill two registers. Slots are told by the lanes that they lie in. */
+/* The same of every width, by its index, for keys that go in steps (weir_steps.h). */
 struct any_width {
-    _Alignas(64) uint64_t narrow[16]; /* ones if each two bytes are a lane */
-    uint64_t wide[16];                /* or 1, if four are */
-    uint64_t lanes[16];               /* a bit for each slot */
-    uint64_t last_lane[16];           /* and for the last */
-    uint64_t lane_bits[16];           /* from one bit to the next: so many of the line */
-    uint64_t end_lane[16];            /* and for one after the last */
-    uint64_t slots[16], bits[16];
-    uint64_t last_bit[16];               /* of the line: where the last slot begins */
-    uint64_t last_byte[2 * LINE_MARKED]; /* as above; of marked lines, too */
-    uint64_t last_mask[16];
-    uint64_t cut_mask[16]; /* the same; at the floor, where nothing is cut, none */
+    _Alignas(64) uint64_t begins[16]; /* of its slots: the bytes */
+    uint32_t edge[16]; /* where the highest byte of the last slot begins, of the eight bytes from */
+    uint64_t last_byte[16]; /* here on; or beyond them, if no line of this width is cut; and before
+                             * that in `edge`, where the last slot ends */
+    uint32_t slots[16];
+    bool edge_in_tail; /* all in the last eight bytes of a line */
 };
 #endif
 
@@ -161,26 +155,21 @@ INLINED struct lines lines_of(const struct common *b, const uint32_t index, bool
 
 #ifdef LINE_ANY_WIDTH
 /* Of all widths up to the last. */
-static inline void share_widths(struct common *b, uint32_t last)
+static inline void share_widths(struct common *b, uint32_t last, const enum manner m)
 {
     struct any_width *any = &b->any;
 
+    any->edge_in_tail = true;
     for (uint32_t i = 0; i <= last; i++) {
-        const struct lines of = lines_of(b, i, i == b->floor);
-        const uint32_t lanes = line_width[i] > 16 ? 2 : 1; /* of two bytes */
+        const uint32_t end = b->slots[i] * line_width[i];
+        const uint32_t byte = end / 8 - 1 < LINE_BYTES - 8 ? end / 8 - 1 : LINE_BYTES - 8;
+        const bool cut = i != b->floor || m != RECENT;
 
-        any->wide[i] = lanes - 1;
-        any->narrow[i] = lanes > 1 ? 0 : UINT64_MAX;
-        any->lanes[i] = _bzhi_u64(lanes > 1 ? UINT64_MAX / 3 : UINT64_MAX, of.slots * lanes);
-        any->last_lane[i] = UINT64_C(1) << (of.slots - 1) * lanes;
-        any->lane_bits[i] = line_width[i] / lanes;
-        any->end_lane[i] = UINT64_C(1) << of.slots * lanes;
-        any->slots[i] = of.slots;
-        any->bits[i] = line_width[i];
-        any->last_bit[i] = (uint64_t)(of.slots - 1) * line_width[i];
-        any->last_byte[i] = any->last_byte[i + LINE_MARKED] = of.last_byte;
-        any->last_mask[i] = of.last_mask;
-        any->cut_mask[i] = of.at_floor ? 0 : of.last_mask;
+        any->begins[i] = _bzhi_u64(line_begins[i], end / 8);
+        any->last_byte[i] = byte;
+        any->edge[i] = end << 16 | (cut ? end - 8 - 8 * byte : 64);
+        any->slots[i] = b->slots[i];
+        any->edge_in_tail &= !cut || end / 8 - 1 >= LINE_BYTES - 8;
     }
 }
 #endif
@@ -197,7 +186,7 @@ static inline void share(const weir *w, struct common *b, const enum manner m, s
 #ifdef LINE_ANY_WIDTH
     b->all_at_floor = b->all_widest = false;
     if (n >= BLOCK)
-        share_widths(b, m == ASKED || m == ASKED_TIMED ? LINE_WIDTHS - 1 : b->floor);
+        share_widths(b, m == ASKED || m == ASKED_TIMED ? LINE_WIDTHS - 1 : b->floor, m);
 #endif
     b->rounds.round = 0;
     b->epoch = w->reg[EPOCH];

@@ -35,10 +35,12 @@ static inline enum manner manner_of(const weir *w, bool asking)
 /* A print as the stages after it want it. */
 #ifdef LINE_ANY_WIDTH
 typedef uint64_t kept_print;
-#define KEPT_PRINT(print) line_forms(print)
+#define KEPT_PRINT(print) ((uint64_t)(print) << 32)
+#define GIVEN_PRINT(kept) ((uint32_t)((kept) >> 32))
 #else
 typedef uint32_t kept_print;
 #define KEPT_PRINT(print) (print)
+#define GIVEN_PRINT(kept) (kept)
 #endif
 
 /* Keys on their way. */
@@ -157,7 +159,7 @@ INLINED struct block block_at(const struct ring *ring, size_t first)
 
 INLINED struct spot nth_spot(const struct block *k, uint32_t i, const enum manner m)
 {
-    return (struct spot){k->line[i], (uint32_t)k->print[i], m == RANKED ? k->depth[i] : 0};
+    return (struct spot){k->line[i], GIVEN_PRINT(k->print[i]), m == RANKED ? k->depth[i] : 0};
 }
 
 #ifdef LINE_ANY_WIDTH

@@ -43,7 +43,7 @@ INLINED void find_eight(const struct walk *t, size_t i, const enum manner m)
     _mm512_storeu_si512(t->ring->line + at,
                         _mm512_add_epi64(_mm512_slli_epi64(lines, 6),
                                          _mm512_set1_epi64((long long)(uintptr_t)t->cells)));
-    _mm512_storeu_si512(t->ring->print + at, line_forms_of(prints));
+    _mm512_storeu_si512(t->ring->print + at, _mm512_slli_epi64(prints, 32));
     if (m == RANKED)
         _mm256_storeu_si256((__m256i *)(t->ring->depth + at),
                             _mm512_cvtepi64_epi32(nth_words(keys, 2)));

@@ -9,9 +9,8 @@
  *   move_all   move them
  *
  * Between the first stage and the last a line must not change. So a key is put off to the end of
- * its block if another of the sixteen has its line, and if its line is full and is to be cut. Then
- * the line is marked, and whoever comes to it later in the block is put off, too: keys of
- * one line keep their order. */
+ * its step if an earlier one of the sixteen has its line, and if its line is full and is to be cut.
+ * Keys of one line keep their order. */
 
 #include "filter/recent/weir_decide.h"
 
@@ -20,14 +19,9 @@ INLINED uint32_t lines_again(uint8_t *const *line)
 {
     __m256i low = _mm512_cvtepi64_epi32(_mm512_srli_epi64(_mm512_loadu_si512(line), 6));
     __m256i high = _mm512_cvtepi64_epi32(_mm512_srli_epi64(_mm512_loadu_si512(line + 8), 6));
-    __m512i all = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+    __m512i before =
+        _mm512_conflict_epi32(_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1));
 
-#define MEET(i) (uint32_t) _mm512_cmpeq_epi32_mask(all, _mm512_alignr_epi32(all, all, i))
-    uint32_t equal = MEET(1) | MEET(2) | MEET(3) | MEET(4) | MEET(5) | MEET(6) | MEET(7) | MEET(8);
-#undef MEET
-    if (__builtin_expect(!equal, true))
-        return 0;
-    __m512i before = _mm512_conflict_epi32(all);
     return _mm512_test_epi32_mask(before, before);
 }
 
@@ -42,20 +36,23 @@ INLINED void look_for(const struct block *k, struct step *step, const struct com
 #pragma GCC unroll 2
     for (uint32_t i = 0; i < STEP; i++) {
         const uint8_t *line = k->line[i];
-        uint32_t index = line_index(line);
+        uint64_t tail = bits_load64(line + 56), index = tail >> 56;
 
         if (!shows(m))
             index = index < LINE_WIDTHS ? index : LINE_WIDTHS - 1; /* a damaged view has any */
-        const struct line_spread *t = &line_spread[index];
-        line_store_alike(&step->equal[i], line, t, line_prints_at(t, &k->print[i]));
+        const struct line_place *t = &line_place[index];
+        step->tail[i] = tail;
+        line_store_equal((struct line_zeros){step->even + i, step->odd + i}, line, t, k->print[i]);
         if (!shows(m) || i % 2 == 0)
             cells_fetch(ahead[i]);
-        step->tail[i] = bits_load64(line + 56);
         if (m == DEEP || m == RANKED)
-            line_store_alike(&step->empty[i], line, t, _mm512_setzero_si512());
-        else if (shows(m))
+            line_store_empty((struct line_zeros){step->even_empty + i, step->odd_empty + i}, line,
+                             t);
+        else if (m == TIMED || m == TIMED_ONCE)
             step->last[i] = bits_load64(line + b->any.last_byte[index]);
     }
+    for (uint32_t i = 0; m == RECENT && !b->any.edge_in_tail && i < STEP; i++) /* rare */
+        step->last[i] = bits_load64(k->line[i] + b->any.last_byte[line_index(k->line[i])]);
 }
 
 /* ---- moving them ---- */
@@ -66,25 +63,21 @@ INLINED void move_all(const struct block *k, const struct step *step, uint8_t *c
 #pragma GCC unroll 2
     for (uint32_t i = 0; i < STEP; i++) {
         uint8_t *line = k->line[i];
-        const bool timed = m == TIMED || m == TIMED_ONCE;
 
         if (i % 4 == 1)
             cells_fetch(ahead[i]);
-        const struct line_spread *t = &line_spread[timed ? step->index[i] : line_index(line)];
         __m512i old = line_register(line), after = line_beyond_at(&step->after[i]);
-        __m512i prints = line_prints_at(t, &k->print[i]);
+        __m512i bits = line_word_at(&step->bits[i]), prints = line_word_at(&k->print[i]);
 
-        if (timed) {
-            _mm512_storeu_si512(step->out[i], line_renewed(old, t, LINE_ROOM_WINDOW, prints,
-                                                           line_beyond_at(&step->live[i]), after,
-                                                           &step->mark[i]));
-            continue;
-        }
-        __m512i moved = m == RECENT ? line_either(after, old, line_shifted(old, t, prints))
-                                    : line_moved(old, t, prints, &step->next[i],
-                                                 line_beyond_at(&step->begin[i]), after);
-        _mm512_storeu_si512(
-            line, _mm512_mask_or_epi64(moved, 1 << 7, moved, line_word_at(&step->mark[i])));
+        if (is_timed(m))
+            _mm512_storeu_si512(step->out[i],
+                                line_renewed(old, bits, LINE_ROOM_WINDOW, prints,
+                                             line_beyond_at(&step->live[i]), after, &step->end[i]));
+        else if (m == RECENT)
+            _mm512_storeu_si512(line, line_either(after, old, line_shifted(old, bits, prints)));
+        else
+            _mm512_storeu_si512(line, line_moved(old, bits, prints, &step->next[i],
+                                                 line_beyond_at(&step->begin[i]), after));
     }
 }
 
@@ -94,15 +87,13 @@ static __attribute__((noinline)) void show_late(const struct walk *t, const stru
                                                 const enum manner m)
 {
     for (uint32_t i = 0; i < late->n; i++) {
-        uint32_t at = (uint32_t)late->at[i] % UNSEEN;
+        uint32_t at = (uint32_t)late->at[i] % UNSEEN, bit = UINT32_C(1) << at;
+        const struct spot s = nth_spot(k, at, m);
 
         if (late->at[i] < UNSEEN) {
-            make_up(t->w, nth_spot(k, at, m), m == TIMED_ONCE ? TIMED : m, t->b);
+            make_up(t->w, s, m == TIMED_ONCE ? TIMED : m, t->b);
             continue;
         }
-        const struct spot s = nth_spot(k, at, m);
-        uint32_t bit = UINT32_C(1) << at;
-        s.line[LINE_BYTES - 1] &= LINE_MARKED - 1;
         bool found = visit_cut(t->w, s, m, t->b);
         *seen = found ? *seen | bit : *seen & ~bit;
         if (m == DEEP)
@@ -112,11 +103,13 @@ static __attribute__((noinline)) void show_late(const struct walk *t, const stru
 
 /* Show sixteen keys, the first of which has this number in its block, and fetch as many lines. */
 INLINED uint32_t show_step(const struct walk *t, const struct block *whole, uint32_t first,
-                           uint8_t *const *ahead, struct deferred *late, const enum manner m)
+                           uint8_t *const *ahead, const enum manner m)
 {
     const struct block k = {whole->line + first, whole->print + first, whole->depth + first};
+    struct deferred late;
     struct step step;
 
+    late.n = 0;
     step.seen = step.again = step.counts = step.above = step.cut = 0;
     look_for(&k, &step, t->b, ahead, m);
     if (shows(m))
@@ -124,17 +117,17 @@ INLINED uint32_t show_step(const struct walk *t, const struct block *whole, uint
     for (uint32_t i = 0; i < STEP; i += 8) {
         for (uint32_t j = 3; shows(m) && j < 8; j += 4)
             cells_fetch(ahead[i + j]);
-        decide(t, &k, &step, i, first, late, m);
+        decide(t, &k, &step, i, &late, m);
     }
     t->b->all_at_floor &= !step.above;
     t->b->all_widest &= !step.cut;
     if (!shows(m))
         return step.seen;
     move_all(&k, &step, ahead, m);
-    for (uint32_t left = step.again; left; left &= left - 1) /* mostly none */
-        k.line[__builtin_ctz(left)][LINE_BYTES - 1] |= LINE_MARKED;
     for (uint32_t i = 0; m == DEEP && i < STEP; i++)
         t->hits[step.slot[i] / TRIES][step.slot[i] % TRIES] += step.counts >> i & 1;
+    if (late.n)
+        show_late(t, &k, &late, &step.seen, m);
     return step.seen;
 }
 
@@ -142,16 +135,12 @@ INLINED uint32_t show_step(const struct walk *t, const struct block *whole, uint
 INLINED uint32_t show_whole(const struct walk *t, size_t first, const enum manner m)
 {
     const struct block k = block_at(t->ring, first);
-    struct deferred late;
     uint32_t seen = 0;
 
-    late.n = 0;
     t->b->all_at_floor = t->b->all_widest = true;
 #pragma GCC unroll 1
     for (uint32_t i = 0; i < BLOCK; i += STEP)
-        seen |= show_step(t, &k, i, t->ring->line + (first + AHEAD + i) % RING, &late, m) << i;
-    if (late.n)
-        show_late(t, &k, &late, &seen, m);
+        seen |= show_step(t, &k, i, t->ring->line + (first + AHEAD + i) % RING, m) << i;
     return seen;
 }
 

@@ -1,0 +1,141 @@
+/* line_avx512_place.h - how line_avx512.h, which includes it, looks for a number where it lies:
+ * for keys that go many at a time, lines of any width.
+ *
+ * The number is repeated all along a register, as if every slot held it, and what differs from the
+ * line is looked at by bytes. A byte may belong to two slots: so those of even number are looked at
+ * apart from the odd ones, and a byte without bits of theirs counts as equal. That gives two words
+ * for each line, a bit for each byte; which slots are equal follows for eight lines at once
+ * (line_equal_slots). Slots are told by the byte that they begin in: no two begin in one. */
+#ifndef WEIR_BASE_LINE_AVX512_PLACE_H
+#define WEIR_BASE_LINE_AVX512_PLACE_H
+
+/* A number lies at the upper end of a word, and again at its lower end: so bits are read from the
+ * first of them on, and go on behind the last with the first. */
+#define FROM(w, i) (64 - (w) + 8 * (i) % (w))
+#define EVEN_BIT(w, i, bit) (((8 * (i) + (bit)) / (w) % 2 == 0) << (bit))
+#define EVEN_BITS(w, i)                                                                            \
+    (EVEN_BIT(w, i, 0) | EVEN_BIT(w, i, 1) | EVEN_BIT(w, i, 2) | EVEN_BIT(w, i, 3) |               \
+     EVEN_BIT(w, i, 4) | EVEN_BIT(w, i, 5) | EVEN_BIT(w, i, 6) | EVEN_BIT(w, i, 7))
+#define PLACED8(DO, w, i)                                                                          \
+    DO(w, i), DO(w, (i) + 1), DO(w, (i) + 2), DO(w, (i) + 3), DO(w, (i) + 4), DO(w, (i) + 5),      \
+        DO(w, (i) + 6), DO(w, (i) + 7)
+#define PLACED(DO, w)                                                                              \
+    {                                                                                              \
+        PLACED8(DO, w, 0), PLACED8(DO, w, 8), PLACED8(DO, w, 16), PLACED8(DO, w, 24),              \
+            PLACED8(DO, w, 32), PLACED8(DO, w, 40), PLACED8(DO, w, 48), PLACED8(DO, w, 56)         \
+    }
+#define PLACES(w)                                                                                  \
+    {                                                                                              \
+        PLACED(FROM, w), PLACED(EVEN_BITS, w), 64 - (w)                                            \
+    }
+
+static const struct line_place {
+    _Alignas(256) uint8_t from[LINE_BYTES]; /* of a number: which bits a byte of the line has */
+    uint8_t even[LINE_BYTES];               /* of a byte: the bits of slots of even number */
+    uint64_t rest;                          /* bits of a word that a number leaves */
+} line_place[LINE_WIDTHS] = {PLACES(32), PLACES(24), PLACES(20), PLACES(16), PLACES(15), PLACES(14),
+                             PLACES(13), PLACES(12), PLACES(11), PLACES(10), PLACES(9),  PLACES(8)};
+
+/* Which bytes of a register are zero: bit i for byte i. */
+struct line_zeros {
+    uint64_t *even, *odd;
+};
+
+INLINED void line_store_zeros(struct line_zeros out, __m512i all, const struct line_place *t)
+{
+    __m512i even = line_register(t->even), odd = _mm512_andnot_si512(even, all);
+
+    _store_mask64((__mmask64 *)out.even, _mm512_testn_epi8_mask(all, even));
+    _store_mask64((__mmask64 *)out.odd, _mm512_testn_epi8_mask(odd, odd));
+}
+
+/* Where a line holds a print, which is at the upper end of a word; and where it holds nothing. */
+INLINED void line_store_equal(struct line_zeros out, const uint8_t *line,
+                              const struct line_place *t, uint64_t print)
+{
+    __m512i both = _mm512_set1_epi64((long long)(print | print >> t->rest));
+    __m512i all = _mm512_multishift_epi64_epi8(line_register(t->from), both);
+
+    line_store_zeros(out, _mm512_xor_si512(all, line_register(line)), t);
+}
+
+INLINED void line_store_empty(struct line_zeros out, const uint8_t *line,
+                              const struct line_place *t)
+{
+    line_store_zeros(out, line_register(line), t);
+}
+
+/* ---- of eight lines, by their indexes ---- */
+
+#define SLOT_IF(w, i, is)                                                                          \
+    ((((i) + 1) * (w) <= LINE_ROOM && (is)) ? UINT64_C(1) << (i) * (w) / 8 % 64 : 0)
+#define SLOT_BEGINS(w, i) SLOT_IF(w, i, true)
+#define SLOT_IS_EVEN(w, i) SLOT_IF(w, i, (i) % 2 == 0)
+#define SLOT_IS_SHORT(w, i) SLOT_IF(w, i, (i) * (w) % 8 + (w) <= 16)
+#define SLOTS8(DO, w, i)                                                                           \
+    DO(w, i) | DO(w, (i) + 1) | DO(w, (i) + 2) | DO(w, (i) + 3) | DO(w, (i) + 4) |                 \
+        DO(w, (i) + 5) | DO(w, (i) + 6) | DO(w, (i) + 7)
+#define SLOTS(DO, w)                                                                               \
+    SLOTS8(DO, w, 0) | SLOTS8(DO, w, 8) | SLOTS8(DO, w, 16) | SLOTS8(DO, w, 24) |                  \
+        SLOTS8(DO, w, 32) | SLOTS8(DO, w, 40) | SLOTS8(DO, w, 48) | SLOTS8(DO, w, 56)
+#define SLOTS_OF_ALL(DO)                                                                           \
+    {                                                                                              \
+        SLOTS(DO, 32), SLOTS(DO, 24), SLOTS(DO, 20), SLOTS(DO, 16), SLOTS(DO, 15), SLOTS(DO, 14),  \
+            SLOTS(DO, 13), SLOTS(DO, 12), SLOTS(DO, 11), SLOTS(DO, 10), SLOTS(DO, 9), SLOTS(DO, 8) \
+    }
+
+static const _Alignas(64) uint64_t line_begins[16] = SLOTS_OF_ALL(SLOT_BEGINS);
+static const _Alignas(64) uint64_t line_evens[16] = SLOTS_OF_ALL(SLOT_IS_EVEN);
+static const _Alignas(64) uint64_t line_shorts[16] = SLOTS_OF_ALL(SLOT_IS_SHORT); /* two bytes */
+
+/* The width, and before it what to multiply by for 65536 times its inverse. */
+#define FORM(w) ((uint32_t)(w) << 16 | (65536 + (w)-1) / (w))
+static const _Alignas(64) uint32_t line_forms[16] = {FORM(32), FORM(24), FORM(20), FORM(16),
+                                                     FORM(15), FORM(14), FORM(13), FORM(12),
+                                                     FORM(11), FORM(10), FORM(9),  FORM(8)};
+
+/* A number of each width, for eight lines. */
+INLINED __m512i line_by_index(const uint64_t table[16], __m512i index)
+{
+    return _mm512_permutex2var_epi64(line_register(table), index, line_register(table + 8));
+}
+
+INLINED __m512i line_by_index32(const uint32_t table[16], __m512i index)
+{
+    return _mm512_maskz_permutexvar_epi32(0x5555, index, line_register(table));
+}
+
+/* Which slots have zeros in all their bytes: the first two, the third, and if there is one the
+ * fourth. */
+INLINED __m512i line_whole(const uint64_t *zeros, __m512i shorts, __mmask8 widest)
+{
+    __m512i bytes = line_register(zeros);
+    __m512i whole = _mm512_and_si512(bytes, _mm512_srli_epi64(bytes, 1));
+
+    whole = _mm512_ternarylogic_epi64(whole, _mm512_srli_epi64(bytes, 2), shorts, 0xe0);
+    return _mm512_mask_and_epi64(whole, widest, whole, _mm512_srli_epi64(bytes, 3));
+}
+
+/* Of some slots those that line_store_zeros() found. */
+INLINED __m512i line_equal_slots(struct line_zeros zeros, __m512i index, __m512i slots)
+{
+    const __mmask8 widest = _mm512_testn_epi64_mask(index, index);
+    __m512i shorts = line_by_index(line_shorts, index);
+    __m512i even = line_whole(zeros.even, shorts, widest);
+    __m512i odd = line_whole(zeros.odd, shorts, widest);
+
+    return _mm512_and_si512(slots, line_either(line_by_index(line_evens, index), even, odd));
+}
+
+/* The number of the first of some slots, given the forms of their widths; for where there is none,
+ * nothing that means anything. */
+INLINED __m512i line_first(__m512i slots, __m512i forms)
+{
+    __m512i lowest = _mm512_and_si512(slots, _mm512_sub_epi64(_mm512_setzero_si512(), slots));
+    __m512i byte = _mm512_sub_epi64(_mm512_set1_epi64(63), _mm512_lzcnt_epi64(lowest));
+    __m512i last_bit = _mm512_or_si512(_mm512_slli_epi64(byte, 3), _mm512_set1_epi64(7));
+
+    return _mm512_mulhi_epu16(last_bit, forms);
+}
+
+#endif
