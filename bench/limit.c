@@ -6,7 +6,7 @@
  * ready in an array. An operation is `lines` of them. The lines of the
  * operation `ahead` are fetched while the present ones are changed, their
  * addresses kept in a ring; ahead = 0 leaves it all to the processor. Several
- * distances are tried, and the best one counts.
+ * distances are tried, fetching into the first cache (near) and the second, and the best counts.
  *
  * For calls that wait for each other: one line after the other, each place known only when
  * the line before has been read. */
@@ -39,9 +39,18 @@ static inline uint64_t *line_at(const struct field *f, uint64_t word)
     return (uint64_t *)(void *)(f->memory + bits_scale(word, f->lines) * LINE);
 }
 
+__attribute__((always_inline)) static inline void fetch(const uint64_t *line, bool near)
+{
+    if (near)
+        __builtin_prefetch(line, 1);
+    else
+        __builtin_prefetch(line, 0, 2);
+}
+
 /* Compiled once per number of lines. */
-__attribute__((always_inline)) static inline void
-touch_lines(const struct field *given, uint32_t operations, uint32_t lines, uint32_t ahead)
+__attribute__((always_inline)) static inline void touch_lines(const struct field *given,
+                                                              uint32_t operations, uint32_t lines,
+                                                              uint32_t ahead, bool near)
 {
     struct field f = *given;
     uint64_t *ring[RING];
@@ -49,7 +58,7 @@ touch_lines(const struct field *given, uint32_t operations, uint32_t lines, uint
 
     for (; fetched < ahead * lines; fetched++) {
         ring[fetched % RING] = line_at(&f, f.words[fetched]);
-        __builtin_prefetch(ring[fetched % RING], 1);
+        fetch(ring[fetched % RING], near);
     }
     for (uint32_t i = 0; i < operations * lines; i += lines) {
         uint64_t *now[LINES_AT_MOST];
@@ -60,7 +69,7 @@ touch_lines(const struct field *given, uint32_t operations, uint32_t lines, uint
             now[j] = ahead ? ring[(i + j) % RING] : next;
             ring[(fetched + j) % RING] = next;
             if (ahead)
-                __builtin_prefetch(next, 1);
+                fetch(next, near);
         }
         fetched += lines;
         for (uint32_t j = 0; j < lines; j++)
@@ -69,28 +78,29 @@ touch_lines(const struct field *given, uint32_t operations, uint32_t lines, uint
 }
 
 static void touch_as_many(const struct field *f, uint32_t operations, uint32_t lines,
-                          uint32_t ahead)
+                          uint32_t ahead, bool near)
 {
     if (lines == 1)
-        touch_lines(f, operations, 1, ahead);
+        touch_lines(f, operations, 1, ahead, near);
     else if (lines == 2)
-        touch_lines(f, operations, 2, ahead);
+        touch_lines(f, operations, 2, ahead, near);
     else if (lines == 4)
-        touch_lines(f, operations, 4, ahead);
+        touch_lines(f, operations, 4, ahead, near);
     else if (lines == 8)
-        touch_lines(f, operations, 8, ahead);
+        touch_lines(f, operations, 8, ahead, near);
     else
-        touch_lines(f, operations, LINES_AT_MOST, ahead);
+        touch_lines(f, operations, LINES_AT_MOST, ahead, near);
 }
 
-static double time_of(const struct field *f, uint32_t operations, uint32_t lines, uint32_t ahead)
+static double time_of(const struct field *f, uint32_t operations, uint32_t lines, uint32_t ahead,
+                      bool near)
 {
     uint32_t lead = operations / LEAD_IN;
     struct field rest = {f->memory, f->lines, f->words + lead * lines};
 
-    touch_as_many(f, lead, lines, ahead);
+    touch_as_many(f, lead, lines, ahead, near);
     double start = now_ns();
-    touch_as_many(&rest, operations - lead, lines, ahead);
+    touch_as_many(&rest, operations - lead, lines, ahead, near);
     return (now_ns() - start) / (double)(operations - lead);
 }
 
@@ -137,11 +147,12 @@ void limit_run(struct table *t, double memory_mib, uint32_t lines_per_run)
     f.words = words = random_words(lines_per_run + RING);
     for (size_t i = 0; i < COUNT(lines_measured); i++) {
         row.lines = lines_measured[i];
-        for (size_t j = 0; j < COUNT(lines_ahead); j++) {
-            uint32_t ahead = lines_ahead[j] / row.lines;
+        for (size_t j = 0; j < 2 * COUNT(lines_ahead); j++) {
+            uint32_t ahead = lines_ahead[j / 2] / row.lines;
+            bool near = j % 2;
 
-            snprintf(row.settings, sizeof row.settings, "ahead=%u", ahead);
-            table_note(t, &row, time_of(&f, lines_per_run / row.lines, row.lines, ahead));
+            snprintf(row.settings, sizeof row.settings, "ahead=%u%s", ahead, near ? " near" : "");
+            table_note(t, &row, time_of(&f, lines_per_run / row.lines, row.lines, ahead, near));
         }
     }
     row = (struct row){.memory_mib = memory_mib, .algorithm = "limit", .chained = true, .lines = 1};

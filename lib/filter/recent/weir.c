@@ -425,7 +425,7 @@ static const struct weir_paths *paths(void)
  * while the one of the call before is waited for. */
 static inline void fetch_line(const weir *w, const struct weir_key *key)
 {
-    cells_fetch(nth_line(w, place(*key, 0, lines(w))));
+    cells_fetch_now(nth_line(w, place(*key, 0, lines(w))));
 }
 
 static bool observe(weir *w, const struct weir_key *key)

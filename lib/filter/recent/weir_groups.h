@@ -13,7 +13,7 @@ INLINED void fetch_burst(uint8_t *const *line)
 {
 #pragma GCC unroll 8
     for (uint32_t i = 0; i < BURST; i++)
-        line_fetch(line[i]);
+        cells_fetch(line[i]);
 }
 
 /* Keys of a group that were put off. */

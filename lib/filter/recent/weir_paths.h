@@ -32,19 +32,6 @@ static inline enum manner manner_of(const weir *w, bool asking)
 #define APART false
 #endif
 
-/* Have a line fetched that is needed some blocks later. With AVX-512 into the second cache only, from
- * where it is soon there: the first has few misses on their way at a time, and while they are all
- * taken everything waits. */
-INLINED void line_fetch(const uint8_t *line)
-{
-#ifdef LINE_ANY_WIDTH
-    __builtin_prefetch(line, 0, 2);
-    __asm__ volatile("");
-#else
-    cells_fetch(line);
-#endif
-}
-
 /* A print as the stages after it want it. */
 #ifdef LINE_ANY_WIDTH
 typedef uint64_t kept_print;
@@ -102,7 +89,7 @@ INLINED void find_spots(const struct walk *t, size_t i, size_t end, const enum m
     if (amid && end + BLOCK <= t->p.n)
 #pragma GCC unroll 16
         for (size_t j = 0; j < BLOCK * sizeof(struct weir_key); j += LINE_BYTES)
-            cells_fetch((const uint8_t *)(t->p.keys + end) + j);
+            cells_fetch_now((const uint8_t *)(t->p.keys + end) + j);
 #ifdef LINE_ANY_WIDTH
     if (amid && t->lines <= UINT32_MAX)
         for (; i < end; i += 8)
@@ -195,7 +182,7 @@ INLINED void walk(weir *w, const struct picked *p, const enum manner m, const bo
     for (size_t i = 0; i < AHEAD; i += BLOCK)
         find_block(&t, i, m);
     for (size_t i = 0; i < n && i < AHEAD; i++)
-        line_fetch(ring.line[i]);
+        cells_fetch(ring.line[i]);
     if (APART && !p->at)
         for (; first + AHEAD + BLOCK <= n; first += BLOCK) {
             find_spots(&t, first + AHEAD, first + AHEAD + BLOCK, m, true);
@@ -224,7 +211,7 @@ INLINED bool walk_one(weir *w, const struct weir_key *key, const enum manner m)
 
     share(w, &b, m, 1);
     struct spot s = spot_of(w->cells, w->shape.cells / LINE_BYTES, *key);
-    cells_fetch(s.line);
+    cells_fetch_now(s.line);
     if (m == RANKED) {
         learn(w, key->importance, 0, &b);
         s.depth = depth_of(w, key->importance, &b);

@@ -44,7 +44,7 @@ INLINED void look_for(const struct block *k, struct step *step, const struct com
         step->tail[i] = tail;
         line_store_equal((struct line_zeros){step->even + i, step->odd + i}, line, t, k->print[i]);
         if (!shows(m) || i % 2 == 0)
-            line_fetch(ahead[i]);
+            cells_fetch(ahead[i]);
         if (m == DEEP || m == RANKED)
             line_store_empty((struct line_zeros){step->even_empty + i, step->odd_empty + i}, line,
                              t);
@@ -65,7 +65,7 @@ INLINED void move_all(const struct block *k, const struct step *step, uint8_t *c
         uint8_t *line = k->line[i];
 
         if (i % 4 == 1)
-            line_fetch(ahead[i]);
+            cells_fetch(ahead[i]);
         __m512i old = line_register(line), after = line_beyond_at(&step->after[i]);
         __m512i bits = line_word_at(&step->bits[i]), prints = line_word_at(&k->print[i]);
 
@@ -116,7 +116,7 @@ INLINED uint32_t show_step(const struct walk *t, const struct block *whole, uint
         step.again = lines_again(k.line);
     for (uint32_t i = 0; i < STEP; i += 8) {
         for (uint32_t j = 3; shows(m) && j < 8; j += 4)
-            line_fetch(ahead[i + j]);
+            cells_fetch(ahead[i + j]);
         decide(t, &k, &step, i, &late, m);
     }
     t->b->all_at_floor &= !step.above;
@@ -165,7 +165,7 @@ INLINED uint32_t show_uniform(const struct walk *t, size_t first, const uint32_t
         const struct spot s = nth_spot(&k, i, m);
         bool found;
 
-        line_fetch(ahead[i]);
+        cells_fetch(ahead[i]);
         if (__builtin_expect(line_index(s.line) == index, true)) {
             uint64_t slots = find(s, index, of, m, t->b);
 
@@ -206,7 +206,7 @@ static __attribute__((noinline)) uint32_t show_few(const struct walk *t, size_t 
         struct spot s = nth_spot(&k, i, m);
         bool found = shows(m) ? visit_cut(t->w, s, m, t->b) : visit(t->w, s, m, t->b);
 
-        line_fetch(t->ring->line[(first + AHEAD + i) % RING]);
+        cells_fetch(t->ring->line[(first + AHEAD + i) % RING]);
         seen |= (uint32_t)found << i;
         if (m == DEEP)
             t->hits[t->b->tried][t->b->at] += t->b->counts;
