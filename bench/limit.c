@@ -44,7 +44,7 @@ __attribute__((always_inline)) static inline void fetch(const uint64_t *line, bo
     if (near)
         __builtin_prefetch(line, 1);
     else
-        __builtin_prefetch(line, 0, 2);
+        __builtin_prefetch(line, 0, 1);
 }
 
 /* Compiled once per number of lines. */

@@ -317,6 +317,7 @@ enum weir_trait {
     WEIR_CAN_HOLD_SET = 1 << 9,    /* a screen that is told the set before the first check */
     WEIR_CAN_CONFIRM = 1 << 10,    /* a screen that asks the store at all */
     WEIR_CAN_LEARN = 1 << 11,      /* be shown keys, one after the other: weir_observe() */
+    WEIR_CAN_ONE_LINE = 1 << 12,   /* do with one cache line per key */
     WEIR_FOR_IMPORTANCE = 1 << 16, /* of use only where some keys matter more than others */
     WEIR_FOR_TABLES = 1 << 17      /* there to reproduce the tables of a paper, not to be chosen */
 };

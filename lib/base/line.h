@@ -170,6 +170,12 @@ static inline void line_pack(uint8_t *line, uint32_t index, const uint32_t *valu
         bits_store64(line + 8 * i, words[i]);
 }
 
+/* One of two, without a branch: it would be guessed wrong for every other key. */
+INLINED uint64_t line_one_of(bool first, uint64_t a, uint64_t b)
+{
+    return b ^ ((a ^ b) & -(uint64_t)first);
+}
+
 #if defined __AVX512VBMI2__ && defined __AVX512VBMI__ && defined __AVX512BW__
 #include "base/line_avx512.h"
 #elif defined __AVX2__
@@ -283,6 +289,25 @@ INLINED bool line_find_front(uint8_t *line, const uint32_t index, uint64_t found
 #endif
 
 #ifndef LINE_ANY_WIDTH
+/* line_to_front() from the first of some slots: bit i for slot i. */
+INLINED void line_first_to_front(uint8_t *out, const uint8_t *line, uint32_t index, uint64_t slots,
+                                 uint32_t print)
+{
+    line_to_front(out, line, index, (uint32_t)__builtin_ctzll(slots), print);
+}
+
+/* line_move() of the slot found (a bit of that number is set) to slot `up`, unless it is there or
+ * before it; or, if there is none, from slot `last` to slot `down`. */
+INLINED void line_move_found(uint8_t *out, const uint8_t *line, uint32_t index, uint64_t found,
+                             uint32_t up, uint32_t last, uint32_t down, uint32_t print)
+{
+    uint32_t at = (uint32_t)__builtin_ctzll(found | UINT64_C(1) << 63);
+
+    up = up < at ? up : at;
+    line_move(out, line, index, (uint32_t)line_one_of(found, at, last),
+              (uint32_t)line_one_of(found, up, down), print);
+}
+
 /* Which of the first slots hold a print, cut to their width; and which are empty. */
 INLINED uint64_t line_find(const uint8_t *line, uint32_t index, uint32_t slots, uint32_t print)
 {
@@ -351,7 +376,7 @@ INLINED uint32_t line_cut(uint8_t *line, uint32_t index, uint32_t used, uint32_t
 #ifdef WEIR_BASE_LINE_AVX512_H
     if (index >= WIDE)
         return line_cut_bit(line, index, used, room, may_drop, r);
-    if (line_cut_wide(line, index, used, room))
+    if (index == 0 ? line_cut_widest(line, used, room) : line_cut_wide(line, index, used, room))
         return used;
 #endif
     line_read(line, index, used, line_width[index] - bits, values);

@@ -197,18 +197,37 @@ INLINED __m512i line_bits(const struct line_spread *t)
     return _mm512_set1_epi64((long long)t->bits);
 }
 
-/* line_move() to slot 0, which is what most are. */
+/* All slots one place down, and a print in slot 0; what is known of lanes already will do. */
+INLINED __m512i line_entered(__m512i line, const uint32_t index, uint32_t print)
+{
+    const struct line_spread *t = &line_spread[index];
+
+    return line_shifted(line, line_bits(t),
+                        line_has_lanes(index) ? line_numbers(index, print) : line_prints(t, print));
+}
+
+/* The bits of a word up to the first that is set. */
+INLINED uint64_t line_up_to(uint64_t word)
+{
+    return word ^ (word - 1);
+}
+
+/* line_move() to slot 0, which is what most are; from the first of some slots: bit i for slot i. */
+INLINED void line_first_to_front(uint8_t *out, const uint8_t *line, uint32_t index, uint64_t slots,
+                                 uint32_t print)
+{
+    const uint64_t from = (uint64_t)__builtin_ctzll(slots), bits = line_width[index];
+    __m512i old = line_register(line), entered = line_entered(old, index, print);
+
+    _mm512_storeu_si512(out, line_has_lanes(index)
+                                 ? line_blend(index, line_up_to(slots), old, entered)
+                                 : line_either(line_beyond((from + 1) * bits), old, entered));
+}
+
 INLINED void line_to_front(uint8_t *out, const uint8_t *line, uint32_t index, uint32_t from,
                            uint32_t print)
 {
-    const struct line_spread *t = &line_spread[index];
-    __m512i old = line_register(line),
-            shifted = line_shifted(old, line_bits(t), line_prints(t, print));
-
-    _mm512_storeu_si512(
-        out, line_has_lanes(index)
-                 ? line_blend(index, (UINT64_C(2) << from) - 1, old, shifted)
-                 : line_either(line_beyond((from + UINT64_C(1)) * t->bits), old, shifted));
+    line_first_to_front(out, line, index, UINT64_C(1) << from, print);
 }
 
 /* line_to_front() of the slot found (a bit of that number is set) or, if there is none, of an empty
@@ -241,25 +260,42 @@ INLINED __m512i line_moved(__m512i line, __m512i bits, __m512i prints, const uin
     return line_either(_mm512_andnot_si512(beyond, begin), _mm512_rolv_epi64(prints, end), moved);
 }
 
+/* line_move() from the first of some slots to another, which is not behind it: bit i for slot i. */
+INLINED void line_first_moved(uint8_t *out, const uint8_t *line, uint32_t index, uint64_t slots,
+                              uint64_t here, uint32_t print)
+{
+    const struct line_spread *t = &line_spread[index];
+
+    if (line_has_lanes(index)) {
+        __m512i old = line_register(line), entered = line_entered(old, index, print);
+
+        entered = line_blend(index, here, entered, line_numbers(index, print));
+        _mm512_storeu_si512(out, line_blend(index, line_up_to(slots) & -here, old, entered));
+        return;
+    }
+    const uint64_t begin = (uint64_t)__builtin_ctzll(here) * t->bits, next = begin + t->bits;
+    const uint64_t after = ((uint64_t)__builtin_ctzll(slots) + 1) * t->bits;
+    _mm512_storeu_si512(out, line_moved(line_register(line), line_bits(t), line_prints(t, print),
+                                        &next, line_beyond(begin), line_beyond(after)));
+}
+
+/* line_move() of the slot found (a bit of that number is set) to slot `up`, unless it is there or
+ * before it; or, if there is none, from slot `last` to slot `down`. */
+INLINED void line_move_found(uint8_t *out, const uint8_t *line, uint32_t index, uint64_t found,
+                             uint32_t up, uint32_t last, uint32_t down, uint32_t print)
+{
+    uint64_t front = found | UINT64_C(1) << up;
+
+    front &= -front;
+    line_first_moved(out, line, index, found | UINT64_C(1) << last,
+                     line_one_of(found, front, UINT64_C(1) << down), print);
+}
+
 /* Shift the slots to..from-1 one place down and put a print in slot `to`. */
 INLINED void line_move(uint8_t *out, const uint8_t *line, uint32_t index, uint32_t from,
                        uint32_t to, uint32_t print)
 {
-    const struct line_spread *t = &line_spread[index];
-    const uint64_t next = (to + UINT64_C(1)) * t->bits;
-
-    if (line_has_lanes(index)) {
-        __m512i old = line_register(line),
-                shifted = line_shifted(old, line_bits(t), line_prints(t, print));
-        uint64_t here = UINT64_C(1) << to, moving = (UINT64_C(2) << from) - here;
-
-        shifted = line_blend(index, here, shifted, line_numbers(index, print));
-        _mm512_storeu_si512(out, line_blend(index, moving, old, shifted));
-        return;
-    }
-    _mm512_storeu_si512(out, line_moved(line_register(line), line_bits(t), line_prints(t, print),
-                                        &next, line_beyond(to * t->bits),
-                                        line_beyond((from + UINT64_C(1)) * t->bits)));
+    line_first_moved(out, line, index, UINT64_C(1) << from, UINT64_C(1) << to, print);
 }
 
 /* A line whose slots beyond those that are live are empty from now on, and a print in slot 0; up to

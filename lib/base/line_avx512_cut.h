@@ -59,8 +59,31 @@ INLINED bool line_meet(__m512i numbers, __mmask32 valid)
         PACK8(b, 0), PACK8(b, 8), PACK8(b, 16), PACK8(b, 24), PACK8(b, 32), PACK8(b, 40),          \
             PACK8(b, 48), PACK8(b, 56)                                                             \
     }
-#define WIDE 3 /* widths: cut to 24, 20 and 16 bits, two of which are whole bytes */
-static const _Alignas(64) uint8_t line_packs[WIDE][LINE_BYTES] = {PACKS(6), PACKS(5), PACKS(4)};
+#define WIDE 3 /* widths: cut to 24, 20 and 16 bits; of the latter two slots are whole bytes */
+static const _Alignas(64) uint8_t line_packs[WIDE - 1][LINE_BYTES] = {PACKS(5), PACKS(4)};
+
+/* Where the bytes of a line of 24-bit slots come from: the upper three of lanes of four. */
+#define UPPER3(i) ((i) / 3 * 4 + 1 + (i) % 3)
+#define UPPER3_8(i)                                                                                \
+    UPPER3(i), UPPER3((i) + 1), UPPER3((i) + 2), UPPER3((i) + 3), UPPER3((i) + 4),                 \
+        UPPER3((i) + 5), UPPER3((i) + 6), UPPER3((i) + 7)
+static const _Alignas(64) uint8_t line_upper3[LINE_BYTES] = {
+    UPPER3_8(0), UPPER3_8(8), UPPER3_8(16), UPPER3_8(24), UPPER3_8(32), UPPER3_8(40)};
+
+/* line_cut() of the widest numbers, of which there are at most 15: as they are lanes, it is known
+ * at once whether two become equal. Then false, and nothing is done. */
+INLINED bool line_cut_widest(uint8_t *line, uint32_t used, uint32_t room)
+{
+    __m512i all = line_register(line), cut = _mm512_srli_epi32(all, 8);
+    __m512i before = _mm512_conflict_epi32(cut);
+
+    if (_mm512_mask_test_epi32_mask((__mmask16)((1u << used) - 1), before, before))
+        return false;
+    line_store_cut(line, 0, room,
+                   _mm512_maskz_permutexvar_epi8((UINT64_C(1) << 3 * used) - 1,
+                                                 line_register(line_upper3), all));
+    return true;
+}
 
 /* line_cut() of wide numbers, of which there are at most 25, by their upper halves. False if two
  * may become equal: then nothing is done. */
@@ -80,7 +103,7 @@ INLINED bool line_cut_wide(uint8_t *line, uint32_t index, uint32_t used, uint32_
     first = line_either(high, first, _mm512_sll_epi64(first, line_count(32 - bits)));
     second = line_either(high, second, _mm512_sll_epi64(second, line_count(32 - bits)));
     line_store_cut(line, index, room,
-                   _mm512_permutex2var_epi8(first, line_register(line_packs[index]), second));
+                   _mm512_permutex2var_epi8(first, line_register(line_packs[index - 1]), second));
     return true;
 }
 

@@ -110,21 +110,32 @@ static inline uint32_t steps_class(const struct steps *s, uint32_t value)
 }
 
 #if defined __AVX512F__
-/* steps_below() of sixteen values at once, by halves. */
+/* n, and so many more where a step is not above the value. */
+static inline __m512i steps_more(__m512i n, __m512i step, __m512i values, int more)
+{
+    return _mm512_mask_add_epi32(n, _mm512_cmple_epu32_mask(step, values), n,
+                                 _mm512_set1_epi32(more));
+}
+
+/* steps_below() of sixteen values at once: by eights, by twos, by ones. In each round steps are
+ * looked at together, for one round waits for another. */
 static inline __m512i steps_below_each(const uint32_t from[32], __m512i values)
 {
     const __m512i low = _mm512_loadu_si512(from), high = _mm512_loadu_si512(from + 16);
-    __m512i n = _mm512_setzero_si512();
+    __m512i eights = _mm512_setzero_si512(), twos, ones;
 
-#define REACHED(at) _mm512_cmple_epu32_mask(_mm512_permutex2var_epi32(low, at, high), values)
-#pragma GCC unroll 5
-    for (int half = 16; half > 0; half /= 2) {
-        __mmask16 on = REACHED(_mm512_add_epi32(n, _mm512_set1_epi32(half - 1)));
-
-        n = _mm512_mask_add_epi32(n, on, n, _mm512_set1_epi32(half));
-    }
-    return _mm512_mask_add_epi32(n, REACHED(n), n, _mm512_set1_epi32(1));
-#undef REACHED
+#define NTH(i) _mm512_set1_epi32((int)from[i])
+#define AFTER(n, i) _mm512_permutex2var_epi32(low, _mm512_add_epi32(n, _mm512_set1_epi32(i)), high)
+    eights = steps_more(eights, NTH(7), values, 8);
+    eights = steps_more(eights, NTH(15), values, 8);
+    eights = steps_more(eights, NTH(23), values, 8);
+    twos = steps_more(eights, AFTER(eights, 1), values, 2);
+    twos = steps_more(twos, AFTER(eights, 3), values, 2);
+    twos = steps_more(twos, AFTER(eights, 5), values, 2);
+    ones = steps_more(twos, AFTER(twos, 0), values, 1);
+    return steps_more(ones, AFTER(twos, 1), values, 1);
+#undef AFTER
+#undef NTH
 }
 
 static inline size_t steps_classes_together(const struct steps *s, const uint32_t *values,

@@ -221,10 +221,12 @@ static void traits_follow_the_knobs(void **state)
              timed = traits_of(WEIR_KIND_FILTER, "weir span=1h"),
              weighed = traits_of(WEIR_KIND_FILTER, "weir importance=log");
 
-    assert_int_equal(plain, WEIR_CAN_LEARN | WEIR_CAN_MERGE | WEIR_CAN_LAST);
-    assert_int_equal(windowed, WEIR_CAN_LEARN | WEIR_CAN_WINDOW | WEIR_CAN_LAST);
-    assert_int_equal(timed, WEIR_CAN_LEARN | WEIR_CAN_TIME | WEIR_CAN_LAST);
-    assert_int_equal(weighed, WEIR_CAN_LEARN | WEIR_CAN_MERGE | WEIR_CAN_WEIGH | WEIR_CAN_LAST);
+    const uint64_t always = WEIR_CAN_LEARN | WEIR_CAN_LAST | WEIR_CAN_ONE_LINE;
+
+    assert_int_equal(plain, always | WEIR_CAN_MERGE);
+    assert_int_equal(windowed, always | WEIR_CAN_WINDOW);
+    assert_int_equal(timed, always | WEIR_CAN_TIME);
+    assert_int_equal(weighed, always | WEIR_CAN_MERGE | WEIR_CAN_WEIGH);
     assert_true(traits_of(WEIR_KIND_SKETCH, "count-min") & WEIR_CAN_FORGET);
     assert_false(traits_of(WEIR_KIND_SKETCH, "count-min update=conservative") & WEIR_CAN_FORGET);
     assert_true(traits_of(WEIR_KIND_SKETCH, "top half-life=1h") & WEIR_CAN_TIME);

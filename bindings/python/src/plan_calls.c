@@ -125,13 +125,14 @@ static PyStructSequence_Desc about_desc = {
 static const struct {
     uint64_t bit;
     const char *word;
-} traits[] = {{WEIR_CAN_FORGET, "forget"},         {WEIR_CAN_MERGE, "merge"},
-              {WEIR_CAN_WINDOW, "window"},         {WEIR_CAN_TIME, "time"},
-              {WEIR_CAN_WEIGH, "weigh"},           {WEIR_CAN_LAST, "last"},
-              {WEIR_CAN_KEEP_ALL, "keep all"},     {WEIR_CAN_LIST, "list"},
-              {WEIR_CAN_COUNT_ANY, "count any"},   {WEIR_CAN_HOLD_SET, "hold set"},
-              {WEIR_CAN_CONFIRM, "confirm"},       {WEIR_CAN_LEARN, "learn"},
-              {WEIR_FOR_IMPORTANCE, "importance"}, {WEIR_FOR_TABLES, "tables"}};
+} traits[] = {{WEIR_CAN_FORGET, "forget"},       {WEIR_CAN_MERGE, "merge"},
+              {WEIR_CAN_WINDOW, "window"},       {WEIR_CAN_TIME, "time"},
+              {WEIR_CAN_WEIGH, "weigh"},         {WEIR_CAN_LAST, "last"},
+              {WEIR_CAN_KEEP_ALL, "keep all"},   {WEIR_CAN_LIST, "list"},
+              {WEIR_CAN_COUNT_ANY, "count any"}, {WEIR_CAN_HOLD_SET, "hold set"},
+              {WEIR_CAN_CONFIRM, "confirm"},     {WEIR_CAN_LEARN, "learn"},
+              {WEIR_CAN_ONE_LINE, "one line"},   {WEIR_FOR_IMPORTANCE, "importance"},
+              {WEIR_FOR_TABLES, "tables"}};
 
 static PyObject *words_of(uint64_t bits)
 {

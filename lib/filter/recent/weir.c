@@ -468,7 +468,7 @@ static void touch_key(const weir *w, struct weir_key key)
 const struct filter_ops filter_weir = {
     .is.about = {"weir", "fingerprints in order of recency: one cache line, the longest memory",
                  WEIR_CAN_LEARN | WEIR_CAN_MERGE | WEIR_CAN_WINDOW | WEIR_CAN_TIME |
-                     WEIR_CAN_WEIGH | WEIR_CAN_LAST},
+                     WEIR_CAN_WEIGH | WEIR_CAN_LAST | WEIR_CAN_ONE_LINE},
     .is.knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_WIDTH) | HAS(KNOB_SLOTS) | HAS(KNOB_WINDOW) |
                 HAS(KNOB_SPAN) | HAS(KNOB_REFRESH) | HAS(KNOB_IMPORTANCE) | HAS(KNOB_ENTER),
     .plan = plan,

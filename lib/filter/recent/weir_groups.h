@@ -40,10 +40,12 @@ INLINED bool show_one(const struct walk *t, const struct block *k, uint32_t i, s
     if (m != ASKED && m != ASKED_TIMED && __builtin_expect(line_index(s.line) != index, false)) {
         if (puts_off(m))
             make_up_all(t, k, late, m);
-        return visit_cut(t->w, s, m, t->b);
+        return visit_counted(t, s, m);
     }
     uint64_t found = find(s, index, of, m, t->b);
     bool shown = show(t->w, s, index, of, found, m, t->b);
+    if (m == DEEP)
+        count_found(t, s, of, found);
     if (puts_off(m) && !of.at_floor) {
         late->at[late->n] = i;
         late->n += !shown;
@@ -71,8 +73,6 @@ INLINED void show_group(const struct walk *t, size_t first, uint64_t group, size
         if (ahead++ % BURST == 0)
             fetch_burst(t->ring->line + (ahead - 1) % RING);
         verdicts[amid ? i : nth(t->p.at, first + i)] = found;
-        if (m == DEEP)
-            t->hits[t->b->tried][t->b->at] += t->b->counts;
     }
     if (puts_off(m) && !at_floor)
         make_up_all(t, &k, &late, m);

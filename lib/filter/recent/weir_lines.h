@@ -108,7 +108,11 @@ INLINED void learn(weir *w, uint32_t value, size_t i, struct common *b)
 {
     if (!importance_samples(&w->config.importance) || !sample_draws(&w->sample, b->first + i))
         return;
+    uint32_t cap = sample_cap(&w->sample);
     sample_take(&w->sample, value, b->first + i, w->config.seed);
+    if (b->has_steps && w->config.importance.mode == IMPORTANCE_CAPPED &&
+        sample_cap(&w->sample) == cap)
+        return;
     b->has_steps = b->many && find_steps(w, b);
 }
 
@@ -334,8 +338,7 @@ INLINED bool show_front(struct spot s, const uint32_t index, struct lines of, ui
     uint32_t last = of.slots - 1;
 
     if (of.at_floor) {
-        line_to_front(s.line, s.line, index, (uint32_t)__builtin_ctzll(found | UINT64_C(1) << last),
-                      s.print);
+        line_first_to_front(s.line, s.line, index, found | UINT64_C(1) << last, s.print);
         return true;
     }
     bool shown =
@@ -346,46 +349,49 @@ INLINED bool show_front(struct spot s, const uint32_t index, struct lines of, ui
 
 /* ---- at a depth ---- */
 
-/* One of two, without a branch: it would be guessed wrong for every other key. */
-INLINED uint32_t either(bool first, uint32_t a, uint32_t b)
-{
-    return b ^ ((a ^ b) & -(uint32_t)first);
-}
-
 /* A hit moves to slot `up`, unless it is there or before it; a new key enters at slot
  * `down`, or behind the last one in use. */
 INLINED bool show_at(struct spot s, const uint32_t index, struct lines of, uint64_t found,
                      uint32_t up, uint32_t down, struct common *b)
 {
     uint32_t last = of.slots - 1, used = of.slots;
-    uint32_t at = (uint32_t)__builtin_ctzll(found | UINT64_C(1) << 63);
 
     if (!of.at_floor || !is_full(s.line, of)) /* at the floor most are, or most are not */
         used = (uint32_t)__builtin_ctzll(line_empty(s.line, index, of.slots) | UINT64_C(1)
                                                                                    << of.slots);
     down = down < last ? down : last;
     down = down < used ? down : used;
-    up = up < at ? up : at;
-    uint32_t from = either(found, at, last), to = either(found, up, down);
     if (of.at_floor) {
-        line_move(s.line, s.line, index, from, to, s.print);
+        line_move_found(s.line, s.line, index, found, up, last, down, s.print);
         return true;
     }
     bool shown = (used <= last) | (found != 0);
-    line_move(line_or_spare(s.line, b->spare, !shown), s.line, index, from, to, s.print);
+    line_move_found(line_or_spare(s.line, b->spare, !shown), s.line, index, found, up, last, down,
+                    s.print);
     mark_if_put_off(s, index, !shown);
     return shown;
 }
 
-INLINED bool show_deep(weir *w, struct spot s, const uint32_t index, struct lines of,
+INLINED bool show_deep(const weir *w, struct spot s, const uint32_t index, struct lines of,
                        uint64_t found, struct common *b)
 {
     uint32_t depth = depth_in(w, s, b);
 
+    return depth ? show_at(s, index, of, found, 0, depth, b) : show_front(s, index, of, found, b);
+}
+
+/* What there is to count of a key: the slot it was found in, or the last of all. */
+INLINED uint32_t counted_slot(uint64_t found)
+{
+    return (uint32_t)__builtin_ctzll(found | UINT64_C(1) << LINE_SLOTS_MOST);
+}
+
+INLINED void note_deep(const weir *w, struct spot s, struct lines of, uint64_t found,
+                       struct common *b)
+{
     b->tried = tries(w, s);
     b->counts = of.at_floor;
-    b->at = (uint32_t)__builtin_ctzll(found | UINT64_C(1) << LINE_SLOTS_MOST);
-    return depth ? show_at(s, index, of, found, 0, depth, b) : show_front(s, index, of, found, b);
+    b->at = counted_slot(found);
 }
 
 /* ---- with a window ---- */
@@ -450,6 +456,8 @@ INLINED bool visit(weir *w, struct spot s, const enum manner m, struct common *b
 #define VISIT(i)                                                                                   \
     struct lines of = lines_of(b, i, (i) == b->floor);                                             \
     found = find(s, i, of, m, b);                                                                  \
+    if (m == DEEP)                                                                                 \
+        note_deep(w, s, of, found, b);                                                             \
     shown = show(w, s, i, of, found, m, b);
     LINE_BY_WIDTH(line_index(s.line), VISIT)
 #undef VISIT

@@ -22,6 +22,7 @@ static inline enum manner manner_of(const weir *w, bool asking)
 /* ---- many keys ---- */
 
 #define AHEAD 64 /* keys whose lines are on their way; measured by bench/speed */
+#define NEAR 12  /* of those, from the second cache to the first; measured likewise */
 #define RING 128 /* keys: a multiple of BLOCK, not less than both together */
 
 /* Is it worth it to compile apart what lines at the floor need, and batches without gaps? Where
@@ -45,7 +46,7 @@ typedef uint32_t kept_print;
 
 /* Keys on their way. */
 struct ring {
-    uint8_t *line[RING];
+    uint8_t *line[RING + NEAR]; /* after the last come the first ones again */
     kept_print print[RING];
     uint32_t depth[RING];
 };
@@ -78,6 +79,13 @@ INLINED struct spot spot_in(const struct walk *t, uint8_t *cells, uint64_t lines
 #include "filter/recent/weir_spots.h"
 #endif
 
+/* The first lines of the ring are there a second time. */
+INLINED void repeat_first(struct ring *ring, size_t i)
+{
+    if (i % RING == 0)
+        memcpy(ring->line + RING, ring->line, NEAR * sizeof *ring->line);
+}
+
 /* Find the spots of keys i to end - 1, which lie in one block; amid a batch of which none is left
  * out. Their lines are fetched later, by fetch_burst(). */
 INLINED void find_spots(const struct walk *t, size_t i, size_t end, const enum manner m,
@@ -91,9 +99,10 @@ INLINED void find_spots(const struct walk *t, size_t i, size_t end, const enum m
         for (size_t j = 0; j < BLOCK * sizeof(struct weir_key); j += LINE_BYTES)
             cells_fetch_now((const uint8_t *)(t->p.keys + end) + j);
 #ifdef LINE_ANY_WIDTH
-    if (amid && t->lines <= UINT32_MAX)
-        for (; i < end; i += 8)
-            find_eight(t, i, m);
+    if (amid && t->lines <= UINT32_MAX) {
+        find_together(t, i, m);
+        i = end;
+    }
 #endif
     for (size_t at = i % RING; i < end; i++, at++) {
         size_t key = amid ? i : nth(t->p.at, i);
@@ -104,6 +113,7 @@ INLINED void find_spots(const struct walk *t, size_t i, size_t end, const enum m
         if (m == RANKED)
             t->ring->depth[at] = t->p.keys[key].importance;
     }
+    repeat_first(t->ring, begin);
     if (m == RANKED && begin < end)
         find_depths(t->w, t->ring->depth + begin % RING, begin, end - begin, t->b);
 }
@@ -121,6 +131,7 @@ INLINED void find_block(const struct walk *t, size_t first, const enum manner m)
             i - n < t->p.next_n
                 ? spot_in(t, next->cells, next->shape.cells / LINE_BYTES, t->p.next_at[i - n]).line
                 : t->cells;
+    repeat_first(t->ring, first);
 }
 
 /* A line that an earlier key of its block has cut: rare. */
@@ -142,6 +153,22 @@ INLINED bool visit_cut(weir *w, struct spot s, const enum manner m, struct commo
            : m == RANKED ? visit_RANKED(w, s, b)
            : m == TIMED  ? visit_TIMED(w, s, b)
                          : visit_TIMED_ONCE(w, s, b);
+}
+
+/* Count where a key was found. */
+INLINED void count_found(const struct walk *t, struct spot s, struct lines of, uint64_t found)
+{
+    t->hits[tries(t->w, s)][counted_slot(found)] += of.at_floor;
+}
+
+INLINED bool visit_counted(const struct walk *t, struct spot s, const enum manner m)
+{
+    bool found =
+        m == ASKED || m == ASKED_TIMED ? visit(t->w, s, m, t->b) : visit_cut(t->w, s, m, t->b);
+
+    if (m == DEEP)
+        t->hits[t->b->tried][t->b->at] += t->b->counts;
+    return found;
 }
 
 /* A block's first key, in the ring. */

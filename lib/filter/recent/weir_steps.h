@@ -27,29 +27,42 @@ INLINED uint32_t lines_again(uint8_t *const *line)
 
 /* Lines that come later are fetched one by one, in all three stages: a processor has only so many
  * on their way, and waits if it is to fetch more. */
+struct fetched {
+    uint8_t *const *ahead; /* into the second cache */
+    uint8_t *const *soon;  /* from there into the first */
+};
 
 /* ---- looking for them ---- */
 
-INLINED void look_for(const struct block *k, struct step *step, const struct common *b,
-                      uint8_t *const *ahead, const enum manner m)
+INLINED void look_for_one(const struct block *k, uint32_t i, struct step *step,
+                          const struct common *b, const enum manner m)
 {
-#pragma GCC unroll 2
-    for (uint32_t i = 0; i < STEP; i++) {
-        const uint8_t *line = k->line[i];
-        uint64_t tail = bits_load64(line + 56), index = tail >> 56;
+    const uint8_t *line = k->line[i];
+    uint64_t tail = bits_load64(line + 56), index = tail >> 56;
 
+    if (!shows(m))
+        index = index < LINE_WIDTHS ? index : LINE_WIDTHS - 1; /* a damaged view has any */
+    const struct line_place *t = &line_place[index];
+    step->tail[i] = tail;
+    line_store_equal((struct line_zeros){step->even + i, step->odd + i}, line, t, k->print[i]);
+    if (m == DEEP || m == RANKED)
+        line_store_empty((struct line_zeros){step->even_empty + i, step->odd_empty + i}, line, t);
+    else if (m == TIMED || m == TIMED_ONCE)
+        step->last[i] = bits_load64(line + b->any.last_byte[index]);
+}
+
+INLINED void look_for(const struct block *k, struct step *step, const struct common *b,
+                      struct fetched f, const enum manner m)
+{
+#pragma GCC unroll 1
+    for (uint32_t i = 0; i < STEP; i += 2) {
+        cells_fetch(f.ahead[i]);
+        cells_fetch_near(f.soon[i]);
+        look_for_one(k, i, step, b, m);
         if (!shows(m))
-            index = index < LINE_WIDTHS ? index : LINE_WIDTHS - 1; /* a damaged view has any */
-        const struct line_place *t = &line_place[index];
-        step->tail[i] = tail;
-        line_store_equal((struct line_zeros){step->even + i, step->odd + i}, line, t, k->print[i]);
-        if (!shows(m) || i % 2 == 0)
-            cells_fetch(ahead[i]);
-        if (m == DEEP || m == RANKED)
-            line_store_empty((struct line_zeros){step->even_empty + i, step->odd_empty + i}, line,
-                             t);
-        else if (m == TIMED || m == TIMED_ONCE)
-            step->last[i] = bits_load64(line + b->any.last_byte[index]);
+            cells_fetch(f.ahead[i + 1]);
+        cells_fetch_near(f.soon[i + 1]);
+        look_for_one(k, i + 1, step, b, m);
     }
     for (uint32_t i = 0; m == RECENT && !b->any.edge_in_tail && i < STEP; i++) /* rare */
         step->last[i] = bits_load64(k->line[i] + b->any.last_byte[line_index(k->line[i])]);
@@ -57,27 +70,34 @@ INLINED void look_for(const struct block *k, struct step *step, const struct com
 
 /* ---- moving them ---- */
 
-INLINED void move_all(const struct block *k, const struct step *step, uint8_t *const *ahead,
+INLINED void move_one(const struct block *k, uint32_t i, const struct step *step,
                       const enum manner m)
 {
-#pragma GCC unroll 2
-    for (uint32_t i = 0; i < STEP; i++) {
-        uint8_t *line = k->line[i];
+    uint8_t *line = k->line[i];
+    __m512i old = line_register(line), after = line_beyond_at(&step->after[i]);
+    __m512i bits = line_word_at(&step->bits[i]), prints = line_word_at(&k->print[i]);
 
-        if (i % 4 == 1)
-            cells_fetch(ahead[i]);
-        __m512i old = line_register(line), after = line_beyond_at(&step->after[i]);
-        __m512i bits = line_word_at(&step->bits[i]), prints = line_word_at(&k->print[i]);
+    if (is_timed(m))
+        _mm512_storeu_si512(step->out[i],
+                            line_renewed(old, bits, LINE_ROOM_WINDOW, prints,
+                                         line_beyond_at(&step->live[i]), after, &step->end[i]));
+    else if (m == RECENT)
+        _mm512_storeu_si512(line, line_either(after, old, line_shifted(old, bits, prints)));
+    else
+        _mm512_storeu_si512(line, line_moved(old, bits, prints, &step->next[i],
+                                             line_beyond_at(&step->begin[i]), after));
+}
 
-        if (is_timed(m))
-            _mm512_storeu_si512(step->out[i],
-                                line_renewed(old, bits, LINE_ROOM_WINDOW, prints,
-                                             line_beyond_at(&step->live[i]), after, &step->end[i]));
-        else if (m == RECENT)
-            _mm512_storeu_si512(line, line_either(after, old, line_shifted(old, bits, prints)));
-        else
-            _mm512_storeu_si512(line, line_moved(old, bits, prints, &step->next[i],
-                                                 line_beyond_at(&step->begin[i]), after));
+INLINED void move_all(const struct block *k, const struct step *step, struct fetched f,
+                      const enum manner m)
+{
+#pragma GCC unroll 1
+    for (uint32_t i = 0; i < STEP; i += 4) {
+        move_one(k, i, step, m);
+        cells_fetch(f.ahead[i + 1]);
+        move_one(k, i + 1, step, m);
+        move_one(k, i + 2, step, m);
+        move_one(k, i + 3, step, m);
     }
 }
 
@@ -94,41 +114,81 @@ static __attribute__((noinline)) void show_late(const struct walk *t, const stru
             make_up(t->w, s, m == TIMED_ONCE ? TIMED : m, t->b);
             continue;
         }
-        bool found = visit_cut(t->w, s, m, t->b);
-        *seen = found ? *seen | bit : *seen & ~bit;
-        if (m == DEEP)
-            t->hits[t->b->tried][t->b->at] += t->b->counts;
+        *seen = visit_counted(t, s, m) ? *seen | bit : *seen & ~bit;
     }
 }
 
-/* Show sixteen keys, the first of which has this number in its block, and fetch as many lines. */
-INLINED uint32_t show_step(const struct walk *t, const struct block *whole, uint32_t first,
-                           uint8_t *const *ahead, const enum manner m)
+/* The sixteen keys of a block from the first-th on. */
+INLINED struct block step_of(const struct block *whole, uint32_t first)
 {
-    const struct block k = {whole->line + first, whole->print + first, whole->depth + first};
+    return (struct block){whole->line + first, whole->print + first, whole->depth + first};
+}
+
+/* What else is fetched while they are looked at: the lines of as many keys, later ones from memory,
+ * those of the step after this from the second cache. */
+INLINED struct fetched fetched_by(const struct walk *t, size_t first)
+{
+    return (struct fetched){t->ring->line + (first + AHEAD) % RING,
+                            t->ring->line + (first + STEP) % RING};
+}
+
+INLINED void note_widths(struct common *b, const struct step *step)
+{
+    b->all_at_floor &= !step->above;
+    b->all_widest &= !step->cut;
+}
+
+/* Show sixteen keys, the first of which has this number in its block. */
+INLINED uint32_t show_step(const struct walk *t, const struct block *whole, uint32_t first,
+                           struct fetched f, const enum manner m)
+{
+    const struct block k = step_of(whole, first);
     struct deferred late;
     struct step step;
 
     late.n = 0;
-    step.seen = step.again = step.counts = step.above = step.cut = 0;
-    look_for(&k, &step, t->b, ahead, m);
-    if (shows(m))
-        step.again = lines_again(k.line);
+    step.seen = step.counts = step.above = step.cut = 0;
+    look_for(&k, &step, t->b, f, m);
+    step.again = lines_again(k.line);
     for (uint32_t i = 0; i < STEP; i += 8) {
-        for (uint32_t j = 3; shows(m) && j < 8; j += 4)
-            cells_fetch(ahead[i + j]);
+        cells_fetch(f.ahead[i + 3]);
+        cells_fetch(f.ahead[i + 7]);
         decide(t, &k, &step, i, &late, m);
     }
-    t->b->all_at_floor &= !step.above;
-    t->b->all_widest &= !step.cut;
-    if (!shows(m))
-        return step.seen;
-    move_all(&k, &step, ahead, m);
+    note_widths(t->b, &step);
+    move_all(&k, &step, f, m);
     for (uint32_t i = 0; m == DEEP && i < STEP; i++)
         t->hits[step.slot[i] / TRIES][step.slot[i] % TRIES] += step.counts >> i & 1;
     if (late.n)
         show_late(t, &k, &late, &step.seen, m);
     return step.seen;
+}
+
+/* Ask for those of a block. No line changes: so all are looked for before the first answer is
+ * worked out, which must wait until what was found has been written. */
+INLINED uint32_t ask_block(const struct walk *t, size_t first, const enum manner m)
+{
+    const struct block whole = block_at(t->ring, first);
+    struct step step[BLOCK / STEP];
+    uint32_t seen = 0;
+
+#pragma GCC unroll 2
+    for (uint32_t i = 0; i < BLOCK / STEP; i++) {
+        const struct block k = step_of(&whole, i * STEP);
+
+        look_for(&k, &step[i], t->b, fetched_by(t, first + i * STEP), m);
+    }
+#pragma GCC unroll 2
+    for (uint32_t i = 0; i < BLOCK / STEP; i++) {
+        const struct block k = step_of(&whole, i * STEP);
+
+        step[i].seen = step[i].again = step[i].above = step[i].cut = 0;
+        decide(t, &k, &step[i], 0, NULL, m);
+        decide(t, &k, &step[i], 8, NULL, m);
+        note_widths(t->b, &step[i]);
+        seen |= step[i].seen << i * STEP;
+    }
+    return seen;
 }
 
 /* The keys of a block, whose lines are here. For each of them another line is fetched. */
@@ -138,9 +198,11 @@ INLINED uint32_t show_whole(const struct walk *t, size_t first, const enum manne
     uint32_t seen = 0;
 
     t->b->all_at_floor = t->b->all_widest = true;
+    if (!shows(m))
+        return ask_block(t, first, m);
 #pragma GCC unroll 1
     for (uint32_t i = 0; i < BLOCK; i += STEP)
-        seen |= show_step(t, &k, i, t->ring->line + (first + AHEAD + i) % RING, m) << i;
+        seen |= show_step(t, &k, i, fetched_by(t, first + i), m) << i;
     return seen;
 }
 
@@ -152,37 +214,49 @@ INLINED uint32_t show_whole(const struct walk *t, size_t first, const enum manne
  * only, and with a window not at all. */
 #define OTHERS_MOST 2 /* in a block; guessed */
 
+/* Which of a block's keys were found in some slot: bit i for key i. */
+INLINED uint32_t which_found(const uint64_t found[BLOCK])
+{
+    uint32_t seen = 0;
+
+#pragma GCC unroll 4
+    for (uint32_t i = 0; i < BLOCK; i += 8) {
+        __m512i eight = _mm512_loadu_si512(found + i);
+
+        seen |= (uint32_t)_mm512_test_epi64_mask(eight, eight) << i;
+    }
+    return seen;
+}
+
 INLINED uint32_t show_uniform(const struct walk *t, size_t first, const uint32_t index,
                               const bool at_floor, const enum manner m)
 {
     const struct block k = block_at(t->ring, first);
     uint8_t *const *ahead = t->ring->line + (first + AHEAD) % RING;
     const struct lines of = lines_of(t->b, index, at_floor);
-    uint32_t seen = 0, others = 0;
+    uint64_t found[BLOCK];
+    uint32_t others = 0;
 
 #pragma GCC unroll 4
     for (uint32_t i = 0; i < BLOCK; i++) {
         const struct spot s = nth_spot(&k, i, m);
-        bool found;
 
         cells_fetch(ahead[i]);
+        cells_fetch_near(k.line[i + NEAR]);
         if (__builtin_expect(line_index(s.line) == index, true)) {
-            uint64_t slots = find(s, index, of, m, t->b);
-
-            found = slots;
-            if (__builtin_expect(!show(t->w, s, index, of, slots, m, t->b), false))
+            found[i] = find(s, index, of, m, t->b);
+            if (m == DEEP)
+                count_found(t, s, of, found[i]);
+            if (__builtin_expect(!show(t->w, s, index, of, found[i], m, t->b), false))
                 make_up(t->w, s, m, t->b);
         } else {
-            found = m == ASKED ? visit(t->w, s, m, t->b) : visit_cut(t->w, s, m, t->b);
+            found[i] = visit_counted(t, s, m);
             others++;
         }
-        seen |= (uint32_t)found << i;
-        if (m == DEEP)
-            t->hits[t->b->tried][t->b->at] += t->b->counts;
     }
     if (others > OTHERS_MOST)
         t->b->all_at_floor = t->b->all_widest = false;
-    return seen;
+    return which_found(found);
 }
 
 INLINED bool pays_at_floor(const struct common *b, const enum manner m)
@@ -203,13 +277,8 @@ static __attribute__((noinline)) uint32_t show_few(const struct walk *t, size_t 
     uint32_t seen = 0;
 
     for (uint32_t i = 0; i < n; i++) {
-        struct spot s = nth_spot(&k, i, m);
-        bool found = shows(m) ? visit_cut(t->w, s, m, t->b) : visit(t->w, s, m, t->b);
-
         cells_fetch(t->ring->line[(first + AHEAD + i) % RING]);
-        seen |= (uint32_t)found << i;
-        if (m == DEEP)
-            t->hits[t->b->tried][t->b->at] += t->b->counts;
+        seen |= (uint32_t)visit_counted(t, nth_spot(&k, i, m), m) << i;
     }
     return seen;
 }
