@@ -25,6 +25,21 @@ def test_same_shards_and_seed_same_output_whatever_the_threads(filter):
     assert other not in outputs
 
 
+def test_two_threads_have_one_shard_of_a_quick_filter(here):
+    """So -j 2 says what -j 1 says, in a filter so small that it errs often. Others are divided."""
+    text = run("gen", "zipf:n=300k,universe=50k,alpha=0.9,fresh=20%").out
+    one, two, three = (run("dedup", "-m", "8K", "--seed", "3", "-q", "-j", threads, "--state", f"s{threads}",
+                           input=text).out for threads in (1, 2, 3))
+    assert one == two != three
+    for name, shards in ("s1", 1), ("s2", 1), ("s3", 3):
+        assert f"shards      {shards}" in run("info", name).lines
+    for name, shards in ("weir", 1), ("bloom", 2), ("rlbsbf", 2):
+        run("build", "-a", name, "-o", "f", "-j", "2", "-m", "1M", input="a\n")
+        assert f"shards      {shards}" in run("info", "f").lines
+    run("build", "-a", "weir", "-o", "f", "-j", "2", "--shards", "2", "-m", "1M", input="a\n")
+    assert "shards      2" in run("info", "f").lines
+
+
 def test_threads_without_shards_give_as_many_shards(here):
     run("build", "-o", "f", "-j", "3", "-m", "1M", input="a\n")
     assert "shards      3" in run("info", "f").lines

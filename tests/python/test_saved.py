@@ -154,7 +154,7 @@ def test_our_files_are_the_commands(filled, tool, tmp_path):
 def test_files_in_shards_are_for_shared(tool, tmp_path):
     state = tmp_path / "state.weir"
     lines = b"".join(b"%d\n" % i for i in range(1000))
-    subprocess.run([tool, "dedup", "-m", "1M", "-j", "2", "--state", state], input=lines, check=True, capture_output=True)
+    subprocess.run([tool, "dedup", "-m", "1M", "--shards", "2", "--state", state], input=lines, check=True, capture_output=True)
     for call in (weir.load, weir.view):
         with pytest.raises(weir.UnsupportedError, match="Shared"):
             call(state)

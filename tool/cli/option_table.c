@@ -292,7 +292,7 @@ const struct option_row option_rows[] = {
     {"permutations", 0, "N", TAKES_TRUTH, "average over N shuffled orders of the stream", NUMBER(measures.permutations, 10000), .fits = "a number from 1 to 10000"},
     {"finite", 0, NULL, TAKES_TRUTH, "with --report: these records are all that will come", NULL, AT(measures.finite)},
     {"report", 0, "FILE", TAKES_TRUTH, "write a page: what to choose and why, with charts", NULL, AT(measures.report)},
-    {"threads", 'j', "N", TAKES_THREADS, "work with N threads, on as many shards", NUMBER(threads, SHARDS_MAX), .fits = "a number from 1 to 256"},
+    {"threads", 'j', "N", TAKES_THREADS, "work with N threads, on as many shards (two on one, if the filter is quick)", NUMBER(threads, SHARDS_MAX), .fits = "a number from 1 to 256"},
     {"threads", 'j', "N", TAKES_CHECK | TAKES_SKETCH, "work with N threads (default 2)", NUMBER(threads, SHARDS_MAX), .fits = "a number from 1 to 256"},
     {"threads", 'j', "N", TAKES_TRUTH, "measure with N threads", NUMBER(threads, SHARDS_MAX), .fits = "a number from 1 to 256"},
     {"shards", 0, "N", TAKES_THREADS, "number of shards, apart from the threads", NUMBER(shards, AT_SHARDS_MAX), .fits = "a number from 1 to 256, with --at to 1024"},

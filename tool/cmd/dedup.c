@@ -49,7 +49,8 @@ static bool open_new(const struct options *o, struct shards *shards)
 
     if (!wanted_complete(&o->wanted, WEIR_KIND_FILTER, NULL, NULL, sentence))
         return false;
-    if (shards_open(shards, sentence, o->shards ? o->shards : o->threads, &error) != WEIR_OK)
+    if (shards_open(shards, sentence, shards_wanted(o->shards, o->threads, sentence), &error) !=
+        WEIR_OK)
         return reject("%s", error.text);
     if (write_answers_all(&o->output))
         touch_memory(shards);

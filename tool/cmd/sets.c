@@ -97,7 +97,7 @@ bool keyset_open(const struct options *o, struct inputs files, struct shards *s)
 
     if (fits && !count_all(&files, &o->records, &keys))
         return false;
-    keys += spread_of(keys, o->shards ? o->shards : o->threads);
+    keys += spread_of(keys, shards_wanted(o->shards, o->threads, name));
     snprintf(number, sizeof number, "%llu", (unsigned long long)keys);
     if (fits) {
         wanted_add(&w, knob, "capacity", number);
@@ -105,7 +105,8 @@ bool keyset_open(const struct options *o, struct inputs files, struct shards *s)
     }
     if (!wanted_complete(&w, WEIR_KIND_FILTER, DEFAULT_FOR_SETS, NULL, sentence))
         return false;
-    return shards_open(s, sentence, o->shards ? o->shards : o->threads, &error) == WEIR_OK ||
+    return shards_open(s, sentence, shards_wanted(o->shards, o->threads, sentence), &error) ==
+               WEIR_OK ||
            reject("%s", error.text);
 }
 

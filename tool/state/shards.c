@@ -9,6 +9,15 @@ static enum weir_status short_of_memory(struct weir_error *error)
     return WEIR_NO_MEMORY;
 }
 
+uint32_t shards_wanted(uint32_t given, uint32_t threads, const char *sentence)
+{
+    const struct weir_about *about = weir_find(WEIR_KIND_FILTER, sentence);
+
+    if (given)
+        return given;
+    return threads == 2 && about && about->traits & WEIR_CAN_ONE_LINE ? 1 : threads;
+}
+
 enum weir_status shards_open(struct shards *s, const char *sentence, uint32_t count,
                              struct weir_error *error)
 {

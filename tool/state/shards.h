@@ -15,6 +15,11 @@ struct shards {
     char config[WEIR_SENTENCE]; /* of the whole */
 };
 
+/* How many a new filter is divided into, if so many were asked for (0: none); else by the threads:
+ * as many, but two threads do best with one shard if a key takes no longer to look up than to read
+ * and hash (bench/pipeline). */
+uint32_t shards_wanted(uint32_t given, uint32_t threads, const char *sentence);
+
 /* Open them: memory, and what else is a matter of size, is divided. */
 enum weir_status shards_open(struct shards *s, const char *sentence, uint32_t count,
                              struct weir_error *error);
