@@ -378,25 +378,39 @@ static const char *unmergeable(const struct config *c)
                          : NULL;
 }
 
-/* Slots without gaps, at a width not below the floor, and zeros behind them:
- * the line that its own list would write. */
+/* Is there nothing in a line from this bit on, up to where slots end? */
+static bool is_empty_from(const uint8_t *line, uint32_t bit, uint32_t room)
+{
+    uint64_t from = UINT64_MAX << bit % 64, any = 0;
+
+    for (uint32_t j = bit / 64; j < 7; j++, from = UINT64_MAX)
+        any |= bits_load64(line + 8 * j) & from;
+    return !(any | (bits_load64(line + 56) & from & ((UINT64_C(1) << (room - 448)) - 1)));
+}
+
+/* Do the marks of a line with a window count up to the slots in use? */
+static bool marks_ascend(const uint8_t *line, uint32_t used)
+{
+    for (uint32_t i = 0; i < QUARTERS; i++)
+        if (line_upto(line, i) > used || (i > 0 && line_upto(line, i) < line_upto(line, i - 1)))
+            return false;
+    return true;
+}
+
+/* Slots without gaps, at a width not below the floor, and zeros behind them. */
 static bool check_line(const weir *w, const uint8_t *line)
 {
-    uint8_t again[LINE_BYTES];
-    struct list list;
+    const bool timed = has_window(&w->config);
+    uint32_t value, used = 0;
 
     if (line_index(line) >= LINE_WIDTHS || line_width[line_index(line)] < w->config.width)
         return false;
-    read_list(line, slots_of(w, line), &list);
-    for (uint32_t i = 0; i < list.n; i++)
-        if (list.value[i] >> (line_width[line_index(line)] - 8) == 0)
+    const uint32_t bits = line_width[line_index(line)], slots = slots_of(w, line);
+    for (; used < slots && (value = line_get(line, bits, used)) != 0; used++)
+        if (value >> (bits - 8) == 0)
             return false; /* it would be nothing once it is cut */
-    for (uint32_t i = 0; has_window(&w->config) && i < QUARTERS; i++)
-        if (line_upto(line, i) > list.n || (i > 0 && line_upto(line, i) < line_upto(line, i - 1)))
-            return false;
-    memcpy(again, line, LINE_BYTES);
-    write_list(w, again, line_index(line), &list);
-    return memcmp(again, line, LINE_BYTES) == 0;
+    return (!timed || marks_ascend(line, used)) &&
+           is_empty_from(line, used * bits, timed ? LINE_ROOM_WINDOW : LINE_ROOM);
 }
 
 static bool check_cells(const weir *w)
