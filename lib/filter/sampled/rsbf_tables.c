@@ -7,7 +7,8 @@
  *
  * Price: 2k cache lines per inserted key; once s/i < p* more, for half of the bits that it
  * draws to be cleared are clear already. So it takes 1.6 to 1.8 of the time that memory needs
- * for 2k (bench/speed --memory 64). */
+ * for 2k where a line takes 8 ns, 3 where one takes 4 (bench/speed --memory 64): two thirds of its
+ * time it takes in cache, too. */
 #include "filter/sampled/reservoir.h"
 
 static double error_of(const struct config *c, uint64_t k)

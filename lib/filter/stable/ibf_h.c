@@ -8,10 +8,10 @@
  *
  * Price: the dearest of all, about six random cache lines per lowered cell;
  * and by the paper's own figures (and ours) not better than IBF-MC. It takes
- * 1.7 to 2.0 of the time that memory needs for as many lines (bench/speed --memory 64):
- * sixty draws a key are 380 ns of arithmetic, all that it takes in cache, beside 530 ns
- * of memory, and the two overlap by less than half. With room to spare it is dearer
- * still: nearly all draws meet an empty cell, and all 16 P that are allowed are made, 160
+ * 1.7 to 2.0 of the time that memory needs for as many lines where one takes 8 ns, 2.5 where
+ * one takes 4 (bench/speed --memory 64): sixty draws a key are arithmetic that takes as long in
+ * cache as memory takes, or longer, and the two overlap by less than half. With room to spare it is
+ * dearer still: nearly all draws meet an empty cell, and all 16 P that are allowed are made, 160
  * lines. Knowing the share of cells in use saves none of them: whoever leaves out vain
  * draws by chance must draw as much longer when a cell is due, for only looking tells which
  * one is in use. Other draws of the same law could look side by side in one line, as
