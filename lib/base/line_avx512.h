@@ -11,6 +11,16 @@
 
 #define LINE_ANY_WIDTH /* an index need not be a constant */
 
+/* A table of what DO says of each byte of a line. */
+#define BYTES8(DO, w, i)                                                                           \
+    DO(w, i), DO(w, (i) + 1), DO(w, (i) + 2), DO(w, (i) + 3), DO(w, (i) + 4), DO(w, (i) + 5),      \
+        DO(w, (i) + 6), DO(w, (i) + 7)
+#define BYTES(DO, w)                                                                               \
+    {                                                                                              \
+        BYTES8(DO, w, 0), BYTES8(DO, w, 8), BYTES8(DO, w, 16), BYTES8(DO, w, 24),                  \
+            BYTES8(DO, w, 32), BYTES8(DO, w, 40), BYTES8(DO, w, 48), BYTES8(DO, w, 56)             \
+    }
+
 /* Slots are spread into lanes of two bytes, or of four where they are wider, each at the upper end
  * of its lane: so a print begins as a lane does, whatever the width. Word q of a register
  * of lanes has so many slots; they begin in one byte of the line, at bit 0 or 4 (2 or 6). So

@@ -51,24 +51,13 @@ INLINED bool line_meet(__m512i numbers, __mmask32 valid)
 /* Where the bytes of a line of slots of two times so many bits come from: two slots at the upper
  * end of a word, sixteen of them in two registers. */
 #define PACK(bytes, i) (((i) / (bytes)*8 + 8 - (bytes) + (i) % (bytes)) & 127)
-#define PACK8(b, i)                                                                                \
-    PACK(b, i), PACK(b, (i) + 1), PACK(b, (i) + 2), PACK(b, (i) + 3), PACK(b, (i) + 4),            \
-        PACK(b, (i) + 5), PACK(b, (i) + 6), PACK(b, (i) + 7)
-#define PACKS(b)                                                                                   \
-    {                                                                                              \
-        PACK8(b, 0), PACK8(b, 8), PACK8(b, 16), PACK8(b, 24), PACK8(b, 32), PACK8(b, 40),          \
-            PACK8(b, 48), PACK8(b, 56)                                                             \
-    }
 #define WIDE 3 /* widths: cut to 24, 20 and 16 bits; of the latter two slots are whole bytes */
-static const _Alignas(64) uint8_t line_packs[WIDE - 1][LINE_BYTES] = {PACKS(5), PACKS(4)};
+static const _Alignas(64) uint8_t line_packs[WIDE - 1][LINE_BYTES] = {BYTES(PACK, 5),
+                                                                      BYTES(PACK, 4)};
 
 /* Where the bytes of a line of 24-bit slots come from: the upper three of lanes of four. */
-#define UPPER3(i) ((i) / 3 * 4 + 1 + (i) % 3)
-#define UPPER3_8(i)                                                                                \
-    UPPER3(i), UPPER3((i) + 1), UPPER3((i) + 2), UPPER3((i) + 3), UPPER3((i) + 4),                 \
-        UPPER3((i) + 5), UPPER3((i) + 6), UPPER3((i) + 7)
-static const _Alignas(64) uint8_t line_upper3[LINE_BYTES] = {
-    UPPER3_8(0), UPPER3_8(8), UPPER3_8(16), UPPER3_8(24), UPPER3_8(32), UPPER3_8(40)};
+#define UPPER(bytes, i) (((i) / (bytes)*4 + 4 - (bytes) + (i) % (bytes)) & 63)
+static const _Alignas(64) uint8_t line_upper3[LINE_BYTES] = BYTES(UPPER, 3);
 
 /* line_cut() of the widest numbers, of which there are at most 15: as they are lanes, it is known
  * at once whether two become equal. Then false, and nothing is done. */
@@ -119,14 +108,6 @@ INLINED bool line_cut_wide(uint8_t *line, uint32_t index, uint32_t used, uint32_
     ((i) % (w) < HALF_BYTES(w) ? (i) / (w)*16 + 8 - HALF_BYTES(w) + (i) % (w) : NO_BYTE)
 #define ODD(w, i)                                                                                  \
     ((i) % (w) >= (w) / 2 ? (i) / (w)*16 + 16 - HALF_BYTES(w) + (i) % (w) - (w) / 2 : NO_BYTE)
-#define BYTES8(DO, w, i)                                                                           \
-    DO(w, i), DO(w, (i) + 1), DO(w, (i) + 2), DO(w, (i) + 3), DO(w, (i) + 4), DO(w, (i) + 5),      \
-        DO(w, (i) + 6), DO(w, (i) + 7)
-#define BYTES(DO, w)                                                                               \
-    {                                                                                              \
-        BYTES8(DO, w, 0), BYTES8(DO, w, 8), BYTES8(DO, w, 16), BYTES8(DO, w, 24),                  \
-            BYTES8(DO, w, 32), BYTES8(DO, w, 40), BYTES8(DO, w, 48), BYTES8(DO, w, 56)             \
-    }
 #define JOIN(w)                                                                                    \
     {                                                                                              \
         BYTES(EVEN, w), BYTES(ODD, w)                                                              \

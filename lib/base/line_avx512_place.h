@@ -16,17 +16,9 @@
 #define EVEN_BITS(w, i)                                                                            \
     (EVEN_BIT(w, i, 0) | EVEN_BIT(w, i, 1) | EVEN_BIT(w, i, 2) | EVEN_BIT(w, i, 3) |               \
      EVEN_BIT(w, i, 4) | EVEN_BIT(w, i, 5) | EVEN_BIT(w, i, 6) | EVEN_BIT(w, i, 7))
-#define PLACED8(DO, w, i)                                                                          \
-    DO(w, i), DO(w, (i) + 1), DO(w, (i) + 2), DO(w, (i) + 3), DO(w, (i) + 4), DO(w, (i) + 5),      \
-        DO(w, (i) + 6), DO(w, (i) + 7)
-#define PLACED(DO, w)                                                                              \
-    {                                                                                              \
-        PLACED8(DO, w, 0), PLACED8(DO, w, 8), PLACED8(DO, w, 16), PLACED8(DO, w, 24),              \
-            PLACED8(DO, w, 32), PLACED8(DO, w, 40), PLACED8(DO, w, 48), PLACED8(DO, w, 56)         \
-    }
 #define PLACES(w)                                                                                  \
     {                                                                                              \
-        PLACED(FROM, w), PLACED(EVEN_BITS, w), 64 - (w)                                            \
+        BYTES(FROM, w), BYTES(EVEN_BITS, w), 64 - (w)                                              \
     }
 
 static const struct line_place {

@@ -150,7 +150,7 @@ bool keyset_begin(const struct options *o, struct building *b, struct shards *s)
         return false;
     weir_sentence_knob(complete, "seed", seed, sizeof seed);
     return wanted_sentence(&w, DEFAULT_FOR_FIXED, seed, sentence) &&
-           building_open(b, sentence, o->shards ? o->shards : o->threads, s);
+           building_open(b, sentence, shards_wanted(o->shards, o->threads, sentence), s);
 }
 
 /* What a fixed filter of the same keys and error would take; 0 if it cannot be told. */

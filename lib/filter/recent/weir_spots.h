@@ -53,7 +53,7 @@ INLINED void store_eight(struct found_spots out, uint32_t i, const uint8_t *cell
 }
 
 /* Find the spots of the keys of a block; lines are fewer than 2^32. By itself, here and below: amid
- * all else GCC has too few registers for it (a third of the time of lines at the floor, Zen 4). */
+ * all else GCC has too few registers for it. */
 INLINED void find_keys(const struct weir_key *keys, uint8_t *cells, uint64_t lines,
                        struct found_spots out, const bool ranked)
 {
