@@ -85,9 +85,9 @@ def test_two_runs_cannot_go_on_from_one_state(here):
 
 def test_a_state_stays_locked_when_it_is_saved_during_a_run(here):
     for there in False, True:
+        old = os.stat("s").st_ino if there else 0  # before the run, which may save at once
         first = begun("dedup", *SMALL, "--state", "s", "--checkpoint", "1", key=b"x" if there else b"a")
         deadline = time.time() + 20
-        old = os.stat("s").st_ino if there else 0
         while not (here / "s").exists() or os.stat("s").st_ino == old:
             assert time.time() < deadline
             time.sleep(0.01)
