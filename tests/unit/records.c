@@ -187,6 +187,8 @@ int main(int argc, char **argv)
     bool ok = all_are_the_same(rounds);
 
     printf("%s - %u random texts\n", ok ? "ok" : "not ok", rounds);
+    if (BLOCK < 128 << 10) /* what is copied depends on it */
+        return ok ? 0 : 1;
     ok &= linear("a quote that is never closed within the limit", (uint64_t)32 << 20, 2000000);
     ok &= linear("a quote that is open at the end", (uint64_t)64 << 20, 1500000);
     return ok ? 0 : 1;

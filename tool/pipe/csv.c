@@ -101,7 +101,7 @@ void csv_split(struct csv_scan *s, struct batch *b, size_t to, const struct csv_
 {
     while (s->at < to && b->n < RECORDS_MAX && !b->failed) {
         csv_blocks(s, b, to, rules);
-        if (s->at < to)
+        if (s->at < to && b->n < RECORDS_MAX)
             walk(s, b, to, rules);
         if (s->at == to && to - s->start > rules->longest && !s->given_up)
             too_long(s); /* no mark behind the limit */

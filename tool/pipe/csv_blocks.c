@@ -76,17 +76,22 @@ static void carry_out(struct csv_scan *s, const struct batch *b, const struct ca
             s->field--;
 }
 
-/* A record that may be too long is left to csv.c as well. */
+/* Stops at a block with a record that may be too long, and at one that ends more
+ * records than the batch has room for: csv.c takes those. */
 MATCH_INLINE void take_blocks(match_function match, struct csv_scan *s, struct batch *b, size_t to,
                               const struct csv_rules *rules)
 {
     struct carry c = carry_in(s);
     uint64_t ends;
 
-    for (; to - s->at >= 64 && b->n + 64 <= RECORDS_MAX; s->at += 64) {
+    for (; to - s->at >= 64; s->at += 64) {
+        struct carry next = c;
+
         if (s->at + 64 - s->start > rules->longest ||
-            !take_block(match, &c, b->data + s->at, rules->delimiter, &ends))
+            !take_block(match, &next, b->data + s->at, rules->delimiter, &ends) ||
+            (uint32_t)__builtin_popcountll(ends) > RECORDS_MAX - b->n)
             break;
+        c = next;
         b->n += match_positions(ends, (uint32_t)s->at, b->ends + 1 + b->n);
         if (ends)
             s->start = b->ends[b->n] + 1;
@@ -110,8 +115,7 @@ static bool is_odd(const struct csv_scan *s, const struct batch *b)
 
 void csv_blocks(struct csv_scan *s, struct batch *b, size_t to, const struct csv_rules *rules)
 {
-    if (is_odd(s, b) || rules->delimiter == '"' || to - s->at < 64 || b->n + 64 > RECORDS_MAX ||
-        rules->longest < 64)
+    if (is_odd(s, b) || rules->delimiter == '"' || to - s->at < 64 || rules->longest < 64)
         return;
     if (match_has_avx2())
         take_blocks_avx2(s, b, to, rules);
