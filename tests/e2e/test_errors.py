@@ -13,6 +13,7 @@ import time
 import pytest
 
 from conftest import EXACT, SANITIZED, WEIR, refused, run
+from test_man import commands
 
 
 def test_weir_alone_shows_what_to_try(here):
@@ -480,3 +481,57 @@ def test_a_file_without_permission(here):
     (here / "f").write_text("a\n")
     (here / "f").chmod(0)
     refused("dedup", "f", saying="cannot open f: Permission denied")
+
+
+# ---- options that are given twice ----
+
+VALUES = {"SIZE": "1M", "SIZE,...": "1M", "RATE": "1%", "TIME": "1s", "30s|1M": "1M", "NEW,SEEN": "a,b", "FP:FN": "1:2", "C": ";",
+          "KNOB=VALUE": "k=4"}
+REPEATED = {"key", "set", ("eval", "algorithm"), ("eval", "memory")}
+
+
+def valued_options():
+    """(command, option, a value it takes) of every row of the option table, by way of help."""
+    for command in commands():
+        rows = run("help", command).out.decode().split("options:")[-1]
+        for name, takes in re.findall(r"^ +(?:-\w, | +)--([a-z-]+) ([^a-z ]\S*|[a-z0-9]+\|\S+)(?: |$)", rows, re.M):
+            yield command, name, VALUES.get(takes, takes.split("|")[0] if "|" in takes and takes.islower() else "1")
+
+
+def test_a_second_value_is_refused_joined_or_collected():
+    options = list(valued_options())
+    assert len(options) > 150 and ("dedup", "once-per", "1s") in options and ("eval", "format", "table") in options
+    for command, name, value in options:
+        twice = run(command, f"--{name}", value, f"--{name}={value}", "/no/such/file", ok=False)
+        assert twice.status == 2
+        once = name in REPEATED or (command, name) in REPEATED
+        assert (twice.err == f"weir: --{name} is given twice; give it once\n") == (not once), (command, twice.err)
+
+
+def test_a_letter_and_a_name_are_one_option():
+    refused("dedup", "-m", "1M", "--memory", "1M", saying="--memory is given twice; give it once")
+    refused("dedup", "--tsv", "--time", "1", "--time", "2", saying="--time is given twice; give it once")
+    assert run("dedup", "-q", "-q", "--csv", "--csv", "-k", "1", input="a,1\na,2\n").out == b"a,1\n"
+
+
+@pytest.mark.parametrize("options,text", [
+    (["--csv", "-ku", "-kp"], "u,p,x\n1,1,a\n1,2,b\n2,1,c\n1,2,d\n"),
+    (["--csv", "-k1", "--key=2"], "1,1,a\n1,2,b\n2,1,c\n1,2,d\n"),
+    (["-k1", "-k2", "-k3"], "1 1 1\n1 2 1\n1 1 1\n1 1 2\n"),
+    (["-k3,1", "-k2"], "1 1 1\n1 2 1\n1 1 1\n1 1 2\n"),
+    (["-k/u/a~1b", "-k/p/0"], '{"u":{"a/b":1},"p":[1]}\n{"u":{"a/b":1},"p":[2]}\n{"u":{"a/b":1},"p":[1],"x":0}\n'),
+])
+def test_a_repeated_key_joins_its_fields(options, text, here):
+    fields = ",".join(re.sub("^(-k|--key=)", "", o) for o in options if o != "--csv")
+    joined = [o for o in options if o == "--csv"] + ["-k", fields]
+    kept = run("dedup", *EXACT, *options, input=text)
+    assert kept.out == run("dedup", *EXACT, *joined, input=text).out
+    assert kept.out.count(b"\n") == text.count("\n") - 1
+    run("dedup", *EXACT, "--state", "s", *options, input=text)
+    run("dedup", "--state", "s", *joined, input=text)  # and a state is the same
+
+
+def test_a_repeated_key_with_a_wrong_field_is_refused():
+    refused("dedup", "-k", "1", "-k", "", input="a b\n", saying="has an empty field in it")
+    refused("dedup", *["-k", "1"] * 17, input="a b\n", saying="more than 16 fields")
+    refused("dedup", "-k", "x" * 600, "-k", "y" * 600, saying="at most 1023 bytes")

@@ -20,6 +20,26 @@ static bool read_set(struct options *o, const char *value)
     return strchr(value, '=') != NULL;
 }
 
+/* -k 1 -k 3, as sort(1) takes them, is -k 1,3. */
+static bool read_key(struct options *o, const char *value)
+{
+    struct records *r = &o->records;
+    size_t used = r->key ? strlen(r->key) : 0;
+
+    if (!r->key) {
+        r->key = value;
+        return true;
+    }
+    if (used + 1 + strlen(value) >= sizeof o->keys)
+        return false;
+    if (r->key != o->keys)
+        memcpy(o->keys, r->key, used);
+    o->keys[used] = ',';
+    strcpy(o->keys + used + 1, value);
+    r->key = o->keys;
+    return true;
+}
+
 static bool read_listed(struct values *list, const char **last, const char *value)
 {
     *last = value;
@@ -223,15 +243,15 @@ const struct option_row option_rows[] = {
     {"at", 0, "URL", TAKES_AT, "the filter lives in servers: redis://USER:PASSWORD@HOST:PORT/NAME", NULL, AT(at.url)},
     {"wait", 0, "REPLICAS", TAKES_WAIT, "with --at: pass a record when so many replicas know it too (0)", NUMBER(at.replicas, 1000), .fits = "a number from 1 to 1000"},
     {"algorithm", 'a', "NAME", TAKES_FILTER, "the filter; 'weir list' shows them", .read = read_algorithm, .without = TAKES_TRUTH},
-    {"algorithm", 'a', "NAME,...", TAKES_TRUTH, "the filters to measure; 'weir list' shows them", .read = read_algorithm},
+    {"algorithm", 'a', "NAME,...", TAKES_TRUTH, "the filters to measure; 'weir list' shows them", .read = read_algorithm, .repeats = true},
     {"algorithm", 'a', "NAME", TAKES_TOP, "the sketch: top (Space-Saving, default) or heavykeeper", .read = read_algorithm},
     {"memory", 'm', "SIZE", TAKES_FILTER | TAKES_QUERY, "memory to use: 512K, 1G (64M)", .read = read_memory, .without = TAKES_TRUTH},
     {"memory", 'm', "SIZE", TAKES_TOP | TAKES_CHECK, "memory to use: 64K, 1G (1M)", .read = read_memory, .without = TAKES_TRUTH},
-    {"memory", 'm', "SIZE,...", TAKES_TRUTH, "memories to measure with: 1M,64M", .read = read_memory},
+    {"memory", 'm', "SIZE,...", TAKES_TRUTH, "memories to measure with: 1M,64M", .read = read_memory, .repeats = true},
     {"fpr", 'e', "RATE", TAKES_FILTER, "ceiling of false positives: 0.01, 1%", NULL, AT(wanted.fpr)},
-    {"set", 'S', "KNOB=VALUE", TAKES_FILTER | TAKES_SKETCH | TAKES_CHECK, "any other knob; may be repeated", .read = read_set},
+    {"set", 'S', "KNOB=VALUE", TAKES_FILTER | TAKES_SKETCH | TAKES_CHECK, "any other knob; may be repeated", .read = read_set, .repeats = true},
     {"seed", 0, "NUMBER", TAKES_FILTER | TAKES_SKETCH | TAKES_CHECK, "same seed, same result", NULL, AT(wanted.seed)},
-    {"key", 'k', "FIELD", TAKES_RECORDS, "the key: 2, 1,3, a column's name, /json/pointer (whole record)", NULL, AT(records.key)},
+    {"key", 'k', "FIELD", TAKES_RECORDS, "the key: 2, 1,3, a column's name, /json/pointer (whole record)", .read = read_key, .fits = "fields whose names have at most 1023 bytes in all", .repeats = true},
     {"importance", 'i', "FIELD", TAKES_IMPORTANCE, "how much a record matters: a field, as for --key", NULL, AT(records.importance)},
     {"weight", 'w', "FIELD", TAKES_SKETCH, "count as many as this field says: a whole number below 2^32", NULL, AT(records.weight)},
     {"ngrams", 0, "N", TAKES_SKETCH, "keys are every N words in a row of the key", NUMBER(count.ngrams, GRAM_MAX), .fits = "a number from 1 to 16"},

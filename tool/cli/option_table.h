@@ -17,6 +17,7 @@ struct option_row {
     size_t at;
     const char *fits; /* what takes does not tell, where a value does not fit */
     unsigned without; /* commands that take these have a row of their own */
+    bool repeats;     /* may be given again with another value: read() joins or collects them */
 };
 
 #define OPTION_ROWS_MOST 128

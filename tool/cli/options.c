@@ -45,12 +45,12 @@ static void make_tables(const struct command *c, struct option *longs, char *sho
     *longs = (struct option){0};
 }
 
-static const struct option_row *row_of(int code)
+static const struct option_row *row_of(const struct command *c, int code)
 {
     if (code > HELP)
         return &option_rows[code - HELP - 1];
     for (int i = 0; i < option_count; i++)
-        if (option_rows[i].letter == code)
+        if (option_rows[i].letter == code && takes(c, &option_rows[i]))
             return &option_rows[i];
     return NULL;
 }
@@ -86,8 +86,13 @@ static bool read_value(struct options *o, const struct option_row *row, const ch
     return true;
 }
 
-static int set_option(struct options *o, const struct option_row *row, const char *value)
+/* A second value must not replace the first unnoticed. */
+static int set_option(struct options *o, const struct option_row *row, const char *value,
+                      bool *given)
 {
+    if (*given && row->takes && !row->repeats)
+        return fail("--%s is given twice; give it once", row->name);
+    *given = true;
     if (read_value(o, row, value))
         return 0;
     if (!value)
@@ -133,7 +138,7 @@ static int refuse_code(const struct command *c, int code, char **argv)
     const char *word = by_letter ? letter : argv[optind - 1];
 
     if (code == ':')
-        return fail("%s needs a value: %s", word, row_of(optopt)->takes);
+        return fail("%s needs a value: %s", word, row_of(c, optopt)->takes);
     if (optopt > HELP)
         return fail("%s takes no value", word);
     return refuse(c, word);
@@ -341,6 +346,7 @@ int options_read(struct options *o, int argc, char **argv, bool *done)
     const struct command *c = command_find(o->command);
     struct option longs[OPTION_ROWS_MOST + 2];
     char shorts[2 * OPTION_ROWS_MOST + 4];
+    bool set[OPTION_ROWS_MOST] = {false};
     int code, status = 0;
     const char *foreign = foreign_option(c, argv, argc);
     if (foreign)
@@ -357,8 +363,9 @@ int options_read(struct options *o, int argc, char **argv, bool *done)
             options_print(o->command);
             break;
         }
-        status = code == '?' || code == ':' ? refuse_code(c, code, argv)
-                                            : set_option(o, row_of(code), optarg);
+        const struct option_row *row = row_of(c, code);
+        status =
+            row ? set_option(o, row, optarg, &set[row - option_rows]) : refuse_code(c, code, argv);
     }
     o->operand = argv + optind;
     o->operands = argc - optind;

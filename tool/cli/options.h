@@ -12,6 +12,7 @@
 struct options {
     const char *command;
     struct records records;
+    char keys[1024];      /* fields of a repeated --key, joined; records.key may point here */
     struct wanted wanted; /* filter, sketch or screen */
     struct output output;
     struct answers answers; /* that output may point to */
