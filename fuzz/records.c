@@ -86,7 +86,7 @@ static bool add_key(const struct model *m, const char *record, size_t size, uint
     size_t before = keys->size;
 
     if (number == 0)
-        text_append(keys, record, size);
+        text_append(keys, record, size - (m->strip_cr && size > 0 && record[size - 1] == '\r'));
     else if (!model_field(m, record, size, number, keys)) {
         keys->size = before;
         return false;
@@ -202,6 +202,7 @@ static struct records choose(const uint8_t *options)
     o.skip = options[0] / 5 % 4 != 0;
     o.header = options[0] / 20 % 2;
     o.nul = options[0] / 40 % 4 == 0 && o.format != FORMAT_CSV;
+    o.keep_cr = options[0] / 160;
     o.max_record = options[1] < 128 ? 1 + options[1] % 32u : SIZE_MOST;
     o.key = keys[options[2] % (o.header ? 6 : 4)];
     return o;
@@ -213,7 +214,8 @@ static struct model model_of(const struct records *o)
                                : o->format == FORMAT_LINES ? MODEL_BLANKS
                                                            : MODEL_DELIMITED;
 
-    return (struct model){fields, o->delimiter, o->nul ? '\0' : '\n', o->max_record};
+    return (struct model){fields, o->delimiter, o->nul ? '\0' : '\n', o->max_record,
+                          !o->nul && !o->keep_cr};
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -25,6 +25,7 @@ struct keyfile {
     size_t size;
     size_t keys;
     char end; /* of a key */
+    bool strip_cr;
     bool ready, sorted;
     double latency;
     unsigned long batch; /* keys of one call */
@@ -34,9 +35,18 @@ struct keyfile {
 static struct weir_bytes key_at(const void *context, uint64_t at)
 {
     const struct keyfile *f = context;
-    const char *stop = memchr(f->data + at, f->end, f->size - at);
+    const char *key = f->data + at, *stop = memchr(key, f->end, f->size - at);
+    size_t size = stop ? (size_t)(stop - key) : f->size - at;
 
-    return (struct weir_bytes){f->data + at, stop ? (size_t)(stop - f->data) - at : f->size - at};
+    return (struct weir_bytes){key, size - (f->strip_cr && size > 0 && key[size - 1] == '\r')};
+}
+
+/* Where the key after this one begins. */
+static size_t key_after(const struct keyfile *f, struct weir_bytes key)
+{
+    size_t end = (size_t)((const char *)key.data - f->data) + key.size;
+
+    return end + 1 + (end < f->size && f->data[end] != f->end); /* a CR */
 }
 
 /* ---- searching ---- */
@@ -52,7 +62,7 @@ static bool is_sorted(struct keyfile *f)
 
         sorted = sorted && index_compare(before, key) <= 0;
         before = key;
-        at += key.size + 1;
+        at = key_after(f, key);
     }
     return sorted;
 }
@@ -73,7 +83,7 @@ static bool search(const struct keyfile *f, struct weir_bytes key)
         if (order < 0)
             to = start;
         else
-            from = start + there.size + 1;
+            from = key_after(f, there);
     }
     return false;
 }
@@ -84,7 +94,7 @@ static bool make_table(struct keyfile *f)
         return false;
     for (size_t at = 0; at < f->size;) {
         index_add(&f->index, at);
-        at += key_at(f, at).size + 1;
+        at = key_after(f, key_at(f, at));
     }
     return true;
 }
@@ -168,7 +178,7 @@ static void list_all(void *context)
     struct weir_bytes held[LISTED];
     size_t n = 0;
 
-    for (size_t at = 0; at < l->f->size; at += held[n++].size + 1) {
+    for (size_t at = 0; at < l->f->size; at = key_after(l->f, held[n++])) {
         if (n == LISTED) {
             l->take(l->context, held, n);
             n = 0;
@@ -214,6 +224,7 @@ static bool open_file(struct store *store)
         return store_refuse(store, "memory is short");
     f->file.fd = -1;
     f->end = store->options.nul ? '\0' : '\n';
+    f->strip_cr = store->options.strip_cr;
     if (!read_latency(url_value(&store->url, "latency"), &f->latency) ||
         !read_batch(url_value(&store->url, "batch"), &f->batch))
         return store_refuse(store, "latency takes a time, such as 1ms, batch a number");

@@ -24,6 +24,7 @@ struct store_options {
     double timeout;    /* seconds for one call */
     unsigned attempts; /* before it gives up; after that one per call until an answer comes */
     bool nul;          /* keys: those in a file end with NUL, not with a line break */
+    bool strip_cr;     /* keys: a CR at the end of a line is no part of the key */
     /* keys: what is made of all of them first, up to twice as long and 8; or NULL */
     size_t (*fold)(const void *how, const char *text, size_t size, char *to);
     const void *how;

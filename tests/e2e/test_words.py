@@ -140,6 +140,60 @@ def test_metrics_that_cannot_be_written_are_told_at_once(here):
     assert run("dedup", "--metrics", "/dev/stdout", "-o", "out", "in").out.count(b"weir_records_total{") == 2
 
 
+# ---- CR LF line endings ----
+
+def test_lists_with_crlf_match(here):
+    (here / "crlf").write_bytes(b"b\r\na\r\n")
+    (here / "sorted").write_bytes(b"a\r\nb\r\nb!\r\n")
+    (here / "lf").write_bytes(b"b\na\n")
+    (here / "unended").write_bytes(b"b\r\na\r")
+    for end in (b"\n", b"\r\n"):
+        text, hits = b"a%sc%sb%s" % (end, end, end), b"a%sb%s" % (end, end)
+        for keys in ("crlf", "sorted", "lf", "unended"):
+            run("build", "-q", "--seed", "1", "-o", "set", keys)
+            for way in (["filter", "set"], ["filter", "--keys", keys, "--seed", "1"], ["filter", "set", "--strict", keys],
+                        ["check", "--oracle", f"keys:{keys}"], ["check", "--oracle", f"keys:{keys}", "--screen", "none"]):
+                for more in ([], ["--ignore-case"], ["--ignore-space"]):
+                    if more and "set" in way:
+                        continue
+                    assert run(*way, "-q", *more, input=text).out == hits, (way, more)
+            assert run("ask", "set", input=text).out == b"seen\ta%snew\tc%sseen\tb%s" % (end, end, end)
+            assert run("ask", "--any", "set", input=text).out == b"seen\ta%snew\tc%sseen\tb%s" % (end, end, end)
+            counts = run("count", "-q", "--query", keys, input=text).lines
+            assert {"a\t1", "b\t1"} <= set(counts) <= {"a\t1", "b\t1", "b!\t0"}
+        assert run("top", "-q", input=text + b"a\nb\r\na\r\n").out.count(b"\n") == 3
+
+
+@pytest.mark.parametrize("options,text,passed", [
+    ([], "a\r\na\nb\r\r\nb\r\n\r\n\n", "a\r\nb\r\r\nb\r\n\r\n"),
+    (["-d:", "-k2"], "1:a\r\n2:a\n3:a\r:x\n", "1:a\r\n3:a\r:x\n"),
+    (["--tsv", "-k1,2"], "a\tb\r\na\tb\nb\tb\n", "a\tb\r\nb\tb\n"),
+    (["-d:", "-k1"], "a\r\na\n" + "x" * 70 + "\r\n" + "x" * 70 + "\n", "a\r\n" + "x" * 70 + "\r\n"),
+    (["--tsv", "-k", "p"], "u\tp\r\n1\ta\r\n2\ta\n", "u\tp\r\n1\ta\r\n"),
+    (["--csv"], "1,a\r\n1,a\n", "1,a\r\n"),
+    (["--csv", "-k2", "--keep-cr"], "1,a\r\n2,a\n", "1,a\r\n"),
+    (["--jsonl"], '{"a":1}\r\n{"a":1}\n', '{"a":1}\r\n'),
+    (["-k/a"], '{"a":"b\\r"}\r\n{"a":"b"}\n', '{"a":"b\\r"}\r\n{"a":"b"}\n'),
+    (["-z"], "a\r\0a\0", "a\r\0a\0"),
+    (["-z", "-d:", "-k2"], "1:a\r\0002:a\0", "1:a\r\0002:a\0"),
+    (["--keep-cr"], "a\r\na\na\r\n", "a\r\na\n"),
+    (["--keep-cr", "-d:", "-k2"], "1:a\r\n2:a\n", "1:a\r\n2:a\n"),
+    (["-i2", "-S", "importance=1-9", "-d,"], "a,1\r\na,1\n", "a,1\r\n"),
+])
+def test_cr_is_stripped_from_the_end_of_a_line_only(options, text, passed):
+    algorithm = ["-a", "ibf-mc", "-m", "4M", "--seed", "1"] if "-i2" in options else EXACT
+    assert run("dedup", *algorithm, *options, input=text).out.decode() == passed
+    assert run("dedup", *algorithm, "-j", "2", *options, input=text).out.decode() == passed
+
+
+def test_keep_cr_holds_for_lists_and_states(here):
+    (here / "crlf").write_bytes(b"b\r\na\r\n")
+    for way in (["filter", "--keys", "crlf", "--seed", "1"], ["check", "--oracle", "keys:crlf"]):
+        assert run(*way, "-q", "--keep-cr", input=b"a\nb\r\n").out == b"b\r\n"
+    run("dedup", "--state", "s", "--keep-cr", input="a\n")
+    refused("dedup", "--state", "s", input="a\n", saying="--keep-cr")
+
+
 # ---- --ignore-space ----
 
 SPACES = " \t\r\v\f"

@@ -105,7 +105,7 @@ static bool delimited_field(const struct model *m, const char *record, size_t si
     for (size_t i = 0; i < size; i++) {
         if (record[i] == m->delimiter)
             current++;
-        else if (current == number)
+        else if (current == number && !(m->strip_cr && record[i] == '\r' && i + 1 == size))
             text_append(out, record + i, 1);
     }
     return number <= current;

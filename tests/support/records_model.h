@@ -24,6 +24,7 @@ struct model {
     char delimiter;   /* of fields */
     char end;         /* of records */
     uint64_t longest; /* bytes of a record */
+    bool strip_cr;    /* at the end of a record: no part of its last field */
 };
 
 struct model_record {

@@ -39,6 +39,7 @@ struct records records_of_keys(const struct records *r)
                            .nul = r->nul,
                            .ignore_case = r->ignore_case,
                            .ignore_space = r->ignore_space,
+                           .keep_cr = r->keep_cr,
                            .max_record = r->max_record};
 
     if (records_have_fields(r)) {
@@ -62,9 +63,10 @@ void records_describe(const struct records *r, char *text, size_t size)
 
     if (r->format == FORMAT_DELIMITED || (r->format == FORMAT_CSV && r->delimiter != ','))
         snprintf(delimiter, sizeof delimiter, " -d %c", r->delimiter);
-    snprintf(text, size, "%s%s%s%s%s%s%s%s%s%s%s%s%s", names[r->format], number_keys(r),
+    snprintf(text, size, "%s%s%s%s%s%s%s%s%s%s%s%s%s%s", names[r->format], number_keys(r),
              r->nul ? " -z" : "", delimiter, r->header ? " --header" : "", r->key ? " -k " : "",
              r->key ? r->key : "", r->importance ? " -i " : "", r->importance ? r->importance : "",
              r->time.field ? " --time " : "", r->time.field ? r->time.field : "",
-             r->ignore_case ? " --ignore-case" : "", r->ignore_space ? " --ignore-space" : "");
+             r->ignore_case ? " --ignore-case" : "", r->ignore_space ? " --ignore-space" : "",
+             r->keep_cr && !r->nul ? " --keep-cr" : "");
 }

@@ -33,6 +33,7 @@ struct records {
     const char *weight; /* the same field for what is counted */
     struct event_time time;
     bool ignore_case, ignore_space;
+    bool keep_cr; /* of a line that ends in CR LF, the CR is part of the key */
     uint64_t max_record;
     bool skip; /* malformed records, instead of stopping */
     enum on_missing missing;
@@ -42,6 +43,12 @@ struct records {
 static inline const char *records_measure(const struct records *r)
 {
     return r->weight ? r->weight : r->importance;
+}
+
+/* Is a CR at the end of a record no part of its key? */
+static inline bool records_strip_cr(const struct records *r)
+{
+    return !r->nul && !r->keep_cr;
 }
 
 /* Are those without a key left out? */

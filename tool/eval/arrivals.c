@@ -14,7 +14,8 @@ static bool open_stream(struct arrivals *a)
         return reject("--synthetic does not go with files: '%s' would not be read",
                       o->inputs.file[0]);
     if (o->records.key || o->records.importance || o->records.format != FORMAT_LINES ||
-        o->records.nul || o->records.header || o->records.ignore_case || o->records.ignore_space)
+        o->records.nul || o->records.header || o->records.ignore_case || o->records.ignore_space ||
+        o->records.keep_cr)
         return reject(
             "--synthetic does not go with options on records: its keys are what they are, "
             "and importance= is of the stream");

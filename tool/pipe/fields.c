@@ -19,6 +19,7 @@ struct cutter {
     uint64_t mask;     /* places in the block that are still to come */
     uint64_t carry;    /* of the block before; blanks: 1 inside a field; CSV: all ones in quotes */
     const char *start; /* of the next field; NULL if there is none, or not known yet */
+    bool strip;        /* a CR at the end of the last field */
 };
 
 /* ---- places ---- */
@@ -90,7 +91,7 @@ MATCH_INLINE bool next_delimited(struct cutter *c, struct weir_bytes *field)
         return false;
     stop = next_place(c);
     c->start = stop < c->end ? stop + 1 : NULL;
-    if (c->way == PICK_CSV && stop == c->end && stop > start && stop[-1] == '\r')
+    if (c->strip && stop == c->end && stop > start && stop[-1] == '\r')
         stop--;
     *field = (struct weir_bytes){start, (size_t)(stop - start)};
     return true;
@@ -103,11 +104,11 @@ MATCH_INLINE bool next_field(struct cutter *c, struct weir_bytes *field)
 
 /* ---- records ---- */
 
-MATCH_INLINE struct cutter cut(match_function match, enum pick_way way, char delimiter,
+MATCH_INLINE struct cutter cut(match_function match, enum pick_way way, const struct picker *p,
                                const char *record, size_t size)
 {
     const char *from = record + (way == PICK_CSV ? csv_mark(record, size) : 0);
-    struct cutter c = {match, way, delimiter, from, record + size, 0, 0, from};
+    struct cutter c = {match, way, p->delimiter, from, record + size, 0, 0, from, p->strip_field};
 
     mark(&c);
     return c;
@@ -116,7 +117,7 @@ MATCH_INLINE struct cutter cut(match_function match, enum pick_way way, char del
 uint32_t fields_of(const struct picker *p, struct arena *a, const char *record, size_t size,
                    struct weir_bytes *wanted)
 {
-    struct cutter c = cut(match64, p->way, p->delimiter, record, size);
+    struct cutter c = cut(match64, p->way, p, record, size);
     struct weir_bytes field = {0};
     uint32_t number = 0;
 
@@ -144,7 +145,7 @@ uint32_t fields_find(const struct picker *p, struct arena *a, const char *record
         return 0;
     memcpy(copy, record + skip, size - skip);
     memset(copy + size - skip, 0, MARGIN);
-    struct cutter c = cut(match64, p->way, p->delimiter, copy, size - skip);
+    struct cutter c = cut(match64, p->way, p, copy, size - skip);
     for (uint32_t number = 1; next_field(&c, &field); number++) {
         if (p->way == PICK_CSV && !csv_unquote(a, &field))
             return 0;
@@ -199,7 +200,8 @@ MATCH_INLINE bool pick_early(match_function match, enum pick_way way, const stru
     if (before > 1)
         mask &= mask - 1;
     uint64_t stop = (uint64_t)__builtin_ctzll(mask);
-    if (way == PICK_CSV && stop == size && stop > start && record[stop - 1] == '\r')
+    if (way != PICK_BLANKS && p->strip_field && stop == size && stop > start &&
+        record[stop - 1] == '\r')
         stop--;
     *field = (struct weir_bytes){record + start, stop - start};
     return true;
@@ -208,7 +210,7 @@ MATCH_INLINE bool pick_early(match_function match, enum pick_way way, const stru
 MATCH_INLINE bool pick_late(match_function match, enum pick_way way, const struct picker *p,
                             const char *record, size_t size, struct weir_bytes *field)
 {
-    struct cutter c = cut(match, way, p->delimiter, record, size);
+    struct cutter c = cut(match, way, p, record, size);
     bool found = true;
 
     for (uint32_t number = 0; number < p->column[0].number && found; number++)

@@ -129,6 +129,8 @@ bool pick_open(struct picker *p, const struct records *r)
     p->pass_missing = r->missing == MISSING_PASSES;
     p->fold = r->ignore_case;
     p->squeeze_spaces = r->ignore_space;
+    p->strip_record = records_strip_cr(r);
+    p->strip_field = p->strip_record || p->way == PICK_CSV; /* RFC 4180: its lines end in CR LF */
     if (p->fold)
         fold_case_open();
     if (r->key && !add_columns(p, r->key, "--key"))
@@ -219,14 +221,20 @@ bool pick_learn(struct picker *p, const char *header, size_t size, struct batch 
 
 /* ---- a batch ---- */
 
-static void pick_whole(struct batch *b)
+static struct weir_bytes whole_record(const struct picker *p, const char *record, size_t size)
+{
+    return (struct weir_bytes){record,
+                               size - (p->strip_record && size > 0 && record[size - 1] == '\r')};
+}
+
+static void pick_whole(const struct picker *p, struct batch *b)
 {
     const uint32_t *ends = b->ends;
 
     for (uint32_t i = 0; i < b->n; i++) {
         uint32_t begin = ends[i] + 1;
 
-        b->key[i] = (struct weir_bytes){b->data + begin, ends[i + 1] - begin};
+        b->key[i] = whole_record(p, b->data + begin, ends[i + 1] - begin);
     }
 }
 
@@ -375,7 +383,7 @@ static void pick_fields(const struct picker *p, struct batch *b, uint32_t i)
     if (!split_record(p, b, i, record, size, field))
         return;
     if (p->keys == 0)
-        b->key[i] = (struct weir_bytes){record, size};
+        b->key[i] = whole_record(p, record, size);
     else if (p->keys == 1)
         b->key[i] = field[0];
     else if (!squeeze_fields(p, &b->arena, field) || !join(p, &b->arena, field, &b->key[i]))
@@ -417,7 +425,7 @@ void pick_batch(const struct picker *p, struct batch *b)
     b->important = p->important;
     b->timed = p->times > 0;
     if (p->way == PICK_WHOLE)
-        pick_whole(b);
+        pick_whole(p, b);
     else
         pick_records(p, b);
     for (uint32_t i = 0; p->squeeze_spaces && p->keys <= 1 && i < b->n; i++)

@@ -33,6 +33,8 @@ struct picker {
     bool quiet;                      /* no notes */
     bool skip_missing, pass_missing; /* records without the key */
     bool fold, squeeze_spaces, skip;
+    bool strip_record, strip_field; /* of a CR at the end: a key that is all of the record, or the
+                                     * last field of one with delimiters */
     char delimiter;
 };
 

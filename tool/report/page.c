@@ -88,9 +88,10 @@ void shell_records(FILE *out, const struct records *r, bool with_importance)
     char delimiter[2] = {r->delimiter, '\0'};
     bool usual = r->format == FORMAT_CSV && r->delimiter == ',';
 
-    fprintf(out, "%s%s%s%s%s%s", formats[r->format], r->nul ? " -z" : "",
+    fprintf(out, "%s%s%s%s%s%s%s", formats[r->format], r->nul ? " -z" : "",
             r->header ? " --header" : "", r->ignore_case ? " --ignore-case" : "",
-            r->ignore_space ? " --ignore-space" : "", r->skip ? " --on-error skip" : "");
+            r->ignore_space ? " --ignore-space" : "", r->keep_cr ? " --keep-cr" : "",
+            r->skip ? " --on-error skip" : "");
     if (r->format == FORMAT_DELIMITED || (r->format == FORMAT_CSV && !usual))
         option(out, "-d", r->delimiter == '\t' ? "\\t" : delimiter);
     option(out, "-k", r->key);

@@ -56,6 +56,7 @@ struct asker *asker_open(const char *url, const struct store_patience *p, const 
     struct store_options options = {.timeout = p->timeout,
                                     .attempts = p->retries + 1,
                                     .nul = r->nul,
+                                    .strip_cr = records_strip_cr(r),
                                     .fold = unifies(r) ? unify_keys : NULL,
                                     .how = r,
                                     .interrupted = interrupted};
