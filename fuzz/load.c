@@ -430,6 +430,9 @@ static void try_forged_shards(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    char keys[WEIR_KEYS];
+
+    require(weir_saved_keys(data, size, keys, sizeof keys) == strlen(keys));
     try_file(data, size);
     try_sketch(data, size);
     try_screen(data, size);

@@ -6,6 +6,7 @@
 #include "client.h"
 
 #define REGISTER "shards="
+#define KEYS "keys="
 
 /* Fail with a sentence of ours. */
 static bool fail(struct remote *r, const char *format, const char *key, const char *text)
@@ -26,20 +27,36 @@ static redisReply *call(struct remote *r, struct call *c, int n, const char *con
 
 /* ---- the register ---- */
 
-/* "shards=16 weir memory=67108864 ..." */
+/* "keys=2 fields; ": where what follows it begins, NULL if it is damaged. */
+static const char *read_keys(const char *text, struct remote_filter *f)
+{
+    const char *keys = text + strlen(KEYS), *end = strchr(keys, ';');
+
+    if (!end || end[1] != ' ' || (size_t)(end - keys) >= sizeof f->keys)
+        return NULL;
+    memcpy(f->keys, keys, (size_t)(end - keys));
+    f->keys[end - keys] = '\0';
+    return end + 2;
+}
+
+/* "shards=16 weir memory=67108864 ...", or "shards=16 keys=--ignore-case; weir ..." */
 static bool read_register(const redisReply *reply, struct remote_filter *f)
 {
+    const char *sentence;
     char *end;
     unsigned long shards;
 
     if (strncmp(reply->str, REGISTER, strlen(REGISTER)) != 0)
         return false;
     shards = strtoul(reply->str + strlen(REGISTER), &end, 10);
-    if (shards < 1 || shards > REMOTE_SHARDS_MOST || *end != ' ' ||
-        weir_complete(WEIR_KIND_FILTER, end + 1, f->sentence, sizeof f->sentence, NULL) != WEIR_OK)
+    if (shards < 1 || shards > REMOTE_SHARDS_MOST || *end != ' ')
+        return false;
+    sentence = strncmp(end + 1, KEYS, strlen(KEYS)) == 0 ? read_keys(end + 1, f) : end + 1;
+    if (!sentence ||
+        weir_complete(WEIR_KIND_FILTER, sentence, f->sentence, sizeof f->sentence, NULL) != WEIR_OK)
         return false;
     f->shards = (uint32_t)shards;
-    return strcmp(f->sentence, end + 1) == 0;
+    return strcmp(f->sentence, sentence) == 0;
 }
 
 bool remote_look(struct remote *r, struct remote_filter *f)
@@ -70,13 +87,14 @@ static bool divide(struct remote *r, const struct remote_filter *f, char sentenc
 
 bool remote_register(struct remote *r, const struct remote_filter *f)
 {
-    char text[WEIR_SENTENCE + 32], sentence[WEIR_SENTENCE];
+    char text[WEIR_SENTENCE + WEIR_KEYS + 48], sentence[WEIR_SENTENCE];
     const char *words[] = {"SET", r->url.path, text, "NX"};
     struct call c = {0};
 
     if (!divide(r, f, sentence))
         return false;
-    snprintf(text, sizeof text, REGISTER "%u %s", f->shards, f->sentence);
+    snprintf(text, sizeof text, REGISTER "%u %s%s%s%s", f->shards, *f->keys ? KEYS : "", f->keys,
+             *f->keys ? "; " : "", f->sentence);
     const redisReply *reply = call(r, &c, 4, words);
     bool good = reply != NULL;
     r->registered = good && reply->type == REDIS_REPLY_STATUS;

@@ -14,7 +14,7 @@
 #ifndef WEIR_REMOTE_REMOTE_H
 #define WEIR_REMOTE_REMOTE_H
 
-#include <weir.h>
+#include <weir/saved.h>
 
 #define REMOTE_SHARDS_MOST 1024
 #define REMOTE_FORM "redis://USER:PASSWORD@HOST:PORT/NAME"
@@ -50,6 +50,7 @@ const char *remote_failure(const struct remote *r);
 struct remote_filter {
     char sentence[WEIR_SENTENCE];
     uint32_t shards;
+    char keys[WEIR_KEYS]; /* how keys were made, see weir_saved_keys(); has no semicolon */
 };
 
 /* Look for it: f->shards is 0 if it is not there. False if it failed. */

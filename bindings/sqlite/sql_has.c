@@ -71,7 +71,7 @@ static struct sql_set *find(sqlite3_context *context, struct weir_bytes blob)
             put_first(known, known->set[i], i);
             return known->set[0];
         }
-    set = sql_set_open(blob, &error);
+    set = sql_set_open(blob, false, &error);
     if (!set) {
         sql_fail(context, name, error.text);
         return NULL;

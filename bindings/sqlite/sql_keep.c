@@ -1,5 +1,6 @@
 /* sql_keep.c - weir_keep(name, filter): have the connection keep the filter of a blob under a name,
- * in place of one that it kept before; gives the name, for weir_has(name, key).
+ * in place of one that it kept before; gives the name, for weir_has(name, key). A third argument,
+ * 'keys-differ', keeps one whose keys were not used as given, too.
  *
  * SQLite copies what a sub-select gives for each row that a function is called for. Of a name
  * that costs nothing; of a filter of a million keys it would be a megabyte a row. */
@@ -14,7 +15,7 @@ static const char function[] = "weir_keep";
 
 /* Put a set behind a name; which it leaves as it was if that cannot be. */
 static bool keep(struct sql_names *names, struct weir_bytes name, struct weir_bytes blob,
-                 struct weir_error *error)
+                 bool keys_differ, struct weir_error *error)
 {
     struct sql_named *n = sql_names_find(names, name);
     struct sql_set *set;
@@ -25,7 +26,7 @@ static bool keep(struct sql_names *names, struct weir_bytes name, struct weir_by
     }
     if (n && sql_set_is(n->set, blob))
         return true;
-    set = sql_set_open(blob, error);
+    set = sql_set_open(blob, keys_differ, error);
     if (!set)
         return false;
     if (!n && !(n = sql_names_add(names, name, ""))) {
@@ -44,18 +45,22 @@ static void keep_blob(sqlite3_context *context, int n, sqlite3_value **values)
     struct weir_error error;
     struct weir_bytes name, blob;
 
-    (void)n;
+    bool differ = n == 3 && sqlite3_value_type(values[2]) == SQLITE_TEXT &&
+                  sqlite3_stricmp((const char *)sqlite3_value_text(values[2]), "keys-differ") == 0;
+
     if (sqlite3_value_type(values[1]) == SQLITE_NULL)
         return;
     if (sqlite3_value_type(values[0]) != SQLITE_TEXT)
         sql_fail(context, function, "the name is not a text: weir_keep('bad', filter)");
+    else if (n == 3 && !differ)
+        sql_fail(context, function, "the third argument is not 'keys-differ'");
     else if (sqlite3_value_type(values[1]) != SQLITE_BLOB)
         sql_fail(context, function,
                  "the filter is not a blob; weir_agg() makes one, readfile() reads one");
     else if (sql_key(context, values[0], &name) && sql_key(context, values[1], &blob)) {
         if (memchr(name.data, '\0', name.size))
             sql_fail(context, function, "the name has a NUL in it");
-        else if (keep(sqlite3_user_data(context), name, blob, &error))
+        else if (keep(sqlite3_user_data(context), name, blob, differ, &error))
             sqlite3_result_value(context, values[0]);
         else
             sql_fail(context, function, error.text);
@@ -64,7 +69,11 @@ static void keep_blob(sqlite3_context *context, int n, sqlite3_value **values)
 
 int sql_add_keep(sqlite3 *db, struct sql_names *names)
 {
-    return sqlite3_create_function_v2(db, function, 2, SQLITE_UTF8 | SQLITE_DIRECTONLY,
-                                      sql_names_share(names), keep_blob, NULL, NULL,
-                                      sql_names_leave);
+    int status = SQLITE_OK;
+
+    for (int arguments = 2; arguments <= 3 && status == SQLITE_OK; arguments++)
+        status = sqlite3_create_function_v2(db, function, arguments,
+                                            SQLITE_UTF8 | SQLITE_DIRECTONLY, sql_names_share(names),
+                                            keep_blob, NULL, NULL, sql_names_leave);
+    return status;
 }

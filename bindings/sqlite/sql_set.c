@@ -1,6 +1,7 @@
 /* sql_set.c - see sql_set.h. */
 #include "sql_set.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <weir/hash.h>
@@ -95,8 +96,24 @@ static bool read_parts(struct sql_set *set, struct weir_error *error)
            say(error, "the blob holds no filter; weir_agg() and 'weir build' make them");
 }
 
-struct sql_set *sql_set_open(struct weir_bytes blob, struct weir_error *error)
+static bool same_keys(struct weir_bytes blob, struct weir_error *error)
 {
+    char keys[WEIR_KEYS];
+
+    if (weir_saved_keys(blob.data, blob.size, keys, sizeof keys) == 0)
+        return true;
+    error->status = WEIR_MISMATCH;
+    snprintf(error->text, sizeof error->text,
+             "the filter's keys were made with %.160s, here they are used as given; make them "
+             "the same way, and keep it by weir_keep(name, filter, 'keys-differ')",
+             keys);
+    return false;
+}
+
+struct sql_set *sql_set_open(struct weir_bytes blob, bool keys_differ, struct weir_error *error)
+{
+    if (!keys_differ && !same_keys(blob, error))
+        return NULL;
     struct sql_set *set = calloc(1, sizeof *set);
     void *copy = set ? aligned_alloc(LINE, (blob.size / LINE + 1) * LINE) : NULL;
 

@@ -12,9 +12,9 @@
 /* Is shared by the connection and the statements that ask it: counted, not freed. */
 struct sql_set;
 
-/* The set of a blob of these bytes; NULL with a sentence if they are no filter. It counts one user.
- */
-struct sql_set *sql_set_open(struct weir_bytes blob, struct weir_error *error);
+/* The set of a blob of these bytes; NULL with a sentence if they are no filter, or its keys were
+ * not used as given (--ignore-case, several fields) and that is to matter. It counts one user. */
+struct sql_set *sql_set_open(struct weir_bytes blob, bool keys_differ, struct weir_error *error);
 
 /* One user more, and one less. */
 struct sql_set *sql_set_share(struct sql_set *set);

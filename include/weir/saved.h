@@ -67,6 +67,20 @@ WEIR_API enum weir_status weir_view_all(weir **out, uint32_t most, uint32_t *n, 
                                         const struct weir_options *options,
                                         struct weir_error *error);
 
+/* ---- how keys were made ---- */
+
+/* A file may describe how its keys were made of records, for example "2 fields --ignore-case", in
+ * a note before the filter: keys made in another way match nothing. Without a description keys are
+ * one field or line each, as they are. To describe a filter, write this text and the description
+ * with weir_part_write(WEIR_PART_NOTE, ...), then the filter. */
+#define WEIR_KEYS_NOTE "weir keys 1\nkeys="
+#define WEIR_KEYS 256 /* no description is longer, with its end */
+
+/* Copy the description in the notes before the first filter to text, as much as fits in room bytes
+ * with its end. Returns its length; 0 if there is none. Bytes that are not printable ASCII
+ * become '?'. */
+WEIR_API size_t weir_saved_keys(const void *data, size_t size, char *text, size_t room);
+
 /* ---- parts ---- */
 
 /* As weir_part_read(), but of the cells only the place is looked at: they may be

@@ -101,6 +101,49 @@ enum weir_status weir_verify(const void *data, size_t size, struct weir_error *e
     return WEIR_OK;
 }
 
+/* The text of the line "keys=" of a note that weir(1) wrote; data is NULL if it has none. */
+static struct weir_bytes keys_line(const char *note, size_t size)
+{
+    static const char mark[] = "\nkeys=";
+    const size_t n = sizeof mark - 1, name = strcspn(WEIR_KEYS_NOTE, " ");
+
+    if (size < name || memcmp(note, WEIR_KEYS_NOTE, name) != 0)
+        return (struct weir_bytes){NULL, 0};
+    for (size_t i = name; i + n <= size; i++)
+        if (memcmp(note + i, mark, n) == 0) {
+            const char *end = memchr(note + i + n, '\n', size - i - n);
+
+            return (struct weir_bytes){note + i + n,
+                                       end ? (size_t)(end - note) - i - n : size - i - n};
+        }
+    return (struct weir_bytes){NULL, 0};
+}
+
+size_t weir_saved_keys(const void *data, size_t size, char *text, size_t room)
+{
+    const uint8_t *at = data;
+    struct weir_bytes keys = {NULL, 0};
+    struct part_head h;
+
+    while (!keys.data && size > 0 && part_find(at, size, &h, NULL) == WEIR_OK &&
+           h.kind != WEIR_PART_FILTER) {
+        if (h.kind == WEIR_PART_NOTE && cells_sound(at, &h))
+            keys = keys_line((const char *)at + part_head_size(&h), (size_t)h.cells);
+        at += part_size(&h);
+        size -= (size_t)part_size(&h);
+    }
+    if (keys.size >= WEIR_KEYS)
+        keys.size = WEIR_KEYS - 1;
+    for (size_t i = 0; i < keys.size && i + 1 < room; i++) {
+        char c = ((const char *)keys.data)[i];
+
+        text[i] = (char)(c >= ' ' && c <= '~' ? c : '?');
+    }
+    if (room > 0)
+        text[keys.size < room ? keys.size : room - 1] = '\0';
+    return keys.size;
+}
+
 const uint8_t *part_get(struct part_reader *in, uint64_t size)
 {
     const uint8_t *at = in->at;

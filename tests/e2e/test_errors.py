@@ -51,7 +51,7 @@ WRONG = [
     (["count", "no-such-file"], "cannot open no-such-file: No such file"),
     (["count", "/tmp"], "cannot read /tmp: Is a directory"),
     (["dedup", "--state", "/tmp", "/dev/null"], "/tmp is a directory, not a state file"),
-    (["dedup", "--kee", "2"], "did you mean --key"),
+    (["dedup", "--kye", "2"], "did you mean --key"),
     (["dedup", "-y"], "no option -y"),
     (["dedup", "--key"], "needs a value"),
     (["dedup", "-k"], "-k needs a value"),

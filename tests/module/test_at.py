@@ -381,3 +381,26 @@ def test_what_a_load_left_behind_is_named(url, tmp_path, r):
     r("SET", "copy:{1}", "half")
     refused("load", "--at", url("copy"), file, saying="there is a key copy:{1} already, but no filter to which it belongs")
     assert r("GET", "copy:{1}") == b"half"
+
+
+# ---- how keys were made ----
+
+def test_servers_know_how_keys_were_made(url, tmp_path):
+    """The register and the files of save and load carry it; runs that make keys in another way are refused."""
+    file, built = tmp_path / "seen", tmp_path / "built"
+    run("dedup", "--at", url(), *SOME, "--ignore-case", input="A\n")
+    for command in ("dedup", "ask", "filter", "add"):
+        refused(command, "--at", url(), input="a\n", saying="its keys were made with --ignore-case, now with no key options")
+        run(command, "--at", url(), "--keys-differ", input="a\n")
+        run(command, "--at", url(), "--ignore-case", input="a\n")
+    run("save", "--at", url(), "-o", file)
+    assert "keys        --ignore-case" in run("info", "--at", url()).stdout.decode()
+    run("load", "--at", url("copy"), file)
+    run("build", "-q", "-m", "4K", "-k", "1,2", "-o", built, input="a b\n")
+    run("load", "--at", url("built"), built)
+    for name, keys in (("copy", "--ignore-case"), ("built", "2 fields")):
+        assert json.loads(run("info", "--at", url(name), "--json").stdout)["keys"] == keys
+    for refuse in (["--at", url("copy")], ["--at", url("built")], [file], [built]):
+        refused("ask", *refuse, input="a\n", saying="its keys were made with")
+    assert run("ask", "--at", url("built"), "--csv", "-k", "2,1", input="b,a\n").stdout == b"seen,b,a\n"
+    assert run("ask", "--ignore-case", file, input="A\n").stdout == b"seen\tA\n"

@@ -174,3 +174,39 @@ def test_one_kind_is_not_taken_for_another(filled):
         weir.Sketch.load(filled.tobytes())
     with pytest.raises(weir.DataError, match="weir.load"):
         weir.Screen.load(filled.tobytes())
+
+
+# ---- files whose keys were not used as given ----
+
+def build(tool, path, *options, keys=b"ABC\n"):
+    subprocess.run([tool, "build", "-q", "-o", path, *options], input=keys, check=True)
+    return path
+
+
+@pytest.mark.parametrize("kind,options", [(weir.Filter, ["-m", "4K"]), (weir.Shared, ["-m", "4K", "--shards", "2"])])
+def test_a_file_with_other_keys_is_refused_unless_allowed(kind, options, tool, tmp_path):
+    path = build(tool, tmp_path / "folded.weir", "--ignore-case", *options)
+    for way in (kind.load, kind.view):
+        with pytest.raises(weir.MismatchError, match="made with --ignore-case, .* pass keys_differ=True"):
+            way(path)
+        assert way(path, keys_differ=True).keys == "--ignore-case"
+    f = kind.load(path, keys_differ=True)
+    assert f.ask("abc") and not f.ask("ABC")
+    f.save(tmp_path / "again.weir")  # and what is saved is refused again
+    assert f.tobytes() == (tmp_path / "again.weir").read_bytes() == path.read_bytes()
+    with pytest.raises(weir.MismatchError):
+        kind.load(tmp_path / "again.weir")
+    copy = pickle.loads(pickle.dumps(f))
+    assert copy.keys == "--ignore-case" and copy.tobytes() == f.tobytes()
+    plain = build(tool, tmp_path / "plain.weir", *options)
+    assert kind.load(plain).keys == "" and kind.load(plain).ask("ABC")
+
+
+def test_filters_of_different_keys_are_not_merged(tool, tmp_path):
+    options = ["-m", "4K", "--seed", "1"]
+    a = weir.load(build(tool, tmp_path / "a", *options))
+    b = weir.load(build(tool, tmp_path / "b", "--ignore-space", *options), keys_differ=True)
+    assert b.copy().keys == "--ignore-space"
+    with pytest.raises(weir.MismatchError, match="made in different ways"):
+        a.merge(b)
+    a.merge(weir.load(tmp_path / "a"))

@@ -384,3 +384,13 @@ def test_a_blob_that_would_be_too_long_is_refused(db):
         db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 5000)
         assert "weir_agg: " in failure(db, "SELECT weir_agg(k, 'bloom memory=8K') FROM t")
         assert one(db, "SELECT length(weir_agg(k, 'bloom memory=1K')) FROM t") < 5000
+
+
+def test_a_filter_with_other_keys_is_refused_unless_allowed(db, here):
+    weir("build", "-q", "--ignore-case", "-o", "folded", "-m", "4K", input=b"ABC\n")
+    blob = (here / "folded").read_bytes()
+    for call in ("weir_has(?, 'abc')", "weir_keep('f', ?)"):
+        assert "keys were made with --ignore-case" in failure(db, f"SELECT {call}", blob)
+    assert "not 'keys-differ'" in failure(db, "SELECT weir_keep('f', ?, 'yes')", blob)
+    assert one(db, "SELECT weir_keep('f', ?, 'keys-differ')", blob) == "f"
+    assert one(db, "SELECT weir_has('f', 'abc')") == 1

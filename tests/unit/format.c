@@ -281,6 +281,49 @@ static void a_refused_note_says_so(void **state)
     }
 }
 
+/* ---- how keys were made ---- */
+
+/* The description in a file of this note and a filter. */
+static void assert_described(const char *note, const char *keys)
+{
+    weir *w = golden_filter("bloom");
+    struct blob file = {NULL, 0};
+    char text[WEIR_KEYS], few[4];
+
+    weir_part_write(WEIR_PART_NOTE, note, strlen(note), blob_sink, &file, NULL);
+    weir_write(w, blob_sink, &file, NULL);
+    assert_int_equal(weir_saved_keys(file.data, file.size, text, sizeof text), strlen(keys));
+    assert_string_equal(text, keys);
+    weir_saved_keys(file.data, file.size, few, sizeof few);
+    assert_int_equal(strlen(few), strlen(keys) < 3 ? strlen(keys) : 3);
+    assert_int_equal(weir_saved_keys(file.data, file.size, NULL, 0), strlen(keys));
+    ((char *)file.data)[70] ^= 1; /* a damaged note describes nothing */
+    assert_int_equal(weir_saved_keys(file.data, file.size, text, sizeof text), 0);
+    assert_int_equal(weir_saved_keys(file.data, 10, text, sizeof text), 0);
+    blob_free(file);
+    weir_close(w);
+}
+
+static void a_file_describes_how_its_keys_were_made(void **state)
+{
+    char text[WEIR_KEYS] = "x", longest[WEIR_KEYS + 200], *keys = longest + strlen(WEIR_KEYS_NOTE);
+
+    (void)state;
+    assert_described(WEIR_KEYS_NOTE "2 fields --ignore-case", "2 fields --ignore-case");
+    assert_described("weir state 1\nrecords=lines\nkeys=--keep-cr\ninput=a\nkeys=b", "--keep-cr");
+    assert_described("weir state 1\nkeys=\nkeys=x", "");
+    assert_described("another program\nkeys=x", "");
+    assert_described(WEIR_KEYS_NOTE "a\x1b[2J\xff", "a?[2J?");
+    memset(longest, 'k', sizeof longest);
+    memcpy(longest, WEIR_KEYS_NOTE, strlen(WEIR_KEYS_NOTE));
+    longest[sizeof longest - 1] = '\0';
+    char *expected = strndup(keys, WEIR_KEYS - 1);
+    assert_described(longest, expected);
+    free(expected);
+    assert_int_equal(weir_saved_keys("", 0, text, sizeof text), 0);
+    assert_string_equal(text, "");
+}
+
 /* ---- parts ---- */
 
 static void parts_follow_each_other(void **state)
@@ -618,6 +661,7 @@ int main(void)
         cmocka_unit_test(a_buffer_too_small_is_left_alone),
         cmocka_unit_test(a_sink_that_refuses_stops_the_writing),
         cmocka_unit_test(a_refused_note_says_so),
+        cmocka_unit_test(a_file_describes_how_its_keys_were_made),
         cmocka_unit_test(parts_follow_each_other),
         cmocka_unit_test(shards_are_loaded_together),
         cmocka_unit_test(a_shard_that_cannot_be_is_not_written),

@@ -30,7 +30,7 @@ double now(void)
 
 static uint64_t expect(struct text in, bool csv, uint64_t longest, struct text *out)
 {
-    const struct model m = {csv ? MODEL_CSV : MODEL_BLANKS, ',', '\n', longest};
+    const struct model m = {csv ? MODEL_CSV : MODEL_BLANKS, ',', '\n', longest, false};
     struct model_record r;
     uint64_t skipped = 0;
 

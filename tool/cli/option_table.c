@@ -272,6 +272,7 @@ const struct option_row option_rows[] = {
     {"ignore-case", 0, NULL, TAKES_RECORDS, "upper and lower case are the same", NULL, AT(records.ignore_case)},
     {"ignore-space", 0, NULL, TAKES_RECORDS, "runs of white space are one, ends do not count", NULL, AT(records.ignore_space)},
     {"keep-cr", 0, NULL, TAKES_RECORDS, "a CR before a line break is part of the key (default: stripped)", NULL, AT(records.keep_cr)},
+    {"keys-differ", 0, NULL, TAKES_MADE, "use the filter even if its keys were made in another way", NULL, AT(keys_differ)},
     {"max-record", 0, "SIZE", TAKES_RECORDS, "longest record (64M)", .read = read_max_record, .fits = "a size up to 1G, such as 64K or 256M"},
     {"on-error", 0, "stop|skip", TAKES_RECORDS, "at a malformed record (stop)", .read = read_on_error},
     {"on-missing", 0, "stop|skip|pass", TAKES_RECORDS, "at a record without the key (as --on-error)", .read = read_on_missing},

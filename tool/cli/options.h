@@ -27,6 +27,7 @@ struct options {
     uint32_t threads, shards; /* shards: 0 if not given */
     bool json, verify;        /* of weir info; json of weir list too */
     bool verbose;             /* weir version's own */
+    bool keys_differ;         /* use a filter whose keys were made in another way */
     const char *once_per;     /* weir dedup's own */
 
     struct set_options { /* weir filter's own */

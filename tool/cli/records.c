@@ -2,6 +2,7 @@
 #include "cli/records.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static size_t count_fields(const struct records *r)
 {
@@ -48,6 +49,17 @@ struct records records_of_keys(const struct records *r)
         keys.key = all_fields(count_fields(r));
     }
     return keys;
+}
+
+void records_describe_keys(const struct records *r, char *text, size_t size)
+{
+    char fields[32] = "";
+
+    if (records_have_fields(r))
+        snprintf(fields, sizeof fields, " %zu fields", count_fields(r));
+    snprintf(text, size, "%s%s%s%s", fields, r->ignore_case ? " --ignore-case" : "",
+             r->ignore_space ? " --ignore-space" : "", r->keep_cr && !r->nul ? " --keep-cr" : "");
+    memmove(text, text + (*text == ' '), strlen(text + (*text == ' ')) + 1);
 }
 
 /* Once a number was a key by its value, now it is one by its text. */

@@ -61,6 +61,10 @@ bool records_have_fields(const struct records *r);
  * the fields of a key of several. */
 struct records records_of_keys(const struct records *r);
 
+/* For filter files: keys of equal texts can be compared, whichever fields of whichever records they
+ * are. Empty for one field or a whole record, as it is. */
+void records_describe_keys(const struct records *r, char *text, size_t size);
+
 /* For the state file: equal texts, equal keys. */
 void records_describe(const struct records *r, char *text, size_t size);
 

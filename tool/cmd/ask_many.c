@@ -62,6 +62,7 @@ static bool check_names(const struct options *o, int filters, char separator)
 int ask_many(const struct options *o)
 {
     static struct many_filters many;
+    char keys[WEIR_KEYS];
     int filters = o->operands - (o->behind > 0 ? o->behind : 0), status = EXIT_ERROR;
     bool whole = o->verbosity.stats == STATS_TEXT || o->verbosity.stats == STATS_JSON;
     char separator = o->records.delimiter == ',' ? ';' : ',';
@@ -70,6 +71,8 @@ int ask_many(const struct options *o)
         !ask_files_there(o, filters) || !many_open(&many, (uint32_t)filters, o->threads, whole))
         return EXIT_ERROR;
     allow_files(filters);
+    records_describe_keys(&o->records, keys, sizeof keys);
+    many.keys = o->keys_differ ? NULL : keys;
     many.named = o->ask.which;
     many.separator = separator;
     while (many.count < (uint32_t)filters && many_add(&many, o->operand[many.count]))

@@ -9,6 +9,7 @@
 
 #include "cli/messages.h"
 #include "cli/signals.h"
+#include "state/files.h"
 #include "state/under_way.h"
 
 #define SHARDS_IN_CLUSTER 64 /* unless told: enough for tens of nodes; guessed */
@@ -31,6 +32,7 @@ static bool make_filter(struct at *a, const struct options *o)
 {
     struct remote_filter *f = &a->filter;
 
+    records_describe_keys(&o->records, f->keys, sizeof f->keys);
     f->shards = o->shards ? o->shards : remote_is_cluster(a->remote) ? SHARDS_IN_CLUSTER : 1;
     if (!wanted_complete(&o->wanted, WEIR_KIND_FILTER, NULL, NULL, f->sentence))
         return false;
@@ -58,6 +60,19 @@ static bool is_wanted(const struct at *a, const struct options *o)
                remote_name(a->remote), f->sentence, sentence);
 }
 
+/* Only commands that read records make keys. */
+static bool same_keys(const struct at *a, const struct options *o)
+{
+    char keys[WEIR_KEYS];
+
+    records_describe_keys(&o->records, keys, sizeof keys);
+    return o->keys_differ || !(command_find(o->command)->takes & TAKES_RECORDS) ||
+           strcmp(keys, a->filter.keys) == 0 ||
+           reject("%s: its keys were made with %s, now with %s; give the same options, or take "
+                  "another name (--keys-differ uses it as it is)",
+                  remote_name(a->remote), file_shown_keys(a->filter.keys), file_shown_keys(keys));
+}
+
 static bool find_filter(struct at *a, const struct options *o, bool make)
 {
     if (!remote_look(a->remote, &a->filter))
@@ -66,7 +81,8 @@ static bool find_filter(struct at *a, const struct options *o, bool make)
         return reject("there is no filter %s; 'weir dedup --at' makes one", remote_name(a->remote));
     if (a->filter.shards == 0 && !make_filter(a, o))
         return false;
-    return is_wanted(a, o) && (remote_attach(a->remote, &a->filter, make) || refuse(a));
+    return is_wanted(a, o) && same_keys(a, o) &&
+           (remote_attach(a->remote, &a->filter, make) || refuse(a));
 }
 
 /* ps(1) shows everybody the command line: from now on that of an address which may be shown. */

@@ -8,7 +8,8 @@
 
 #define AT_NOT_ON_FULL "--on-full stop does not go with --at; 'weir info --at' tells how full it is"
 
-/* The note of a file of weir save: this, then the sentence of the whole. */
+/* The note of a file of weir save: this, the sentence of the whole, and "\nkeys=" with how keys
+ * were made, if that is to be said. */
 #define AT_NOTE_HEAD "weir at 1\nconfig="
 
 struct at {

@@ -54,6 +54,8 @@ static bool print_text(const struct at *a, const struct row *rows)
 
     printf("filter      %s\n", a->filter.sentence);
     printf("at          %s\n", remote_name(a->remote));
+    if (*a->filter.keys)
+        printf("keys        %s\n", a->filter.keys);
     printf("shards      %u\n", n);
     printf("memory      %s; %s of the servers\n", show_bytes((double)sum.memory).text,
            show_bytes((double)sum.bytes).text);
@@ -87,6 +89,8 @@ static bool print_json(const struct at *a, const struct row *rows)
     json_object_set_new(all, "config", json_string(a->filter.sentence));
     json_object_set_new(all, "at", utf8_string(remote_name(a->remote)));
     json_object_set_new(all, "shards", list);
+    if (*a->filter.keys)
+        json_object_set_new(all, "keys", json_string(a->filter.keys));
     char *text = json_text(all, JSON_REAL_PRECISION(6));
     if (text)
         puts(text);

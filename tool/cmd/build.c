@@ -1,11 +1,17 @@
 /* build.c - weir build: a filter file from keys. */
 #include "cmd/sets.h"
 #include "cli/messages.h"
+#include "state/files.h"
 
 static struct run run_to_save(const struct options *o)
 {
+    static char note[NOTE_MAX];
+    char keys[WEIR_KEYS];
     struct run r = run_asked(o, 0);
 
+    records_describe_keys(&o->records, keys, sizeof keys);
+    file_describe_keys(note, keys);
+    r.note = note;
     r.save = o->output.path;
     r.output = (struct output){.mute = true};
     return r;

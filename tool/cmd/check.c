@@ -161,6 +161,7 @@ static int pass(const struct options *o, struct screening *s, const char *keys,
     r.clock = before ? before->clock : 0;
     status = run(&r, &tally);
     asker_report(s->asker, tally.unanswered);
+    screening_doubt(s, &tally);
     return status;
 }
 

@@ -149,5 +149,8 @@ int cmd_dedup(const struct options *o)
 {
     struct options with_span = *o;
 
+    if (o->keys_differ && !o->at.url)
+        return fail("--keys-differ needs --at URL; a state file goes on with the keys it was "
+                    "saved with");
     return o->at.url ? dedup_at(&with_span) : dedup(&with_span);
 }

@@ -87,6 +87,8 @@ static int pass(const struct options *o, struct shards *shards)
         r.verdict = verdict_confirmed(r.verdict, &confirming);
         status = run(&r, &tally);
         asker_report(confirming.asker, tally.unanswered);
+        if (asker_refuted_most(confirming.asker))
+            asker_doubt(confirming.asker, tally.records - tally.seen, file_error(shards));
     }
     confirming_close(&confirming);
     return status;

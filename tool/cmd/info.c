@@ -43,6 +43,8 @@ static void print_text(const struct stored *s, const struct weir_stats *f)
            show_chance(f->error).text);
     if (s->has_state)
         print_state(&s->state);
+    else if (*s->keys)
+        printf("keys        %s\n", s->keys);
 }
 
 static int print_json_text(json_t *all)
@@ -65,6 +67,8 @@ static int print_json(const struct stored *s, const struct weir_stats *f)
 
     if (all && s->has_state)
         json_object_set_new(all, "records", utf8_string(s->state.records));
+    if (all && *s->keys)
+        json_object_set_new(all, "keys", json_string(s->keys));
     if (all && s->has_state && s->state.position.known) {
         json_object_set_new(all, "input", utf8_string(s->state.input));
         json_object_set_new(all, "offset", json_integer((json_int_t)s->state.position.offset));

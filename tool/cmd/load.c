@@ -27,11 +27,16 @@ static void close_shards(struct loading *l)
 static bool is_told(struct loading *l, const struct weir_part *note)
 {
     size_t head = strlen(AT_NOTE_HEAD), size = note->body_size - head;
+    const char *sentence = (const char *)note->body + head, *end;
 
-    if (note->kind != WEIR_PART_NOTE || note->body_size <= head || size >= WEIR_SENTENCE ||
+    if (note->kind != WEIR_PART_NOTE || note->body_size <= head ||
         memcmp(note->body, AT_NOTE_HEAD, head) != 0)
         return false;
-    memcpy(l->filter.sentence, (const char *)note->body + head, size);
+    end = memchr(sentence, '\n', size);
+    size = end ? (size_t)(end - sentence) : size;
+    if (size >= WEIR_SENTENCE)
+        return false;
+    memcpy(l->filter.sentence, sentence, size);
     l->filter.sentence[size] = '\0';
     return true;
 }
@@ -65,6 +70,7 @@ static bool load_shards(struct loading *l, const uint8_t *data, size_t size)
         return reject("%s: %s", l->path, error.text);
     if (first.kind == WEIR_PART_NOTE)
         at = first.size;
+    weir_saved_keys(data, size, l->filter.keys, sizeof l->filter.keys);
     return (weir_load_all(l->w, AT_SHARDS_MAX, &l->filter.shards, data + at, size - at, NULL, NULL,
                           &error) == WEIR_OK ||
             reject("%s: %s", l->path, error.text)) &&

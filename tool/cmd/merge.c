@@ -31,11 +31,24 @@ static bool can_be_merged(const struct shards *into, const char *first)
                   first, (int)strcspn(into->config, " "), into->config);
 }
 
-static bool merge_file(struct shards *into, const char *path, const char *first)
+static bool same_keys(struct stored *into, const struct stored *other, const char *first,
+                      const char *path)
+{
+    if (into->keys_known && other->keys_known && strcmp(into->keys, other->keys) != 0)
+        return reject("%s and %s: keys were made with %s and with %s; merge filters of the same "
+                      "key options (--keys-differ merges these)",
+                      first, path, file_shown_keys(into->keys), file_shown_keys(other->keys));
+    if (!into->keys_known)
+        memcpy(into->keys, other->keys, sizeof into->keys);
+    return true;
+}
+
+static bool merge_file(struct stored *stored, const char *path, const char *first, bool keys_differ)
 {
     static struct stored other;
+    struct shards *into = &stored->shards;
     struct weir_error error;
-    bool ok = file_load(&other, path);
+    bool ok = file_load(&other, path) && (keys_differ || same_keys(stored, &other, first, path));
 
     if (ok && other.shards.count != into->count)
         ok = reject(
@@ -81,6 +94,7 @@ static int merge_sketches(const struct options *o)
 int cmd_merge(const struct options *o)
 {
     static struct stored stored;
+    static char note[NOTE_MAX];
     bool ok;
 
     if (!o->output.path)
@@ -93,8 +107,9 @@ int cmd_merge(const struct options *o)
         return merge_sketches(o);
     ok = file_load(&stored, o->operand[0]) && can_be_merged(&stored.shards, o->operand[0]);
     for (int i = 1; ok && i < o->operands; i++)
-        ok = merge_file(&stored.shards, o->operand[i], o->operand[0]);
-    ok = ok && file_save(o->output.path, "", &stored.shards);
+        ok = merge_file(&stored, o->operand[i], o->operand[0], o->keys_differ);
+    file_describe_keys(note, stored.keys);
+    ok = ok && file_save(o->output.path, note, &stored.shards);
     shards_close(&stored.shards);
     return ok ? EXIT_FINE : EXIT_ERROR;
 }

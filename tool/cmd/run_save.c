@@ -52,6 +52,7 @@ static bool describe(struct running *r, struct state *s)
     memset(s, 0, sizeof *s);
     snprintf(s->config, sizeof s->config, "%s", v->config);
     snprintf(s->records, sizeof s->records, "%s", r->run->keys);
+    records_describe_keys(&r->run->records, s->keys, sizeof s->keys);
     state_set_input(s, v->hash, file, &position);
     if (source_clock(&r->source) && r->source.clock.now != NO_TIME)
         s->clock = r->source.clock.now;

@@ -32,8 +32,10 @@ static enum weir_status write_shards(const void *what, weir_sink sink, void *int
 {
     const struct at *a = what;
     struct remote_kept image = {.data = NULL};
-    char note[WEIR_SENTENCE + 32];
-    int n = snprintf(note, sizeof note, AT_NOTE_HEAD "%s", a->filter.sentence);
+    char note[WEIR_SENTENCE + WEIR_KEYS + 32];
+    const char *keys = a->filter.keys;
+    int n = snprintf(note, sizeof note, *keys ? AT_NOTE_HEAD "%s\nkeys=%s" : AT_NOTE_HEAD "%s",
+                     a->filter.sentence, keys);
     enum weir_status status = weir_part_write(WEIR_PART_NOTE, note, (size_t)n, sink, into, NULL);
 
     for (uint32_t i = 0; i < a->filter.shards && status == WEIR_OK; i++)

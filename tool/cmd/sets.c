@@ -205,7 +205,15 @@ bool keyset_load(const struct options *o, const char *path, struct stored *s)
     bool told = o->verbosity.stats == STATS_TEXT || o->verbosity.stats == STATS_JSON ||
                 o->verbosity.metrics;
 
-    return told ? file_load(s, path) : file_view(s, path);
+    return (told ? file_load(s, path) : file_view(s, path)) && keyset_same_keys(o, path, s);
+}
+
+bool keyset_same_keys(const struct options *o, const char *path, const struct stored *s)
+{
+    char keys[WEIR_KEYS];
+
+    records_describe_keys(&o->records, keys, sizeof keys);
+    return o->keys_differ || file_same_keys(s, path, keys);
 }
 
 answer_keys keyset_answer(const struct shards *s)
@@ -231,7 +239,7 @@ int keyset_change(const struct options *o, answer_keys answer)
     const char *path = keyset_file(o);
     int status = EXIT_ERROR;
 
-    if (path && lock_file(path) && file_load(&stored, path) &&
+    if (path && lock_file(path) && file_load(&stored, path) && keyset_same_keys(o, path, &stored) &&
         (answer == answer_by_forgetting ? can_forget(&stored.shards)
                                         : can_learn(&stored.shards, path))) {
         struct run r = run_asked(o, 1);

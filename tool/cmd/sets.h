@@ -33,6 +33,9 @@ const char *keyset_file(const struct options *o);
 struct stored;
 bool keyset_load(const struct options *o, const char *path, struct stored *s);
 
+/* Were its keys made as those of the options, or is that not to matter? False after a message. */
+bool keyset_same_keys(const struct options *o, const char *path, const struct stored *s);
+
 /* How it is asked then. */
 answer_keys keyset_answer(const struct shards *s);
 

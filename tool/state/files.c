@@ -143,6 +143,7 @@ static void take_parts(void *loading)
     struct weir_part part;
     bool good = true;
 
+    weir_saved_keys(at.data, at.size, l->filters->keys, sizeof l->filters->keys);
     while (good && next_part(&at, &part, &l->error)) {
         good = take_part(l, at, &part);
         if (good)
@@ -194,6 +195,7 @@ static bool finish_load(const struct loading *l, const char *path)
                       path, path, path);
     if (!l->good)
         return reject("%s: %s", path, l->error.text);
+    s->keys_known = !s->has_state || strstr(s->note, "\nkeys=");
     weir_config(s->shards.w[0], s->shards.config, sizeof s->shards.config);
     if (s->has_state)
         snprintf(s->shards.config, sizeof s->shards.config, "%s", s->state.config);
@@ -205,6 +207,26 @@ bool file_load(struct stored *s, const char *path)
     struct loading l;
 
     return begin_load(&l, s) && load_file(&l, path, take_parts) && finish_load(&l, path);
+}
+
+/* ---- how keys were made ---- */
+
+const char *file_shown_keys(const char *keys)
+{
+    return *keys ? keys : "no key options";
+}
+
+bool file_same_keys(const struct stored *s, const char *path, const char *keys)
+{
+    return !s->keys_known || strcmp(s->keys, keys) == 0 ||
+           reject("%s: its keys were made with %s, now with %s; give the same options, or build it "
+                  "again (--keys-differ uses it as it is)",
+                  path, file_shown_keys(s->keys), file_shown_keys(keys));
+}
+
+void file_describe_keys(char note[NOTE_MAX], const char *keys)
+{
+    snprintf(note, NOTE_MAX, *keys ? WEIR_KEYS_NOTE "%s" : "%s", keys);
 }
 
 /* ---- asked where they lie ---- */
@@ -271,6 +293,29 @@ void view_ask(const struct view *v, const weir *w, const struct weir_key *keys, 
 void answer_by_viewing(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
     view_ask(&viewed, w, keys, n, verdicts);
+}
+
+struct error_question {
+    const struct shards *shards;
+    double error;
+};
+
+static void ask_error(void *question)
+{
+    struct error_question *q = question;
+
+    q->error = shards_stats(q->shards).error;
+}
+
+double file_error(const struct shards *shards)
+{
+    struct error_question q = {shards, 1};
+
+    if (!shards->viewed)
+        ask_error(&q);
+    else
+        mapped_read(&viewed.file, ask_error, &q); /* 1 if it was cut short */
+    return q.error;
 }
 
 static void verify(void *loading)

@@ -14,10 +14,22 @@
 
 struct stored {
     struct shards shards;
-    char note[NOTE_MAX]; /* as it is in the file; empty if there is none */
-    bool has_state;      /* the note is one of ours: */
+    char note[NOTE_MAX];  /* as it is in the file; empty if there is none */
+    char keys[WEIR_KEYS]; /* how keys were made: see records_describe_keys() */
+    bool keys_known;      /* a state of an earlier version does not say */
+    bool has_state;       /* the note is one of ours: */
     struct state state;
 };
+
+/* Are keys of this description those of the file, as far as that is known? False after a message.
+ */
+bool file_same_keys(const struct stored *s, const char *path, const char *keys);
+
+/* A description for a message: never empty. */
+const char *file_shown_keys(const char *keys);
+
+/* The note of a file that has no other, for file_save(): empty if there is nothing to describe. */
+void file_describe_keys(char note[NOTE_MAX], const char *keys);
 
 /* Load a file. False after a sentence on what was wrong. */
 bool file_load(struct stored *s, const char *path);
@@ -29,6 +41,9 @@ bool file_view(struct stored *s, const char *path);
 
 /* Ask a filter that is viewed. */
 void answer_by_viewing(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
+
+/* The error rate of a filter, viewed or not. Of a view all of it may be read. */
+double file_error(const struct shards *shards);
 
 /* One of many files that are viewed at once, each up to the end of the run. */
 struct view {

@@ -43,10 +43,10 @@ void state_write(const struct state *s, char note[NOTE_MAX])
     if (s->clock)
         snprintf(clock, sizeof clock, "clock=%llu\n", (unsigned long long)s->clock);
     snprintf(note, NOTE_MAX,
-             NOTE_HEAD "config=%s\nrecords=%s\nknown=%d\nfile=%u\noffset=%llu\nline=%llu\n"
+             NOTE_HEAD "config=%s\nrecords=%s\nkeys=%s\nknown=%d\nfile=%u\noffset=%llu\nline=%llu\n"
                        "unfinished=%llu\ndevice=%llu\ninode=%llu\nfirst=%u\nhead=%s\nlast=%u\n"
                        "tail=%s\n%scut=%d\noutput=%llu\nwritten=%s\ninput=%s",
-             s->config, records, p->known, p->file, (unsigned long long)p->offset,
+             s->config, records, s->keys, p->known, p->file, (unsigned long long)p->offset,
              (unsigned long long)p->line, (unsigned long long)p->unfinished,
              (unsigned long long)m->device, (unsigned long long)m->inode, m->head_size, m->head,
              m->tail_size, m->tail, clock, s->cut, (unsigned long long)s->output, s->written,

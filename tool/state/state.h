@@ -3,7 +3,7 @@
 #ifndef WEIR_STATE_STATE_H
 #define WEIR_STATE_STATE_H
 
-#include <weir.h>
+#include <weir/saved.h>
 
 #include "cli/pieces.h"
 #include "cli/wanted.h"
@@ -23,6 +23,7 @@ struct input_mark {
 struct state {
     char config[WEIR_SENTENCE]; /* of the whole, as shards_open() made it */
     char records[1024];         /* how keys are made, as records_describe() has it */
+    char keys[WEIR_KEYS];       /* for those who only ask: as records_describe_keys() has it */
     struct position position;   /* of the first record not in the filters */
     struct input_mark mark;     /* of the file it is in */
     uint64_t clock;             /* where records have a time: the newest; 0: there is none */

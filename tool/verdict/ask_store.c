@@ -1,21 +1,30 @@
 /* ask_store.c - see ask_store.h. */
 #include "verdict/ask_store.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <weir/hash.h>
 
 #include "cli/messages.h"
 #include "cli/signals.h"
 #include "cli/fold_case.h"
 #include "cli/squeeze_space.h"
+#include "cli/units.h"
 
+#define REFUTED_BITS (1 << 20)
+#define UNLIKELY 13.8   /* -ln of a chance of 1e-6 */
 #define SCREEN_STEPS 64 /* in which time passes for a screen, in a span */
 
 struct asker {
     struct store *store;
     enum silence silence;
     bool stopped; /* it did not answer, and that is to end the run */
+
+    uint64_t hits, refuted;                /* answers, and how many of them were "other" */
+    uint64_t different;                    /* at least so many keys were refuted: bits of */
+    uint8_t refuted_bit[REFUTED_BITS / 8]; /* one for each of them, by its hash */
 
     uint32_t n; /* records that are asked for: */
     struct weir_bytes key[RECORDS_MAX];
@@ -98,6 +107,17 @@ bool asker_size(const struct asker *a, uint64_t *keys)
     return store_size(a->store, keys);
 }
 
+/* A key that occurs often is one false positive, not many. */
+static void count_refuted(struct asker *a, struct weir_bytes key)
+{
+    uint64_t bit = weir_hash_bytes(WEIR_HASH_XXH3, 0, key.data, key.size).lo % REFUTED_BITS;
+    uint8_t mask = (uint8_t)(1 << bit % 8);
+
+    a->refuted++;
+    a->different += !(a->refuted_bit[bit / 8] & mask);
+    a->refuted_bit[bit / 8] |= mask;
+}
+
 /* A weir_oracle, which ends the check where a silence is to end the run. */
 static bool ask_store(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
 {
@@ -107,6 +127,11 @@ static bool ask_store(void *context, const struct weir_bytes *keys, size_t n, ui
     if (a->stopped) /* by a batch before this one */
         return false;
     store_answer(a->store, keys, n, answers);
+    for (size_t i = 0; i < n; i++) {
+        a->hits += answers[i] != WEIR_UNANSWERED;
+        if (answers[i] == WEIR_OTHER)
+            count_refuted(a, keys[i]);
+    }
     a->stopped =
         (a->silence == SILENCE_STOPS || interrupted()) && memchr(answers, WEIR_UNANSWERED, n);
     return !a->stopped;
@@ -187,6 +212,29 @@ void asker_report(const struct asker *a, uint64_t unanswered)
     if (unanswered)
         note("%llu records could not be checked and were %s: %s", (unsigned long long)unanswered,
              a->silence == SILENCE_PASSES ? "passed" : "dropped", store_failure(a->store));
+}
+
+bool asker_refuted_most(const struct asker *a)
+{
+    return a->refuted > 0 && 2 * a->refuted >= a->hits;
+}
+
+/* The Chernoff bound of the chance that of n keys at least k are false positives:
+ * exp(-n D(k/n || error)), D being the Kullback-Leibler divergence. Equal to error^n for k = n. */
+void asker_doubt(const struct asker *a, uint64_t others, double error)
+{
+    double n = (double)(others > a->different ? others : a->different), k = (double)a->different;
+    double share = k / n, p = error > 1e-12 ? error : 1e-12;
+
+    if (!asker_refuted_most(a) || share <= p)
+        return;
+    double rest = share < 1 ? (1 - share) * log((1 - share) / (1 - p)) : 0;
+    if (n * (share * log(share / p) + rest) < UNLIKELY)
+        return;
+    note("%s: %llu of the filter's %llu hits are not in it, where an error rate of %s explains "
+         "about %.2g; do its keys have the same format as the filter's?",
+         asker_name(a), (unsigned long long)a->refuted, (unsigned long long)a->hits,
+         show_chance(error).text, n * error);
 }
 
 void ask_store_libraries(char *text, size_t size)

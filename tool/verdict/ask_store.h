@@ -45,6 +45,14 @@ void asker_ask_seen(struct asker *a, weir_screen *screen, struct batch *b);
 /* Say how many records it did not answer for, if any. */
 void asker_report(const struct asker *a, uint64_t unanswered);
 
+/* Where the store is asked for a filter's hits: were half of them or more refuted, so that
+ * asker_doubt() may have something to report? */
+bool asker_refuted_most(const struct asker *a);
+
+/* Warn if more hits were refuted than false positives explain. others: records that are no
+ * members; error: the filter's error rate. */
+void asker_doubt(const struct asker *a, uint64_t others, double error);
+
 /* The libraries that stores are reached by, and their versions: a text. */
 void ask_store_libraries(char *text, size_t size);
 

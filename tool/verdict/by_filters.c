@@ -48,7 +48,8 @@ bool many_add(struct many_filters *m, const char *path)
     struct one_filter *f = &m->filter[m->count];
 
     f->path = path;
-    if (!(m->whole ? file_load(&stored, path) : file_view_one(&stored, path, &f->view))) {
+    if (!(m->whole ? file_load(&stored, path) : file_view_one(&stored, path, &f->view)) ||
+        (m->keys && !file_same_keys(&stored, path, m->keys))) {
         shards_close(&stored.shards);
         return false;
     }

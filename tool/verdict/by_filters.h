@@ -22,6 +22,7 @@ struct many_filters {
     uint32_t count;
     uint32_t parts;          /* threads that ask them at once */
     struct workbench *bench; /* of each part */
+    const char *keys;        /* how keys are made, as those of the filters must be; or NULL */
     bool whole;              /* they are loaded: their figures are wanted */
     bool named;              /* records get the names of those that have them, */
     char separator;          /* with this in between */

@@ -243,6 +243,12 @@ static json_t *describe(void *context, const struct tally *t)
     return all;
 }
 
+void screening_doubt(const struct screening *s, const struct tally *t)
+{
+    if (s->set)
+        asker_doubt(s->asker, t->records - t->seen, weir_stats_of(s->set).error);
+}
+
 struct verdict verdict_by_screen(struct screening *s)
 {
     static const char *const words[] = {

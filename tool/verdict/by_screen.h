@@ -23,6 +23,9 @@ struct screening {
 bool screening_open(struct screening *s, struct asker *asker, weir_screen *screen);
 void screening_close(struct screening *s); /* the screen too */
 
+/* Warn if the store refuted more hits of the set than its error rate explains. */
+void screening_doubt(const struct screening *s, const struct tally *t);
+
 struct verdict verdict_by_screen(struct screening *s);
 
 #endif

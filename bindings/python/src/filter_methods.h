@@ -7,8 +7,8 @@
 
 PyObject *filter_save(PyObject *self, PyObject *path);
 PyObject *filter_tobytes(PyObject *self, PyObject *none);
-PyObject *filter_load(PyObject *type, PyObject *source);
-PyObject *filter_view(PyObject *type, PyObject *source);
+PyObject *filter_load(PyObject *type, PyObject *args, PyObject *named);
+PyObject *filter_view(PyObject *type, PyObject *args, PyObject *named);
 PyObject *filter_reduce(PyObject *self, PyObject *none);
 
 #define FILTER_DOC                                                                                 \
@@ -115,11 +115,13 @@ PyObject *filter_reduce(PyObject *self, PyObject *none);
     "True\n"
 
 #define LOAD_DOC                                                                                   \
-    "load($type, source, /)\n--\n\n"                                                               \
-    "Load what was saved: from a path (str or os.PathLike), or from bytes."
+    "load($type, source, /, *, keys_differ=False)\n--\n\n"                                         \
+    "Load what was saved: from a path (str or os.PathLike), or from bytes. A file whose\n"         \
+    "keys were made with --ignore-case or of several fields is refused unless keys_differ\n"       \
+    "is true; its keys attribute describes them."
 
 #define VIEW_DOC                                                                                   \
-    "view($type, source, /)\n--\n\n"                                                               \
+    "view($type, source, /, *, keys_differ=False)\n--\n\n"                                         \
     "Ask a saved filter where it lies: of a file, only what is asked for is read. From a\n"        \
     "path, or from bytes, which it keeps. A view cannot be shown keys."
 

@@ -2,6 +2,7 @@
 #include "filter_methods.h"
 #include "filter_type.h"
 
+#include <string.h>
 #include <weir/saved.h>
 
 static enum weir_status write_filter(void *handle, weir_sink sink, void *context,
@@ -17,7 +18,7 @@ PyObject *filter_save(PyObject *self, PyObject *path)
 
     if (!filter_ready(f) || !handle_take(&f->use))
         return NULL;
-    out = saved_write(path, write_filter, f->w);
+    out = saved_write(path, f->keys, write_filter, f->w);
     handle_give(&f->use);
     return out;
 }
@@ -30,7 +31,7 @@ PyObject *filter_tobytes(PyObject *self, PyObject *none)
     (void)none;
     if (!filter_ready(f) || !handle_take(&f->use))
         return NULL;
-    out = saved_bytes_of(write_filter, f->w, weir_saved_size(f->w));
+    out = saved_bytes_of(f->keys, write_filter, f->w, weir_saved_size(f->w));
     handle_give(&f->use);
     return out;
 }
@@ -48,8 +49,17 @@ static bool find_filter(const struct saved_bytes *s, const void **data, size_t *
     return shards <= 1;
 }
 
-PyObject *filter_load(PyObject *type, PyObject *source)
+/* The object, once it knows how its keys were made. */
+static PyObject *with_keys(PyObject *filter, const char keys[WEIR_KEYS])
 {
+    if (filter)
+        memcpy(((struct filter_object *)filter)->keys, keys, WEIR_KEYS);
+    return filter;
+}
+
+PyObject *filter_load(PyObject *type, PyObject *args, PyObject *named)
+{
+    char keys[WEIR_KEYS];
     struct saved_bytes saved;
     struct weir_error error;
     const void *data;
@@ -59,7 +69,7 @@ PyObject *filter_load(PyObject *type, PyObject *source)
     bool found;
 
     (void)type;
-    if (!saved_open(&saved, source))
+    if (!saved_open_filter(&saved, args, named, keys))
         return NULL;
     found = find_filter(&saved, &data, &size);
     if (found) {
@@ -68,12 +78,13 @@ PyObject *filter_load(PyObject *type, PyObject *source)
     }
     saved_close(&saved);
     if (status == WEIR_OK)
-        return filter_wrap(w, NULL);
+        return with_keys(filter_wrap(w, NULL), keys);
     return found ? raise_error(&error) : NULL;
 }
 
-PyObject *filter_view(PyObject *type, PyObject *source)
+PyObject *filter_view(PyObject *type, PyObject *args, PyObject *named)
 {
+    char keys[WEIR_KEYS];
     struct saved_bytes saved;
     struct weir_error error;
     const void *data;
@@ -81,7 +92,7 @@ PyObject *filter_view(PyObject *type, PyObject *source)
     weir *w = NULL;
 
     (void)type;
-    if (!saved_open(&saved, source))
+    if (!saved_open_filter(&saved, args, named, keys))
         return NULL;
     if (!find_filter(&saved, &data, &size)) {
         saved_close(&saved);
@@ -91,13 +102,14 @@ PyObject *filter_view(PyObject *type, PyObject *source)
         saved_close(&saved);
         return raise_error(&error);
     }
-    return filter_wrap(w, &saved);
+    return with_keys(filter_wrap(w, &saved), keys);
 }
 
 PyObject *filter_reduce(PyObject *self, PyObject *none)
 {
     PyObject *bytes = filter_tobytes(self, none);
-    PyObject *load = bytes ? PyObject_GetAttrString((PyObject *)filter_type, "load") : NULL;
+    PyObject *load =
+        bytes ? saved_loader((PyObject *)filter_type, ((struct filter_object *)self)->keys) : NULL;
     PyObject *out = load ? Py_BuildValue("O(O)", load, bytes) : NULL;
 
     Py_XDECREF(load);

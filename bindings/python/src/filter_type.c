@@ -2,6 +2,8 @@
  * filter_saved.c has what is saved, loaded and looked at. */
 #include "filter_type.h"
 
+#include <string.h>
+
 #include "filter_methods.h"
 #include "show_keys.h"
 
@@ -28,6 +30,7 @@ PyObject *filter_wrap(weir *w, struct saved_bytes *lent)
     if (f) {
         f->w = w;
         f->is_view = lent != NULL;
+        *f->keys = '\0';
         f->lent = lent ? *lent : (struct saved_bytes){.data = NULL};
         describe(f);
         if (handle_use_open(&f->use))
@@ -332,7 +335,12 @@ static PyObject *copy(PyObject *self, PyObject *none)
         return NULL;
     Py_BEGIN_ALLOW_THREADS w = weir_clone(f->w, &error);
     Py_END_ALLOW_THREADS leave(self);
-    return w ? filter_wrap(w, NULL) : raise_error(&error);
+    if (!w)
+        return raise_error(&error);
+    PyObject *out = filter_wrap(w, NULL);
+    if (out)
+        memcpy(((struct filter_object *)out)->keys, f->keys, sizeof f->keys);
+    return out;
 }
 
 /* The one of the lower address first, so that two threads do not wait for each other. */
@@ -359,6 +367,9 @@ static PyObject *merge(PyObject *self, PyObject *other)
         return NULL;
     }
     from = (struct filter_object *)other;
+    if (strcmp(into->keys, from->keys) != 0)
+        return raise_status(WEIR_MISMATCH, "the keys of the two were made in different ways; "
+                                           "their attribute keys says how");
     if (!take_both(into, from))
         return NULL;
     Py_BEGIN_ALLOW_THREADS status = weir_merge(into->w, from->w, &error);
@@ -445,6 +456,12 @@ static PyObject *repr(PyObject *self)
     return out;
 }
 
+static PyObject *keys(PyObject *self, void *none)
+{
+    (void)none;
+    return PyUnicode_FromString(((struct filter_object *)self)->keys);
+}
+
 /* ---- the type ---- */
 
 static PyMethodDef methods[] = {
@@ -463,8 +480,8 @@ static PyMethodDef methods[] = {
     {"stats", stats, METH_NOARGS, STATS_DOC},
     {"save", filter_save, METH_O, SAVE_DOC},
     {"tobytes", filter_tobytes, METH_NOARGS, TOBYTES_DOC},
-    {"load", filter_load, METH_O | METH_CLASS, LOAD_DOC},
-    {"view", filter_view, METH_O | METH_CLASS, VIEW_DOC},
+    {"load", METHOD(filter_load), METH_VARARGS | METH_KEYWORDS | METH_CLASS, LOAD_DOC},
+    {"view", METHOD(filter_view), METH_VARARGS | METH_KEYWORDS | METH_CLASS, VIEW_DOC},
     {"__reduce__", filter_reduce, METH_NOARGS, "For pickle: the saved bytes."},
     {"close", close_filter, METH_NOARGS, CLOSE_DOC},
     {"__enter__", enter_with, METH_NOARGS, "The filter itself."},
@@ -473,6 +490,8 @@ static PyMethodDef methods[] = {
 
 static PyGetSetDef properties[] = {
     {"config", config, NULL, "The sentence in full: it opens an equal filter.", NULL},
+    {"keys", keys, NULL, "How the file it was loaded from describes its keys; empty: as given.",
+     NULL},
     {"closed", closed, NULL, "Whether it was closed.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 

@@ -12,6 +12,7 @@ struct filter_object {
     bool learns; /* can be shown keys: neither a view nor a fixed set */
     bool is_view;
     struct saved_bytes lent; /* what a view looks at */
+    char keys[WEIR_KEYS];    /* how its keys were made, of the file it was in; or "" */
 };
 
 /* weir.Filter; there from filter_add() on. */

@@ -76,6 +76,46 @@ void saved_close(struct saved_bytes *s)
     s->held = false;
 }
 
+bool saved_open_filter(struct saved_bytes *s, PyObject *args, PyObject *named, char keys[WEIR_KEYS])
+{
+    static char *names[] = {"", "keys_differ", NULL};
+    PyObject *source;
+    int differ = 0;
+    char text[WEIR_KEYS + 128];
+
+    if (!PyArg_ParseTupleAndKeywords(args, named, "O|$p", names, &source, &differ) ||
+        !saved_open(s, source))
+        return false;
+    if (weir_saved_keys(s->data, s->size, keys, WEIR_KEYS) == 0 || differ)
+        return true;
+    saved_close(s);
+    PyOS_snprintf(text, sizeof text,
+                  "its keys were made with %s, here they are used as given; make them the same "
+                  "way and pass keys_differ=True",
+                  keys);
+    raise_status(WEIR_MISMATCH, text);
+    return false;
+}
+
+PyObject *saved_loader(PyObject *type, const char *keys)
+{
+    PyObject *load = PyObject_GetAttrString(type, "load"), *tools, *partial, *args, *named, *out;
+
+    if (!load || !*keys)
+        return load;
+    tools = PyImport_ImportModule("functools");
+    partial = tools ? PyObject_GetAttrString(tools, "partial") : NULL;
+    args = PyTuple_Pack(1, load);
+    named = Py_BuildValue("{s:O}", "keys_differ", Py_True);
+    out = partial && args && named ? PyObject_Call(partial, args, named) : NULL;
+    Py_XDECREF(named);
+    Py_XDECREF(args);
+    Py_XDECREF(partial);
+    Py_XDECREF(tools);
+    Py_DECREF(load);
+    return out;
+}
+
 static const char *kind_name(uint32_t kind)
 {
     switch (kind) {
@@ -233,7 +273,17 @@ static bool put_in_place(struct target *t, bool ok)
     return failed == 0;
 }
 
-PyObject *saved_write(PyObject *path, write_all write, void *handle)
+/* The note that stands before a filter, if there is something to describe. */
+static enum weir_status write_keys(const char *keys, weir_sink sink, void *context,
+                                   struct weir_error *error)
+{
+    char note[sizeof WEIR_KEYS_NOTE + WEIR_KEYS];
+    int n = PyOS_snprintf(note, sizeof note, WEIR_KEYS_NOTE "%s", keys);
+
+    return *keys ? weir_part_write(WEIR_PART_NOTE, note, (size_t)n, sink, context, error) : WEIR_OK;
+}
+
+PyObject *saved_write(PyObject *path, const char *keys, write_all write, void *handle)
 {
     struct target t = {.fd = -1};
     struct weir_error error = {.status = WEIR_OK};
@@ -249,7 +299,8 @@ PyObject *saved_write(PyObject *path, write_all write, void *handle)
         return NULL;
     }
     give_usual_rights(&t);
-    Py_BEGIN_ALLOW_THREADS ok = ok && write(handle, put, &t, &error) == WEIR_OK;
+    Py_BEGIN_ALLOW_THREADS ok = ok && write_keys(keys, put, &t, &error) == WEIR_OK &&
+                                write(handle, put, &t, &error) == WEIR_OK;
     ok = put_in_place(&t, ok);
     Py_END_ALLOW_THREADS if (!ok && error.status != WEIR_OK &&
                              error.status != WEIR_WRITE_FAILED) return raise_error(&error);
@@ -277,8 +328,17 @@ static bool append(void *context, const void *data, size_t size)
     return true;
 }
 
-PyObject *saved_bytes_of(write_all write, void *handle, size_t size)
+static bool add_size(void *context, const void *data, size_t size)
 {
+    (void)data;
+    *(size_t *)context += size;
+    return true;
+}
+
+PyObject *saved_bytes_of(const char *keys, write_all write, void *handle, size_t size)
+{
+    (void)write_keys(keys, add_size, &size, NULL);
+
     PyObject *out = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)size);
     struct bytes_left b = {.left = size};
     struct weir_error error;
@@ -287,7 +347,9 @@ PyObject *saved_bytes_of(write_all write, void *handle, size_t size)
     if (!out)
         return NULL;
     b.at = PyBytes_AsString(out);
-    Py_BEGIN_ALLOW_THREADS status = write(handle, append, &b, &error);
+    Py_BEGIN_ALLOW_THREADS status = write_keys(keys, append, &b, &error);
+    if (status == WEIR_OK)
+        status = write(handle, append, &b, &error);
     Py_END_ALLOW_THREADS if (status == WEIR_OK && b.left == 0) return out;
     Py_DECREF(out);
     return raise_error(&error);

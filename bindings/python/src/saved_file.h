@@ -4,6 +4,8 @@
 
 #include "binding.h"
 
+#include <weir/saved.h>
+
 /* Bytes of a mapped file, or lent by an object with a buffer. */
 struct saved_bytes {
     const void *data;
@@ -17,6 +19,14 @@ struct saved_bytes {
 bool saved_open(struct saved_bytes *s, PyObject *source);
 void saved_close(struct saved_bytes *s);
 
+/* The same for filters, of the arguments of load() and view(): a source, and keys_differ=, without
+ * which keys must be those of the file as they are. keys becomes how the file describes them. */
+bool saved_open_filter(struct saved_bytes *s, PyObject *args, PyObject *named,
+                       char keys[WEIR_KEYS]);
+
+/* What pickle calls with the bytes of a filter whose keys are described so. */
+PyObject *saved_loader(PyObject *type, const char *keys);
+
 /* Where the first part of one of these kinds begins (bits, 1 << kind): others are stepped
  * over. False with an exception if there is none; what: "filter". */
 bool saved_find(const struct saved_bytes *s, unsigned kinds, const char *what, const void **data,
@@ -27,10 +37,10 @@ typedef enum weir_status (*write_all)(void *handle, weir_sink sink, void *contex
                                       struct weir_error *error);
 
 /* Write in place of the file of this path: after a crash there is the old or the new. None,
- * or NULL with an exception. Releases the GIL. */
-PyObject *saved_write(PyObject *path, write_all write, void *handle);
+ * or NULL with an exception. keys: how those of a filter were made, or "". Releases the GIL. */
+PyObject *saved_write(PyObject *path, const char *keys, write_all write, void *handle);
 
-/* The same as bytes, of which there are just so many. */
-PyObject *saved_bytes_of(write_all write, void *handle, size_t size);
+/* The same as bytes, of which there are just so many, without those of keys. */
+PyObject *saved_bytes_of(const char *keys, write_all write, void *handle, size_t size);
 
 #endif

@@ -513,7 +513,7 @@ static PyObject *save(PyObject *self, PyObject *path)
 
     if (!enter(self))
         return NULL;
-    out = saved_write(path, write_screen, ((struct screen_object *)self)->s);
+    out = saved_write(path, "", write_screen, ((struct screen_object *)self)->s);
     leave(self);
     return out;
 }
@@ -527,7 +527,7 @@ static PyObject *tobytes(PyObject *self, PyObject *none)
     if (!enter(self))
         return NULL;
     s = ((struct screen_object *)self)->s;
-    out = saved_bytes_of(write_screen, s, weir_screen_saved_size(s));
+    out = saved_bytes_of("", write_screen, s, weir_screen_saved_size(s));
     leave(self);
     return out;
 }

@@ -4,6 +4,7 @@
 #include "show_keys.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <weir/saved.h>
 #include <weir/shared.h>
 
@@ -13,6 +14,7 @@ struct shared_object {
     bool learns, is_view, is_closed;
     unsigned calls; /* under the GIL, as are the flags */
     struct saved_bytes lent;
+    char keys[WEIR_KEYS]; /* how its keys were made, of the file it was in; or "" */
 };
 
 static PyTypeObject *shared_type;
@@ -39,6 +41,7 @@ static PyObject *wrap(weir_shared *s, struct saved_bytes *lent)
     o->learns = !o->is_view && weir_traits(WEIR_KIND_FILTER, config, &traits, NULL) == WEIR_OK &&
                 traits & WEIR_CAN_LEARN;
     o->is_closed = false;
+    *o->keys = '\0';
     o->calls = 0;
     return (PyObject *)o;
 }
@@ -324,7 +327,8 @@ static PyObject *save(PyObject *self, PyObject *path)
 
     if (!enter(self))
         return NULL;
-    out = saved_write(path, write_shared, ((struct shared_object *)self)->s);
+    out = saved_write(path, ((struct shared_object *)self)->keys, write_shared,
+                      ((struct shared_object *)self)->s);
     leave(self);
     return out;
 }
@@ -340,7 +344,7 @@ static PyObject *tobytes(PyObject *self, PyObject *none)
         return NULL;
     for (uint32_t i = 0; i < weir_shared_shards(s); i++)
         size += weir_saved_size(weir_shared_shard(s, i)); /* stays what it is */
-    out = saved_bytes_of(write_shared, s, size);
+    out = saved_bytes_of(((struct shared_object *)self)->keys, write_shared, s, size);
     leave(self);
     return out;
 }
@@ -367,8 +371,10 @@ static enum weir_status view_shards(weir_shared **out, const void *data, size_t 
     return status;
 }
 
-static PyObject *open_saved(PyObject *source, bool as_view)
+static PyObject *open_saved(PyObject *args, PyObject *named, bool as_view)
 {
+    char keys[WEIR_KEYS];
+    PyObject *out;
     struct saved_bytes saved;
     struct weir_error error;
     const void *data;
@@ -377,7 +383,7 @@ static PyObject *open_saved(PyObject *source, bool as_view)
     enum weir_status status;
     weir_shared *s = NULL;
 
-    if (!saved_open(&saved, source))
+    if (!saved_open_filter(&saved, args, named, keys))
         return NULL;
     if (!saved_find(&saved, 1u << WEIR_PART_FILTER, "filter", &data, &size, &n)) {
         saved_close(&saved);
@@ -385,32 +391,43 @@ static PyObject *open_saved(PyObject *source, bool as_view)
     }
     Py_BEGIN_ALLOW_THREADS status = as_view ? view_shards(&s, data, size, n ? n : 1, &error)
                                             : weir_shared_load(&s, data, size, NULL, NULL, &error);
-    Py_END_ALLOW_THREADS if (status == WEIR_OK && as_view) return wrap(s, &saved);
-    saved_close(&saved);
-    return status == WEIR_OK ? wrap(s, NULL) : raise_error(&error);
+    Py_END_ALLOW_THREADS if (status != WEIR_OK || !as_view) saved_close(&saved);
+    if (status != WEIR_OK)
+        return raise_error(&error);
+    out = wrap(s, as_view ? &saved : NULL);
+    if (out)
+        memcpy(((struct shared_object *)out)->keys, keys, sizeof keys);
+    return out;
 }
 
-static PyObject *load(PyObject *type, PyObject *source)
+static PyObject *load(PyObject *type, PyObject *args, PyObject *named)
 {
     (void)type;
-    return open_saved(source, false);
+    return open_saved(args, named, false);
 }
 
-static PyObject *view(PyObject *type, PyObject *source)
+static PyObject *view(PyObject *type, PyObject *args, PyObject *named)
 {
     (void)type;
-    return open_saved(source, true);
+    return open_saved(args, named, true);
 }
 
 static PyObject *reduce(PyObject *self, PyObject *none)
 {
     PyObject *bytes = tobytes(self, none);
-    PyObject *loader = bytes ? PyObject_GetAttrString((PyObject *)shared_type, "load") : NULL;
+    PyObject *loader =
+        bytes ? saved_loader((PyObject *)shared_type, ((struct shared_object *)self)->keys) : NULL;
     PyObject *out = loader ? Py_BuildValue("O(O)", loader, bytes) : NULL;
 
     Py_XDECREF(loader);
     Py_XDECREF(bytes);
     return out;
+}
+
+static PyObject *keys(PyObject *self, void *none)
+{
+    (void)none;
+    return PyUnicode_FromString(((struct shared_object *)self)->keys);
 }
 
 /* ---- the type ---- */
@@ -435,11 +452,13 @@ static PyMethodDef methods[] = {
      "save($self, path, /)\n--\n\nSave to a file, in one step. Keys that other threads show "
      "meanwhile may be in it or not."},
     {"tobytes", tobytes, METH_NOARGS, "tobytes($self, /)\n--\n\nWhat save() would write."},
-    {"load", load, METH_O | METH_CLASS,
-     "load($type, source, /)\n--\n\nLoad all shards of what was saved: from a path, or from "
+    {"load", METHOD(load), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
+     "load($type, source, /, *, keys_differ=False)\n--\n\nLoad all shards of what was saved: from "
+     "a path, or from "
      "bytes."},
-    {"view", view, METH_O | METH_CLASS,
-     "view($type, source, /)\n--\n\nAsk saved shards where they lie, as Filter.view()."},
+    {"view", METHOD(view), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
+     "view($type, source, /, *, keys_differ=False)\n--\n\nAsk saved shards where they lie, as "
+     "Filter.view()."},
     {"__reduce__", reduce, METH_NOARGS, "For pickle: the saved bytes."},
     {"close", close_shared, METH_NOARGS,
      "close($self, /)\n--\n\nNo more calls; the last thread that is in one gives the memory back."},
@@ -450,6 +469,8 @@ static PyMethodDef methods[] = {
 static PyGetSetDef properties[] = {
     {"config", config, NULL, "The sentence in full, of the whole.", NULL},
     {"shards", shards, NULL, "How many shards there are.", NULL},
+    {"keys", keys, NULL, "How the file it was loaded from describes its keys; empty: as given.",
+     NULL},
     {"closed", closed, NULL, "Whether it was closed.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 

@@ -499,7 +499,7 @@ static PyObject *save(PyObject *self, PyObject *path)
 
     if (!enter(self))
         return NULL;
-    out = saved_write(path, write_sketch, ((struct sketch_object *)self)->s);
+    out = saved_write(path, "", write_sketch, ((struct sketch_object *)self)->s);
     leave(self);
     return out;
 }
@@ -513,7 +513,7 @@ static PyObject *tobytes(PyObject *self, PyObject *none)
     if (!enter(self))
         return NULL;
     s = ((struct sketch_object *)self)->s;
-    out = saved_bytes_of(write_sketch, s, weir_sketch_saved_size(s));
+    out = saved_bytes_of("", write_sketch, s, weir_sketch_saved_size(s));
     leave(self);
     return out;
 }

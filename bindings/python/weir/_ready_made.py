@@ -43,14 +43,14 @@ def screen(sentence: str = "", store: _Store | None = None, *, most: int = 0) ->
     return Screen(sentence, store, most=most)
 
 
-def load(source: _Source) -> Filter:
+def load(source: _Source, *, keys_differ: bool = False) -> Filter:
     """Load a saved filter, from a path or from bytes: weir.Filter.load(source)."""
-    return Filter.load(source)
+    return Filter.load(source, keys_differ=keys_differ)
 
 
-def view(source: _Source) -> Filter:
+def view(source: _Source, *, keys_differ: bool = False) -> Filter:
     """Ask a saved filter where it lies, in a file or in bytes: weir.Filter.view(source)."""
-    return Filter.view(source)
+    return Filter.view(source, keys_differ=keys_differ)
 
 
 def build(sentence: str, keys: _Keys, *, size: int | None = None) -> Filter:
