@@ -70,7 +70,7 @@ def test_records_without_the_key_go_as_asked(here, missing):
     got = run(*command, "--on-error", "skip", "log")
     assert got.lines == out and f"weir: {len(skipped)} of {len(items)} records skipped" in got.err
     keyless = sum("b" in (parse(line) or {}) for line in items)
-    assert (f"weir: {keyless} of {len(items)} records have no key and were passed\n" in got.err) == (missing == "pass")
+    assert (f"weir: {keyless} of {len(items)} records lack a required field and were passed\n" in got.err) == (missing == "pass")
     refused(*command, "-q", "log", saying="log, line 5: ")  # what is malformed is another thing
 
 
@@ -84,7 +84,7 @@ def test_passed_without_a_key_is_tagged_and_in_no_filter(here):
     lines = ["x 1", "y", "x 1", "y", "z 2"]
     tagged = run("dedup", *EXACT, "-k", "2", "--on-missing", "pass", "--emit", "all", input=text(lines))
     assert tagged.lines == ["new\tx 1", "keyless\ty", "seen\tx 1", "keyless\ty", "new\tz 2"]
-    assert "2 of 5 records have no key" in tagged.err
+    assert "2 of 5 records lack a required field" in tagged.err
     got = run("dedup", *EXACT, "-k", "2", "--on-missing", "pass", "--stats", "json", input=text(lines))
     assert got.lines == ["x 1", "y", "y", "z 2"] and '"records": 3,' in got.err
     run("build", "-q", *EXACT, "-o", "F", "-k", "2", "--on-missing", "skip", input=text(lines))

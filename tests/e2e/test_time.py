@@ -365,6 +365,35 @@ def test_blank_lines_of_json_are_of_now():
         '{"t":1600000000,"k":1}', ""]
 
 
+NO_TIME = {"json": (["--jsonl", "-k", "u", "--time", "t"], ['{"u":1}', '{"u":1,"t":null}', '{"u":1,"t":""}'],
+                    ['{"u":1,"t":1600000000}', '{"u":1,"t":1600000009}']),
+           "csv": (["--csv", "-k", "1", "--time", "2"], ["a,", "b", 'c,""', "d, "], ["a,1600000000", "a,1600000009"]),
+           "two": (["--tsv", "-k", "1", "--time", "2,3"], ["a\t\t", "a"], ["a\t2024-05-01\t10:00:00", "a\t2024-05-01\t10:00:09"])}
+
+
+@pytest.mark.parametrize("form", NO_TIME)
+def test_missing_times_follow_on_missing(form):
+    """Also in the first record: the format is detected from the first record that has a time."""
+    options, without, timed = NO_TIME[form]
+    command = ["dedup", "-q", *EXACT, "--once-per", "1h", *options]
+    for record in without:
+        for lines in ([record, *timed, record], [record] * 3 + timed, [timed[0], record, record, timed[1]]):
+            text = "\n".join(lines) + "\n"
+            assert run(*command, "--on-missing", "skip", input=text).lines == [timed[0]]
+            assert run(*command, "--on-error", "skip", input=text).lines == [timed[0]]
+            assert run(*command, "--on-missing", "pass", input=text).lines == [x for x in lines if x != timed[1]]
+            number = lines.index(record) + 1
+            refused(*command, input=text, saying=f"line {number}: ")
+            refused(*command, "--on-error", "skip", "--on-missing", "stop", input=text, saying=f"line {number}: ")
+
+
+def test_a_time_after_batches_without_one_is_detected(here):
+    lines = ['{"u":1}'] * 40000 + ['{"u":1,"t":1600000000}', '{"u":1,"t":1600000009}']
+    out = run("dedup", *EXACT, "--once-per", "1h", "--jsonl", "-k", "u", "--time", "t", "--on-missing", "skip", "-j", "2",
+              input="\n".join(lines))
+    assert out.lines == [lines[-2]] and "40000 of 40002 records skipped" in out.err
+
+
 # ---- counts ----
 
 @pytest.mark.parametrize("command", ["count", "top"])

@@ -275,7 +275,7 @@ const struct option_row option_rows[] = {
     {"keys-differ", 0, NULL, TAKES_MADE, "use the filter even if its keys were made in another way", NULL, AT(keys_differ)},
     {"max-record", 0, "SIZE", TAKES_RECORDS, "longest record (64M)", .read = read_max_record, .fits = "a size up to 1G, such as 64K or 256M"},
     {"on-error", 0, "stop|skip", TAKES_RECORDS, "at a malformed record (stop)", .read = read_on_error},
-    {"on-missing", 0, "stop|skip|pass", TAKES_RECORDS, "at a record without the key (as --on-error)", .read = read_on_missing},
+    {"on-missing", 0, "stop|skip|pass", TAKES_RECORDS, "at a record without the key or time (as --on-error)", .read = read_on_missing},
     {"on-full", 0, "warn|stop", TAKES_FULL, "when the filter passes its error or begins to forget (warn)", WORD(on_full)},
     {"emit", 0, "unique|duplicates|all", TAKES_DEDUP, "records to pass; all: each tagged new or seen", WORD(output.emit)},
     {"emit", 0, "members|others|all", TAKES_CHECK, "records to pass; all: each tagged member or other", WORD(output.emit)},

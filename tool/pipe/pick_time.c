@@ -129,6 +129,18 @@ static bool is_empty(const struct batch *b, uint32_t i)
     return at == end;
 }
 
+/* An empty field, or null in JSON, is no time. */
+static bool is_missing(const struct picker *p, struct weir_bytes text)
+{
+    const char *at = text.data, *end = at + text.size;
+
+    if (p->way == PICK_JSON && text.size == 4 && memcmp(at, "null", 4) == 0)
+        return true;
+    while (at < end && is_blank(*at))
+        at++;
+    return at == end;
+}
+
 void pick_time(const struct picker *p, struct batch *b, uint32_t i, const struct weir_bytes *field)
 {
     struct weir_bytes text, next;
@@ -137,14 +149,22 @@ void pick_time(const struct picker *p, struct batch *b, uint32_t i, const struct
         batch_fault(b, i, false, "memory is short");
     else if (text.size == 0 && is_empty(b, i))
         b->time[i] = NO_TIME;
+    else if (is_missing(p, text) && p->pass_missing)
+        batch_keyless(b, i);
+    else if (is_missing(p, text))
+        batch_fault(b, i, p->skip_missing,
+                    "the time is empty; --on-missing skip drops such "
+                    "records, --on-missing pass keeps them");
     else if (!b->format || !read_time(b->format, text, next, &b->time[i]))
         refuse(p, b, i, text);
 }
 
 /* ---- before it is picked ---- */
 
-static bool find_text(const struct picker *p, struct batch *b, uint32_t i, struct weir_bytes *text,
-                      struct weir_bytes *next)
+enum finding { TIME_FOUND, TIME_MISSING, TIME_UNREADABLE };
+
+static enum finding find_text(const struct picker *p, struct batch *b, uint32_t i,
+                              struct weir_bytes *text, struct weir_bytes *next)
 {
     struct weir_bytes field[COLUMNS_MAX + 1];
     const char *record = b->data + record_begin(b, i);
@@ -152,16 +172,18 @@ static bool find_text(const struct picker *p, struct batch *b, uint32_t i, struc
     struct json_fault fault;
 
     if (b->bads && b->bad[i])
-        return false;
-    if (p->way != PICK_JSON)
-        return fields_of(p, &b->arena, record, size, field) >= p->widest &&
-               text_of(p, b, i, field, text, next);
-    if (json_fields(&p->json, &b->arena, record, size, field, &fault) != JSON_FINE)
-        return false;
-    for (uint32_t c = 0; c < p->columns; c++)
+        return TIME_UNREADABLE;
+    if (p->way != PICK_JSON && fields_of(p, &b->arena, record, size, field) < p->widest)
+        return TIME_MISSING;
+    if (p->way == PICK_JSON &&
+        json_fields(&p->json, &b->arena, record, size, field, &fault) != JSON_FINE)
+        return TIME_UNREADABLE;
+    for (uint32_t c = 0; p->way == PICK_JSON && c < p->columns; c++)
         if (!field[c].data)
-            return false;
-    return text_of(p, b, i, field, text, next);
+            return TIME_MISSING;
+    if (!text_of(p, b, i, field, text, next))
+        return TIME_UNREADABLE;
+    return is_missing(p, *text) ? TIME_MISSING : TIME_FOUND;
 }
 
 uint64_t pick_time_early(const struct picker *p, struct batch *b, uint32_t i,
@@ -170,8 +192,9 @@ uint64_t pick_time_early(const struct picker *p, struct batch *b, uint32_t i,
     struct weir_bytes text, next;
     uint64_t time;
 
-    return f && find_text(p, b, i, &text, &next) && read_time(f, text, next, &time) ? time
-                                                                                    : NO_TIME;
+    if (!f || find_text(p, b, i, &text, &next) != TIME_FOUND || !read_time(f, text, next, &time))
+        return NO_TIME;
+    return time;
 }
 
 bool pick_time_format(const struct picker *p, struct batch *b, struct time_format *f)
@@ -179,9 +202,12 @@ bool pick_time_format(const struct picker *p, struct batch *b, struct time_forma
     struct weir_bytes text, next;
 
     for (uint32_t i = 0; i < b->n; i++) {
-        if (find_text(p, b, i, &text, &next) && text.size > 0 && time_guess(text, f))
+        enum finding found = find_text(p, b, i, &text, &next);
+
+        if (found == TIME_FOUND && time_guess(text, f))
             return true;
-        if (!p->skip && !is_empty(b, i))
+        bool stops = found == TIME_MISSING ? !p->skip_missing && !p->pass_missing : !p->skip;
+        if (stops && !is_empty(b, i))
             return false;
     }
     return false;

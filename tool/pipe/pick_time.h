@@ -12,8 +12,8 @@ void pick_time(const struct picker *p, struct batch *b, uint32_t i, const struct
 uint64_t pick_time_early(const struct picker *p, struct batch *b, uint32_t i,
                          const struct time_format *f);
 
-/* Find out from the records of a batch which form their times have: from the first, or
- * where malformed ones are skipped from the first that can be told. */
+/* Detect the time format from the first record that has a time. Records that the run skips
+ * or passes (--on-error, --on-missing) are ignored; at one that stops it: false. */
 bool pick_time_format(const struct picker *p, struct batch *b, struct time_format *f);
 
 #endif
