@@ -268,14 +268,22 @@ static const struct foreign {
     const char *magic;
     size_t size;
     const char *before, *after;
+    size_t at; /* where the magic is */
 } foreigners[] = {
-    {"SQLite format 3", 16, "it is a SQLite database; name it 'sqlite:", "?table=T&column=C'"},
-    {"WEIR\2", 6, "it is a filter or state file, not keys; name the keys that ", " was made from"},
-    {"\x1f\x8b\x08", 3, "it is compressed; name what it becomes, by zcat ", " > KEYS"},
-    {"\x28\xb5\x2f\xfd", 4, "it is compressed; name what it becomes, by zstdcat ", " > KEYS"},
+    {"SQLite format 3", 16, "it is a SQLite database; name it 'sqlite:", "?table=T&column=C'", 0},
+    {"WEIR\2", 6, "it is a filter or state file, not keys; name the keys that ", " was made from",
+     0},
+    {"\x1f\x8b\x08", 3, "it is compressed; name what it becomes, by zcat ", " > KEYS", 0},
+    {"\x28\xb5\x2f\xfd", 4, "it is compressed; name what it becomes, by zstdcat ", " > KEYS", 0},
     {"\xfd"
      "7zXZ",
-     6, "it is compressed; name what it becomes, by xzcat ", " > KEYS"},
+     6, "it is compressed; name what it becomes, by xzcat ", " > KEYS", 0},
+    {"PK\3\4", 4, "it is a zip archive; extract the keys first: unzip -p ", " > KEYS", 0},
+    {"ustar", 6, "it is a tar archive; extract the keys first: tar -xOf ", " > KEYS", 257},
+    {"ustar  ", 8, "it is a tar archive; extract the keys first: tar -xOf ", " > KEYS", 257},
+    {"PAR1\x15", 5, "it is a Parquet file; write the keys of ", " as lines first", 0},
+    {"ARROW1\0", 8, "it is an Arrow file; write the keys of ", " as lines first", 0},
+    {"Obj\1", 4, "it is an Avro file; write the keys of ", " as lines first", 0},
 };
 
 struct head_look {
@@ -288,8 +296,8 @@ static void look_at_head(void *context)
     struct head_look *l = context;
 
     for (size_t i = 0; i < sizeof foreigners / sizeof *foreigners; i++)
-        if (l->f->size >= foreigners[i].size &&
-            memcmp(l->f->data, foreigners[i].magic, foreigners[i].size) == 0)
+        if (l->f->size >= foreigners[i].at + foreigners[i].size &&
+            memcmp(l->f->data + foreigners[i].at, foreigners[i].magic, foreigners[i].size) == 0)
             l->is = &foreigners[i];
 }
 

@@ -1,13 +1,16 @@
 """Files that hold no records are known by their first bytes, and refused with the call that is meant."""
 import bz2
 import gzip
+import io
 import lzma
 import sqlite3
+import subprocess
+import tarfile
 import zipfile
 
 import pytest
 
-from conftest import EXACT, refused, run, unique
+from conftest import EXACT, WEIR, refused, run, unique
 
 
 @pytest.fixture
@@ -107,3 +110,78 @@ def test_plain_reads_it_as_lines(files, name):
 def test_text_about_them_is_text(here):
     (here / "log").write_text("SQLite format 3 is a magic\nWEIR is a dam\nPK\n")
     assert run("dedup", "log").lines == ["SQLite format 3 is a magic", "WEIR is a dam", "PK"]
+
+
+# ---- tables and archives of others ----
+
+def tar(format, name="logs/a.txt"):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=format) as archive:
+        info = tarfile.TarInfo(name)
+        info.size = 4
+        archive.addfile(info, io.BytesIO(b"a\nb\n"))
+    return out.getvalue()
+
+
+BINARY = {
+    "a.parquet": (b"PAR1\x15\x04\x15\x18\x15\x1cL\x15\x02\x15\x00\x12" + b"a\n" * 99 + b"PAR1", "Parquet file", "convert it to CSV"),
+    "a.arrow": (b"ARROW1\0\0\xff\xff\xff\xff\xa8\0\0\0" + b"a\n" * 99 + b"ARROW1", "Arrow file", "convert it to CSV"),
+    "a.avro": (b"Obj\x01\x04\x14avro.codec\x08null" + b"a\n" * 99, "Avro file", "convert it to CSV"),
+    "plain.orc": (b"ORC\n\x06\x12\x04\x08\x01P\x00" + b"a\n" * 99, "ORC file", "convert it to CSV"),
+    "zlib.orc": (b"ORC\x42\x00\x00\xe3\xe2\xe5\xe0\xe4\xe6" + b"a\n" * 99, "ORC file", "convert it to CSV"),
+    "pax.tar": (tar(tarfile.PAX_FORMAT), "tar archive", "tar -xOf"),
+    "gnu.tar": (tar(tarfile.GNU_FORMAT), "tar archive", "tar -xOf"),
+    "ustar.tar": (tar(tarfile.USTAR_FORMAT, "n" * 100), "tar archive", "tar -xOf"),
+    "a.lz4": (b"\x04\x22\x4d\x18\x64\x40\xa7" + b"a\n" * 99, "lz4 file", "lz4 -dc"),
+    "a.7z": (b"7z\xbc\xaf\x27\x1c\0\x04" + b"a\n" * 99, "7-Zip archive", "7z x -so"),
+    "a.xls": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 99, "Excel", "as CSV"),
+}
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_binary_formats_are_rejected_by_kind(here, name):
+    data, kind, fix = BINARY[name]
+    (here / name).write_bytes(data)
+    for command in (["dedup", name], ["top", name], ["build", "-o", "F", name], ["filter", "--keys", name, "/dev/null"]):
+        refused(*command, saying=[f"{name}: {kind}", "not records", fix, "--plain"])
+    assert not (here / "F").exists()
+    refused("dedup", input=data, saying=[f"standard input: {kind}", fix, "--plain"])
+    for pack in gzip.compress, lzma.compress:
+        refused("dedup", input=pack(data), saying=[f"standard input: {kind}", " inside ", fix])
+    lines = unique(data.removesuffix(b"\n").split(b"\n"))
+    assert run("dedup", *EXACT, "--plain", name).out == b"".join(line + b"\n" for line in lines)
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "a.avro", "pax.tar", "gnu.tar"])
+def test_they_are_no_list_of_keys(here, name):
+    (here / name).write_bytes(BINARY[name][0])
+    (here / "q").write_text("a\n")
+    refused("check", "--oracle", f"keys:{name}", "q", saying=["it is a", "first"])
+
+
+TEXTS = ["PAR1\n", "PAR1", "PAR1 is a magic", "PAREN", "ORC", "ORC\n", "ORCHID\nb\n", "ORCHID and twelve more\n", "Obj", "Object\n",
+         "ARROW1\n", "ustar\n", "7z\n", "ORC\tb\n", "PAR1,\x1b[31mred\x1b[0m\n", "OR\u00c7\n", "ORC\u00e9\u00e8\n",
+         "a" * 256 + "\nustar\n" + "b" * 300, "x" * 257 + "ustar  " + "y" * 300]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_text_that_begins_like_them_is_text(here, text):
+    (here / "t").write_text(text)
+    want = [line + "\n" for line in text.splitlines()]
+    for got in (run("dedup", "t"), run("dedup", input=text), run("dedup", input=gzip.compress(text.encode()))):
+        assert got.out.decode() == "".join(want) and got.err == ""
+    nul = text.replace("\n", "\0")
+    assert run("dedup", "-z", input=nul).out.decode().rstrip("\0") == nul.rstrip("\0")
+
+
+@pytest.mark.parametrize("word", ["ORC", "PAR1", "O", "Obj", "ARROW1", "ORCHID"])
+def test_a_live_line_of_such_letters_is_answered_at_once(word):
+    for end, options in (b"\n", []), (b"\0", ["-z"]):
+        process = subprocess.Popen([WEIR, "dedup", "-q", "--emit", "all", *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        line = word.encode() + end
+        process.stdin.write(line)
+        process.stdin.flush()
+        want = b"new\t" + line
+        assert process.stdout.read(len(want)) == want
+        process.stdin.close()
+        assert process.wait() == 0

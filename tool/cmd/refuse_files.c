@@ -92,7 +92,9 @@ static bool refuse(const struct refused *r, enum file_kind kind, uint32_t part)
     case KIND_WEIR:
         return refuse_weir(r, part);
     default:
-        return true;
+        return !magic_fix(kind) ||
+               reject("%s: %s, not records; %s, or use --plain to read it as lines", r->name,
+                      magic_name(kind), magic_fix(kind));
     }
 }
 

@@ -39,6 +39,13 @@ bool gather_fail_foreign(const struct reader *r, struct batch *b)
                                             : "compressed once more: decompress it once before";
 
     b->failed = true;
+    if (magic_fix(kind)) {
+        snprintf(b->failure, sizeof b->failure, "%.300s: %s%s%s, not records; %s%s", gather_name(r),
+                 magic_name(kind), packed ? " inside " : "",
+                 packed ? magic_name(r->bytes.kind) : "", magic_fix(kind),
+                 packed ? "" : ", or use --plain to read it as lines");
+        return false;
+    }
     snprintf(b->failure, sizeof b->failure,
              packed ? "%.300s holds compressed data, and what they hold is %s"
                     : "%.300s is %s; --plain takes it for lines all the same",
