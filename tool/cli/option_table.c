@@ -269,6 +269,7 @@ const struct option_row option_rows[] = {
     {"plain", 0, NULL, TAKES_RECORDS, "take compressed files, databases and filter files as lines too", NULL, AT(records.plain)},
     {"null", 'z', NULL, TAKES_RECORDS, "records end with NUL, not with a line break", NULL, AT(records.nul)},
     {"header", 0, NULL, TAKES_RECORDS, "the first record of each file is a header: passed, not counted", NULL, AT(records.header)},
+    {"explain", 0, NULL, TAKES_RECORDS, "print how the first five records are read, and do nothing else", NULL, AT(explain)},
     {"ignore-case", 0, NULL, TAKES_RECORDS, "upper and lower case are the same", NULL, AT(records.ignore_case)},
     {"ignore-space", 0, NULL, TAKES_RECORDS, "runs of white space are one, ends do not count", NULL, AT(records.ignore_space)},
     {"keep-cr", 0, NULL, TAKES_RECORDS, "a CR before a line break is part of the key (default: stripped)", NULL, AT(records.keep_cr)},

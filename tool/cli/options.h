@@ -28,6 +28,7 @@ struct options {
     bool json, verify;        /* of weir info; json of weir list too */
     bool verbose;             /* weir version's own */
     bool keys_differ;         /* use a filter whose keys were made in another way */
+    bool explain;             /* print how records are read, and do nothing else */
     const char *once_per;     /* weir dedup's own */
 
     struct set_options { /* weir filter's own */

@@ -104,7 +104,8 @@ void tell_skipped(const struct tally *t, const struct verbosity *v, bool several
              (unsigned long long)t->skipped_line, several_files ? " of " : "",
              several_files ? t->skipped_in : "");
     if (t->keyless)
-        note("%llu of %llu records lack a required field and were passed", (unsigned long long)t->keyless,
+        note("%llu of %llu records lack a required field and were passed",
+             (unsigned long long)t->keyless,
              (unsigned long long)(t->records + t->skipped + t->keyless));
 }
 

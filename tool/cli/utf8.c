@@ -1,6 +1,7 @@
 /* utf8.c - see utf8.h. */
 #include "cli/utf8.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,17 @@ static size_t character(const char *text)
         (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
         return 0;
     return n;
+}
+
+size_t utf8_printable(const char *text, size_t size)
+{
+    char first[5] = ""; /* a NUL ends what the text ends within */
+
+    memcpy(first, text, size < 4 ? size : 4);
+    uint8_t c = (uint8_t)first[0];
+    bool control = c < ' ' || c == 0x7f || (c == 0xc2 && (uint8_t)first[1] < 0xa0);
+
+    return size == 0 || control ? 0 : character(first);
 }
 
 json_t *utf8_string(const char *name)

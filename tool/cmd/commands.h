@@ -31,6 +31,7 @@ int cmd_load(const struct options *o);
 int cmd_list(const struct options *o);
 int cmd_help(const struct options *o);
 int cmd_version(const struct options *o);
+int cmd_explain(const struct options *o); /* --explain, instead of a command */
 
 void print_welcome(void); /* what weir alone says */
 

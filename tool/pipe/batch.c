@@ -168,8 +168,16 @@ void batch_fault(struct batch *b, uint32_t i, bool skip, const char *format, ...
     uint64_t line;
     int n;
 
-    mark_bad(b, i, skip);
-    if (skip)
+    mark_bad(b, i, skip || b->faults);
+    if (b->faults && i < NOTES_MAX) {
+        struct fault_note *note = &b->faults->note[i];
+
+        note->missing = !skip;
+        va_start(args, format);
+        vsnprintf(note->text, sizeof note->text, format, args);
+        va_end(args);
+    }
+    if (skip || b->faults)
         return;
     line = batch_line(b, i);
     n = snprintf(b->failure, sizeof b->failure, "%.200s, line %llu: ", b->name,

@@ -38,6 +38,16 @@ struct arena {
     struct arena_chunk *chunk;
 };
 
+#define NOTES_MAX 8
+
+/* Why the first records of a batch are bad, for --explain. */
+struct fault_notes {
+    struct fault_note {
+        char text[200];
+        bool missing; /* a field is, and that stops the run */
+    } note[NOTES_MAX];
+};
+
 struct batch {
     uint64_t number;  /* in the order of reading */
     uint64_t ticket;  /* the verdict's own number of it, if it has one */
@@ -62,6 +72,7 @@ struct batch {
     bool important; /* records have one */
     uint8_t *bad;   /* 1, or BAD_KEYLESS */
     uint32_t bads;
+    struct fault_notes *faults; /* with --explain, else NULL: no fault cuts the batch */
 
     bool timed;     /* records have a time: in milliseconds since 1970, as it is */
     uint64_t *time; /* written, and after the clock the one at which it is judged */

@@ -143,6 +143,8 @@ void gather_drop_first(struct batch *b)
 {
     memmove(b->ends, b->ends + 1, b->n * sizeof *b->ends);
     memmove(b->bad, b->bad + 1, RECORDS_MAX - 1);
+    for (uint32_t i = 0; b->faults && i + 1 < NOTES_MAX; i++)
+        b->faults->note[i] = b->faults->note[i + 1];
     b->n--;
 }
 

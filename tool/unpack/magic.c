@@ -56,7 +56,7 @@ static bool is_binary(const uint8_t *bytes, size_t size)
     for (size_t i = 0; i < size; i++) {
         bool pair = bytes[i] == 0 && i + 1 < size && bytes[i + 1] == 0;
 
-        if (pair || (bytes[i] < ' ' && !memchr("\0\b\t\n\v\f\r\x1b", bytes[i], 8)))
+        if (pair || (bytes[i] < ' ' && !strchr("\b\t\n\v\f\r\x1b", bytes[i])))
             return true;
     }
     return false;
