@@ -135,6 +135,23 @@ def test_a_format_that_was_meant_is_asked_for(here, content, saying):
         refused("dedup", "--csv", "-k", "email", input=USERS.replace(",", separated), saying=f"did you mean {saying}")
 
 
+AGENTS = ["Mozilla/5.0 (X11; Linux x86_64; rv:109.0)", "curl/8.5", "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0, like Mac OS X)"]
+
+
+@pytest.mark.parametrize("content", [
+    "".join(f'1.2.3.{i} - - [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.0" 200 23 "-" "{agent}"\n' for i, agent in enumerate(AGENTS)),
+    "".join(f"1.2.3.4 {agent}\n" for agent in AGENTS), "one, two\nthree\n", "only, one line\n"])
+def test_a_delimiter_that_does_not_split_lines_alike_is_not_suggested(content):
+    for key in "user", "50":
+        for options in [], ["-i", "51"]:
+            assert "did you mean" not in refused("dedup", "-k", key, *options, input=content).err
+
+
+def test_the_last_line_of_a_table_without_a_field_gets_the_hint():
+    content = "a b;c\n" * 20 + "x;y\n"
+    refused("dedup", "-k", "2", input=content, saying="line 21: the record has 1 field, field 2 is asked for; did you mean --csv -d ';'?")
+
+
 @pytest.mark.parametrize("name, option", [("users.csv", "--csv"), ("users.csv.gz", "--csv"), ("u.tsv", "--tsv")])
 def test_a_field_by_number_of_a_file_called_csv_is_doubted(here, name, option):
     (here / name).write_text(USERS)

@@ -159,21 +159,63 @@ void pick_close(struct picker *p)
     json_close(&p->json);
 }
 
-/* What the records may be, of which a field is not found between blanks or commas. */
-static const char *other_format(const struct picker *p, const char *record, size_t size)
+#define HINT_LINES 10 /* that must agree about a delimiter */
+
+/* How many fields it would have with this delimiter: outside quotes. */
+static uint32_t count_split(const char *record, size_t size, char delimiter)
 {
+    uint32_t n = 1;
+    bool quoted = false;
+
+    for (size_t i = 0; i < size; i++) {
+        quoted ^= record[i] == '"';
+        n += !quoted && record[i] == delimiter;
+    }
+    return n;
+}
+
+/* Does it split this record, and some of the batch's from i on, into equally many fields? */
+static bool is_delimiter(const struct batch *b, uint32_t i, const char *record, size_t size, char c)
+{
+    uint32_t fields = count_split(record, size, c), others = 0;
+
+    for (; i < b->n && others < HINT_LINES; i++) {
+        const char *other = b->data + record_begin(b, i);
+
+        if (other == record)
+            continue;
+        others++;
+        if (count_split(other, record_end(b, i) - record_begin(b, i), c) != fields)
+            return false;
+    }
+    return fields > 1 && others > 0;
+}
+
+/* What the records may be if a field is not found between blanks or commas: a hint for the
+ * message. The record is the header, or record i of the batch. */
+static const char *other_format(const struct picker *p, const struct batch *b, uint32_t i,
+                                const char *record, size_t size)
+{
+    static const struct {
+        char delimiter;
+        const char *hint;
+    } formats[] = {{',', "; did you mean --csv?"},
+                   {';', "; did you mean --csv -d ';'?"},
+                   {'\t', "; did you mean --tsv?"}};
+
     if (p->way != PICK_BLANKS && (p->way != PICK_CSV || memchr(record, p->delimiter, size)))
         return "";
     if (size > 0 && *record == '{')
         return "; did you mean --jsonl?";
-    if (memchr(record, ',', size))
-        return "; did you mean --csv?";
-    if (memchr(record, ';', size))
-        return "; did you mean --csv -d ';'?";
-    return memchr(record, '\t', size) ? "; did you mean --tsv?" : "";
+    i -= i < HINT_LINES ? i : HINT_LINES; /* it may be the last one */
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++)
+        if (is_delimiter(b, i, record, size, formats[f].delimiter))
+            return formats[f].hint;
+    return "";
 }
 
-static bool find_column(struct picker *p, struct column *c, const char *header, size_t size)
+static bool find_column(struct picker *p, struct column *c, const char *header, size_t size,
+                        const struct batch *b)
 {
     struct arena scratch = {0};
     uint32_t again;
@@ -184,7 +226,7 @@ static bool find_column(struct picker *p, struct column *c, const char *header, 
     if (!c->number)
         return reject("there is no column '%s'; the header is: %.*s%s%s", c->name,
                       (int)(size < HEADER_SHOWN ? size : HEADER_SHOWN), header,
-                      size > HEADER_SHOWN ? "..." : "", other_format(p, header, size));
+                      size > HEADER_SHOWN ? "..." : "", other_format(p, b, 0, header, size));
     if (again && !p->quiet)
         note("columns %u and %u are both called '%s'; the first is taken, --key %u would be the "
              "other",
@@ -192,7 +234,7 @@ static bool find_column(struct picker *p, struct column *c, const char *header, 
     return true;
 }
 
-static bool pick_header(struct picker *p, const char *header, size_t size)
+static bool pick_header(struct picker *p, const char *header, size_t size, const struct batch *b)
 {
     bool found = true;
 
@@ -201,7 +243,7 @@ static bool pick_header(struct picker *p, const char *header, size_t size)
         size--;
     for (uint32_t i = 0; i < p->columns && found && p->way != PICK_JSON; i++)
         if (p->column[i].name)
-            found = find_column(p, &p->column[i], header, size);
+            found = find_column(p, &p->column[i], header, size, b);
     order_columns(p);
     return found;
 }
@@ -211,7 +253,7 @@ bool pick_learn(struct picker *p, const char *header, size_t size, struct batch 
     if (p->learnt || !header)
         return true;
     p->learnt = true;
-    if (pick_header(p, header, size))
+    if (pick_header(p, header, size, b))
         return true;
     b->failed = true;
     b->n = 0;
@@ -370,7 +412,8 @@ static bool split_record(const struct picker *p, struct batch *b, uint32_t i, co
         batch_keyless(b, i);
     else if (found < p->widest)
         batch_fault(b, i, p->skip_missing, "the record has %u field%s, field %u is asked for%s",
-                    found, found == 1 ? "" : "s", p->widest, other_format(p, record, size));
+                    found, found == 1 ? "" : "s", p->widest,
+                    p->skip_missing ? "" : other_format(p, b, i, record, size));
     return found >= p->widest;
 }
 
