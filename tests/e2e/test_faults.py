@@ -9,6 +9,7 @@ an interrupted read or write is no failure at all.
 import collections
 import concurrent.futures
 import gzip
+import hashlib
 import lzma
 import os
 import re
@@ -228,3 +229,54 @@ def test_a_call_that_fails_is_told_or_does_no_harm(name, template, tmp_path):
         found = pool.map(attempt, [(i, f, n) for i, (f, n) in enumerate(planned)])
     told = [line for lines in found for line in lines]
     assert not told, "\n".join(told)
+
+
+# ---- signals ----
+
+def resume_with(folder, fault=None, counts=None):
+    env = {**os.environ, "LD_PRELOAD": FAULT}
+    env.update({"WEIR_FAULT": fault} if fault else {})
+    env.update({"WEIR_FAULT_COUNTS": str(counts)} if counts else {})
+    args = "dedup --seed 1 -m 4M --stats json --state state --resume -o out log.gz".split()
+    done = subprocess.run([WEIR, *args], cwd=folder, env=env, capture_output=True, stdin=subprocess.DEVNULL, timeout=60)
+    *said, stats = done.stderr.decode().splitlines() or [""]
+    if not stats.startswith("{"):
+        said.append(stats)
+    return done.returncode, said, re.findall(r'"records": (\d+)', stats)
+
+
+def hard_to_pack(first, last):
+    return "".join(f"{hashlib.sha256(b'%d' % i).hexdigest()}\n" for i in range(first, last)).encode()
+
+
+@pytest.mark.parametrize("sibling", [True, False])
+@pytest.mark.parametrize("call", ["read", "pread"])
+def test_sigterm_while_an_input_is_compared_with_the_state_decides_nothing(tmp_path, sibling, call):
+    """The interrupted comparison used to count as 'another file'."""
+    first, more = hard_to_pack(0, 12000), hard_to_pack(12000, 12100)
+    begun = tmp_path / "begun"
+    begun.mkdir()
+    (begun / "log.gz").write_bytes(gzip.compress(first))
+    if sibling:
+        (begun / "log").write_bytes(first)
+    assert resume_with(begun)[0] == 0
+    shutil.copytree(begun, tmp_path / "counted", copy_function=os.link)
+    assert resume_with(tmp_path / "counted", counts=tmp_path / "counts")[0] == 0
+    count = {name: int(n) for name, n in (line.split() for line in open(tmp_path / "counts"))}[call]
+    assert count > 4
+    for n in range(1, count + 1):
+        folder = tmp_path / str(n)
+        folder.mkdir()
+        for name in os.listdir(begun):
+            (os.link if name.startswith("log") else shutil.copy)(begun / name, folder / name)
+        status, said, _ = resume_with(folder, f"{call}:{n}:SIGTERM")
+        assert status == -15 and not any(said), (n, status, said)
+        shutil.copy(folder / "log.gz", folder / "grown")
+        with open(folder / "log.gz", "r+b") as log:
+            log.seek(0, os.SEEK_END)
+            log.write(gzip.compress(more))
+        try:
+            assert resume_with(folder) == (0, [], ["100"]), n
+            assert (folder / "out").read_bytes() == first + more, n
+        finally:
+            os.truncate(folder / "log.gz", (folder / "grown").stat().st_size)

@@ -4,6 +4,7 @@
  *   WEIR_FAULT=write:3:ENOSPC    the third write() of the process fails with ENOSPC
  *   WEIR_FAULT=read:0:short      every read() gives one byte at most
  *   WEIR_FAULT=read:5:short      the fifth does
+ *   WEIR_FAULT=read:5:SIGTERM    SIGTERM arrives during the fifth, which succeeds
  *
  * WEIR_FAULT_COUNTS names a file that gets a line "CALL COUNT" for each call when the process
  * ends, so that a test knows how many there are to fail. Children are not touched.
@@ -15,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -65,6 +67,7 @@ static atomic_ulong counts[CALLS];
 static int chosen = -1; /* the call that fails */
 static unsigned long which;
 static int with; /* errno; 0 is a short one */
+static bool signals;
 static bool ready;
 
 static void choose(char *text)
@@ -77,6 +80,7 @@ static void choose(char *text)
         if (strcmp(call, names[i]) == 0)
             chosen = i;
     which = strtoul(number, NULL, 10);
+    signals = strcmp(how, "SIGTERM") == 0;
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
         if (strcmp(how, errors[i].name) == 0)
             with = errors[i].number;
@@ -114,7 +118,11 @@ static bool is_hit(enum call call)
         return false;
     unsigned long n = atomic_fetch_add(&counts[call], 1) + 1;
 
-    return chosen == (int)call && (which == 0 || n == which);
+    bool hit = chosen == (int)call && (which == 0 || n == which);
+
+    if (hit && signals)
+        raise(SIGTERM);
+    return hit && !signals;
 }
 
 static bool fails(enum call call)

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "cli/messages.h"
+#include "cli/signals.h"
 #include "cmd/running.h"
 #include "state/place.h"
 #include "state/replace.h"
@@ -60,7 +61,7 @@ static bool resume(struct running *r)
         return reject("memory is short");
     batch_reset(scratch);
     ok = read_seek(&r->source.reader, &found.position, *found.older ? found.older : NULL, scratch);
-    if (!ok)
+    if (!ok && !signals_caught())
         fail("%s", scratch->failure);
     batch_close(scratch);
     r->position = s->position;

@@ -233,6 +233,8 @@ static ssize_t skip_unpacked(struct byte_reader *r, uint64_t offset)
             trace_add(&r->trace, scratch, (size_t)n);
             offset -= (size_t)n;
         }
+        if (signals_caught())
+            n = BYTES_NONE;
     }
     free(scratch);
     return n;

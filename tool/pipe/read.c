@@ -230,7 +230,9 @@ static ssize_t look_at(struct reader *r, uint64_t offset, char *next, struct bat
         return read_at(r->bytes.fd, next, 1, offset);
     ssize_t n = bytes_seek(&r->bytes, offset);
     if (n > 0)
-        n = bytes_more(&r->bytes, b, 0);
+        do
+            n = bytes_more(&r->bytes, b, 0);
+        while (n == BYTES_NONE && !signals_caught());
     *next = b->data[0];
     ssize_t again = n >= 0 ? bytes_seek(&r->bytes, 0) : 1;
     return again < 0 ? again : n;

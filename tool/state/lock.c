@@ -64,8 +64,11 @@ static enum attempt lock_existing(const char *path, int *fd, struct stat *st)
     if (result == LOCKED && !place_holds(path, st))
         result = CHANGED;
     if (result != LOCKED) {
+        int error = errno;
+
         close(*fd);
         *fd = -1;
+        errno = error;
     }
     return result;
 }
@@ -82,6 +85,20 @@ static void remove_marker(void)
     held.stand_in = -1;
 }
 
+static bool write_mark(int fd)
+{
+    size_t done = 0, size = strlen(mark);
+
+    while (done < size) {
+        ssize_t n = write(fd, mark + done, size - done);
+
+        if (n < 0 && errno != EINTR)
+            return false;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
 /* A marker of our own, locked before it can be seen. */
 static enum attempt make_marker(const struct place *p)
 {
@@ -90,17 +107,17 @@ static enum attempt make_marker(const struct place *p)
 
     if (!temporary_open(&t, p->folder, 0666))
         return IMPOSSIBLE;
-    made = fstat(t.fd, &held.stood_in) == 0 &&
-           write(t.fd, mark, strlen(mark)) == (ssize_t)strlen(mark) && try_lock(t.fd) == LOCKED &&
+    made = fstat(t.fd, &held.stood_in) == 0 && write_mark(t.fd) && try_lock(t.fd) == LOCKED &&
            temporary_link(&t, held.marker);
     if (made) {
         held.stand_in = t.fd;
         return LOCKED;
     }
     temporary_drop(&t);
-    enum attempt result = errno == EEXIST ? CHANGED : IMPOSSIBLE;
+    int error = errno;
     close(t.fd);
-    return result;
+    errno = error;
+    return error == EEXIST ? CHANGED : IMPOSSIBLE;
 }
 
 static bool is_marker(int fd)
@@ -156,6 +173,19 @@ static bool refuse(enum attempt why, const char *path)
                         path);
 }
 
+/* This file system has no locks, or the file is not ours to lock: saving reports the latter. Any
+ * other error leaves open whether another run has the lock. */
+static bool can_do_without(int error)
+{
+    static const int errors[] = {EACCES, EPERM,  EROFS,        ENOLCK, EOPNOTSUPP,
+                                 ENOSYS, EINVAL, ENAMETOOLONG, EBADF,  ELOOP};
+
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (error == errors[i])
+            return true;
+    return false;
+}
+
 static bool take_lock(const struct place *p, const char *path)
 {
     struct stat st;
@@ -166,8 +196,10 @@ static bool take_lock(const struct place *p, const char *path)
             lstat(p->path, &st) == 0 ? lock_existing(p->path, &held.file, &st) : lock_absent(p);
     if (result == BUSY || result == NOT_OURS)
         return refuse(result, path);
+    if (result == IMPOSSIBLE && !can_do_without(errno))
+        return reject("cannot lock %s: %s", path, strerror(errno));
     memcpy(held.path, p->path, sizeof held.path);
-    return true; /* also where nothing can be locked: saving says why, if it cannot be replaced */
+    return true;
 }
 
 /* Is the file that was locked still the one of this name? If the system does not

@@ -19,6 +19,7 @@
 
 #include "cli/messages.h"
 #include "cli/read_at.h"
+#include "cli/signals.h"
 #include "unpack/file.h"
 
 /* LIKE: the bytes are right, the inode is not; ROTATED: and its name is that of a rotated log.
@@ -81,7 +82,8 @@ static bool gives(struct trace_hash hash, const char *bytes, uint32_t size, cons
     return size == 0 || strcmp(text, wanted) == 0;
 }
 
-/* Decompressed, as far as was read then. One that cannot be is another. */
+/* Decompressed, as far as was read then. Damaged data are another file's. A read that failed or was
+ * interrupted decides nothing. */
 static enum likeness compare_unpacked(int fd, const struct search *s)
 {
     static char block[UNPACK_BLOCK];
@@ -92,7 +94,7 @@ static enum likeness compare_unpacked(int fd, const struct search *s)
     ssize_t n = 1;
 
     if (!unpacked_open(&f, fd, false))
-        return OTHER;
+        return UNREAD;
     while (left > 0 && n > 0) {
         n = unpacked_read(&f, block, left < sizeof block ? (size_t)left : sizeof block);
         if (n > 0)
@@ -101,7 +103,11 @@ static enum likeness compare_unpacked(int fd, const struct search *s)
         if (t.head_size >= m->head_size && !gives(s->hash, t.head, m->head_size, m->head))
             n = 0; /* there is no need to read on */
     }
+    int error = signals_caught() ? EINTR : n < 0 ? unpack_error(f.unpack) : 0;
     unpacked_close(&f);
+    errno = error;
+    if (error)
+        return UNREAD;
     if (left > 0 || n <= 0 || t.head_size < m->head_size || t.tail_size < m->tail_size)
         return OTHER;
     return gives(s->hash, t.tail + t.tail_size - m->tail_size, m->tail_size, m->tail) ? LIKE
@@ -194,15 +200,16 @@ static bool is_written(const struct search *s, const struct stat *st)
     return s->rules.output && same_file(st, s->rules.output);
 }
 
-/* Show every file of the directory, but the one that has the name and the output, to visit. */
-static void for_each_other(struct search *s,
+/* Show every file of the directory, but the one that has the name and the output, to visit. False
+ * after a message if there may be files that were not looked at. */
+static bool for_each_other(struct search *s,
                            void (*visit)(struct search *s, const char *name, const char *path))
 {
     DIR *folder = opendir(s->folder);
     const struct dirent *entry;
     static char path[PATH_MAX];
 
-    while (folder && (entry = readdir(folder))) {
+    while (folder && (errno = 0, entry = readdir(folder))) {
         struct stat st;
 
         if (!join(path, s->folder, entry->d_name) || lstat(path, &st) != 0 ||
@@ -210,8 +217,11 @@ static void for_each_other(struct search *s,
             continue;
         visit(s, entry->d_name, path);
     }
+    int error = errno;
     if (folder)
         closedir(folder);
+    return !error || reject("cannot look for the file to resume in: cannot read directory %s: %s",
+                            s->folder, strerror(error));
 }
 
 static void rank_file(struct search *s, const char *name, const char *path)
@@ -274,7 +284,8 @@ static bool refuse(const struct search *s, const char *saved)
 
 static bool refuse_unread(const struct looked_at *c)
 {
-    return reject("cannot read %s, to see whether it is the file to resume in: %s",
+    return !signals_caught() &&
+           reject("cannot read %s, to see whether it is the file to resume in: %s",
                   input_name(c->path), strerror(c->error));
 }
 
@@ -287,7 +298,8 @@ static bool refuse_several(const struct search *s)
 
 static bool find_older(struct resumed *r, struct search *s, const char *saved, bool quiet)
 {
-    for_each_other(s, rank_file);
+    if (!for_each_other(s, rank_file))
+        return false;
     if (*s->unread.path)
         return refuse_unread(&s->unread);
     if (s->best.is == OTHER && s->named.is == LIKE)
@@ -297,7 +309,8 @@ static bool find_older(struct resumed *r, struct search *s, const char *saved, b
     if (s->best.is == OTHER || s->best.is == s->second.is)
         return refuse(s, saved);
     s->second.is = OTHER;
-    for_each_other(s, find_between);
+    if (!for_each_other(s, find_between))
+        return false;
     if (s->second.is != OTHER)
         return refuse_several(s);
     snprintf(r->older, sizeof r->older, "%s", s->best.path);

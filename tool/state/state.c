@@ -210,9 +210,13 @@ bool state_looks_right(const char *path)
         return reject("%s is a directory, not a state file", path);
     }
     bool ours = !file || (fread(head, 1, 4, file) == 4 && memcmp(head, "WEIR", 4) == 0);
+    bool failed = file && ferror(file);
+    int error = errno;
 
     if (file)
         fclose(file);
+    if (failed)
+        return reject("cannot read %s: %s", path, strerror(error));
     return ours || reject("%s is not a state file; name another, or remove it to start anew", path);
 }
 

@@ -60,8 +60,10 @@ static ssize_t refill(struct packed_stream *s)
     while (n < 0 && errno == EINTR);
     if (n < 0 && errno == EAGAIN)
         return UNPACK_WAIT;
-    if (n < 0)
-        return refuse(s, "cannot be read", strerror(errno));
+    if (n < 0) {
+        s->error = errno;
+        return refuse(s, "cannot be read", strerror(s->error));
+    }
     s->ended = n == 0;
     s->begin = 0;
     s->end = (size_t)n;
@@ -72,7 +74,9 @@ static ssize_t refill(struct packed_stream *s)
 static ssize_t step(struct packed_stream *s, void *to, size_t most)
 {
     struct flow f = {s->in + s->begin, s->end - s->begin, to, most, s->ended, s->whole};
+    errno = 0;
     const char *why = s->codec->step(s->own, &f);
+    int error = errno == ENOMEM ? ENOMEM : 0; /* all three codecs allocate with malloc() */
     size_t taken = s->end - s->begin - f.in_size, made = most - f.out_room;
 
     s->begin += taken;
@@ -83,7 +87,8 @@ static ssize_t step(struct packed_stream *s, void *to, size_t most)
     if (!why)
         return (ssize_t)made;
     s->failed = true;
-    ssize_t failed = refuse(s, "is damaged", why);
+    s->error = error;
+    ssize_t failed = refuse(s, error ? "cannot be read" : "is damaged", why);
     return made ? (ssize_t)made : failed; /* what came before the fault first */
 }
 

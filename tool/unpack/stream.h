@@ -17,6 +17,7 @@ struct packed_stream {
     bool filled; /* the last step filled its room: there may be more */
     bool whole;
     bool failed; /* it is damaged here: */
+    int error;   /* errno if it could not be read; 0 if its data are damaged */
     char failure[160];
 };
 

@@ -219,3 +219,8 @@ const char *unpack_failure(const struct unpack *u)
 {
     return u->stream.failure;
 }
+
+int unpack_error(const struct unpack *u)
+{
+    return u->stream.error;
+}

@@ -29,4 +29,7 @@ int unpack_waits_for(const struct unpack *u);
 /* What is wrong, behind the name of the file: "is cut short: ..." */
 const char *unpack_failure(const struct unpack *u);
 
+/* errno if reading or memory failed; 0 if the data are damaged or end too early. */
+int unpack_error(const struct unpack *u);
+
 #endif
