@@ -17,7 +17,7 @@
     "  weir dedup access.log                    each line once\n"                                  \
     "  weir dedup --csv -k email users.csv      each address once\n"                               \
     "  weir dedup --once-per 1h --time 4 -k 1,7 access.log   per hour and visitor\n"               \
-    "  weir dedup --state seen.weir today.log   what no run before has passed\n"
+    "  weir dedup --state s.weir today.log >> new   what no run before has passed\n"
 #define BUILD_MORE                                                                                 \
     "  weir build -o bad.weir hosts.txt         a set of lines\n"                                  \
     "  weir build --fixed -o bad.weir hosts.txt   the same, smaller, never changed\n"

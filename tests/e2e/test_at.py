@@ -561,3 +561,13 @@ def test_a_log_that_grew_while_servers_stayed_away(left, here):
     server.break_it = lambda words, reply: reply
     run(*how)
     assert (here / "out").read_bytes() == b"".join(lines_of(41000)) and server.shown == 41000
+
+
+def test_a_filter_that_remembers_does_not_let_its_output_be_emptied(fake, here):
+    server = fake()
+    args = ["dedup", "--at", server.url(), "-o", "out"]
+    run(*args, input="a\n")
+    refused(*args, input="b\n", saying=["out: not empty", "--append"])
+    assert (here / "out").read_text() == "a\n"
+    run(*args, "--append", input="b\n")
+    assert (here / "out").read_text() == "a\nb\n"

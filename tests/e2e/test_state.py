@@ -311,11 +311,85 @@ def test_another_file_is_not_resumed_into(here):
     with open("in", "a") as f:
         f.write("c\n")
     refused("dedup", "--state", "s", "--resume", "-o", "other", "in",
-            saying=["other is not the output that s was saved with", "leave --resume out"])
+            saying=["other is not the output that s was saved with", "--append", "--overwrite"])
     assert (here / "other").read_text() == "another file\n" * 9
     (here / "out").rename("moved")
     run("dedup", "--state", "s", "--resume", "-o", "moved", "in")
     assert (here / "moved").read_text() == "a\nb\nc\n"
+
+
+def test_another_file_is_not_resumed_into_if_nothing_had_passed(here):
+    (here / "in").write_text("a\n")
+    run("dedup", *SMALL, "--state", "s", "-o", "out", "in")
+    run("dedup", "--state", "s", "--overwrite", "-o", "out", "in")
+    assert (here / "out").read_text() == ""
+    (here / "other").write_text("another file\n")
+    with open("in", "a") as f:
+        f.write("b\n")
+    refused("dedup", "--state", "s", "--resume", "-o", "other", "in", saying="other is not the output")
+    assert (here / "other").read_text() == "another file\n"
+    run("dedup", "--state", "s", "--resume", "-o", "out", "in")
+    assert (here / "out").read_text() == "b\n"
+
+
+def stores(here):
+    (here / "keys").write_text("a\nb\nc\nd\n")
+    return {"dedup": ["dedup", *SMALL], "check": ["check", "--oracle", "keys:keys", "--screen", "weir"]}
+
+
+@pytest.mark.parametrize("command", ["dedup", "check"])
+def test_a_second_run_does_not_empty_its_output(here, command):
+    """Records of the first run are in the state: once they are gone from the output, no run passes them again."""
+    args = [*stores(here)[command], "--state", "s", "-o", "out"]
+    run(*args, input="a\n")
+    before = (here / "s").read_bytes()
+    refused(*args, input="b\n", saying=["out: not empty", "--append", "--overwrite"])
+    assert (here / "out").read_text() == "a\n" and (here / "s").read_bytes() == before
+    run(*args, "--append", input="b\n")
+    assert (here / "out").read_text() == "a\nb\n"
+    run(*args, "--overwrite", input="c\n")
+    assert (here / "out").read_text() == "c\n"
+    (here / "out").write_text("")
+    run(*args, input="d\n")
+    assert (here / "out").read_text() == "d\n"
+
+
+def test_resume_into_an_unknown_file_needs_append_or_overwrite(here):
+    (here / "in").write_text("k\na\n")
+    run("dedup", *SMALL, "--header", "--state", "s", "in", stdout=subprocess.DEVNULL)
+    (here / "out").write_text("k\nz\n")
+    args = ["dedup", "--header", "--state", "s", "--resume", "-o", "out", "in"]
+    refused(*args, saying=["out: not empty", "--append"])
+    with open("in", "a") as f:
+        f.write("b\n")
+    run(*args, "--append")
+    assert (here / "out").read_text() == "k\nz\nb\n", "appended without a second header"
+    with open("in", "a") as f:
+        f.write("c\n")
+    with open("out", "a") as f:
+        f.write("what a killed run wrote behind its checkpoint\n")
+    run(*args, "--append")
+    assert (here / "out").read_text() == "k\nz\nb\nc\n", "the state knows the file: it is cut as without --append"
+
+
+def test_append_without_a_state(here):
+    (here / "out").write_text("a\n")
+    run("dedup", "--append", "-o", "out", input="b\nb\n")
+    assert (here / "out").read_text() == "a\nb\n"
+    run("dedup", "--append", "-o", "new", input="b\n")
+    assert (here / "new").read_text() == "b\n"
+    run("dedup", "-o", "out", input="c\n")
+    assert (here / "out").read_text() == "c\n"
+    refused("dedup", "--append", input="b\n", saying="-o FILE")
+    refused("dedup", "--append", "--overwrite", "-o", "out", input="b\n", saying="choose one")
+
+
+def test_a_refused_resume_leaves_no_new_output(here):
+    (here / "in").write_text("a\n")
+    run("dedup", *SMALL, "--state", "s", "in")
+    (here / "in").write_text("other\n")
+    refused("dedup", "--state", "s", "--resume", "-o", "new", "in", saying="not the file")
+    assert not (here / "new").exists()
 
 
 def test_an_output_that_is_moved_meanwhile_is_written_to(here):
@@ -612,7 +686,7 @@ def test_resume_leaves_no_old_bytes_in_the_output(here, how):
         run(*command[:-3], "in")
         put("in", ["2,b"], "a")
     (here / "out").write_text("old bytes\n" * 100)
-    run(*command)
+    run(*command, *(["--overwrite"] if how == "a state without -o" else []))
     assert (here / "out").read_text() == ("id,k\n1,a\n" if how == "no state" else "id,k\n2,b\n")
 
 

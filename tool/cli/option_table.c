@@ -294,6 +294,8 @@ const struct option_row option_rows[] = {
     {"on-oracle-error", 0, "stop|pass|drop", TAKES_STORE, "at a record that the store cannot tell of (stop)", WORD(patience.silence)},
     {"count-only", 0, NULL, TAKES_OUTPUT, "print only how many records would pass", NULL, AT(output.count_only)},
     {"output", 'o', "FILE", TAKES_OUTPUT, "write here instead of to standard output", NULL, AT(output.path)},
+    {"append", 0, NULL, TAKES_OUTPUT, "with -o: append to the file", NULL, AT(output.append)},
+    {"overwrite", 0, NULL, TAKES_OUTPUT, "with -o: replace the file, even if a state remembers its records", NULL, AT(output.overwrite)},
     {"output", 'o', "FILE", TAKES_FILE, "the file to write; needed", NULL, AT(output.path)},
     {"state", 0, "FILE", TAKES_STATE | TAKES_SKETCH, "remember between runs: load if it is there, save at the end", NULL, AT(state.path)},
     {"checkpoint", 0, "30s|1M", TAKES_STATE, "save the state this often too: a time or a count of records (30s)", .read = read_checkpoint},

@@ -240,6 +240,11 @@ static int check(const struct options *o)
         return fail("--resume needs --state FILE, which says where to go on");
     if (o->state.checkpoint && !o->state.path)
         return fail("--checkpoint needs --state FILE, where it is saved");
+    if ((o->output.append || o->output.overwrite) && !o->output.path)
+        return fail("--%s: no file to write; add -o FILE",
+                    o->output.append ? "append" : "overwrite");
+    if (o->output.append && o->output.overwrite)
+        return fail("--append and --overwrite exclude each other; choose one");
     if (o->shards > SHARDS_MAX && !o->at.url)
         return fail("--shards %u does not fit: it takes a number from 1 to 256, with --at to 1024",
                     o->shards);

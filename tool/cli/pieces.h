@@ -23,7 +23,8 @@ struct answers {
 
 /* What becomes of the records. */
 struct output {
-    const char *path; /* NULL: standard output */
+    const char *path;       /* NULL: standard output */
+    bool append, overwrite; /* what the file holds stays, or is replaced even if a state knows it */
     enum emit emit;
     struct answers *answers; /* --words: printed alone, one for each record; or NULL */
     bool count_only;

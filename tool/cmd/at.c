@@ -77,6 +77,7 @@ static bool find_filter(struct at *a, const struct options *o, bool make)
 {
     if (!remote_look(a->remote, &a->filter))
         return refuse(a);
+    a->found = a->filter.shards > 0;
     if (a->filter.shards == 0 && !make)
         return reject("there is no filter %s; 'weir dedup --at' makes one", remote_name(a->remote));
     if (a->filter.shards == 0 && !make_filter(a, o))

@@ -15,6 +15,7 @@
 struct at {
     struct remote *remote;
     struct remote_filter filter;
+    bool found; /* it was there before this run */
 };
 
 /* Connect, and find the filter. make: as the options want it, if it is not there. False after a

@@ -158,6 +158,7 @@ static int pass(const struct options *o, struct screening *s, const char *keys,
     r.state = o->state;
     r.keys = keys;
     r.resume = o->state.resume ? before : NULL;
+    r.remembers = before;
     r.clock = before ? before->clock : 0;
     status = run(&r, &tally);
     asker_report(s->asker, tally.unanswered);

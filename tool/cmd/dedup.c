@@ -105,6 +105,7 @@ static int dedup(struct options *o)
         r.state = o->state;
         r.keys = keys;
         r.resume = there && o->state.resume ? &stored.state : NULL;
+        r.remembers = there;
         r.clock = there ? stored.state.clock : 0;
         run_tell_clock(&r, "the span");
         status = run_filter(
@@ -137,6 +138,7 @@ static int dedup_at(struct options *o)
 
         r.passes = write_passes(&r.output, o->output.emit == EMIT_DUPLICATES ? WEIR_SEEN : WEIR_NEW,
                                 false);
+        r.remembers = at.found;
         run_tell_clock(&r, "the span");
         if (at_resume(&at, o, &r, &state))
             status = at_run(&at, &r, false, &state.settled, NULL);

@@ -30,6 +30,7 @@ struct run {
     struct state_options state; /* if it has a path, save is a state file */
     const char *keys;           /* how they are made, for the state */
     const struct state *resume; /* where to go on, or NULL */
+    bool remembers;             /* records that an earlier run passed are not passed again */
     uint64_t clock;             /* what time it was at the end of an earlier run; 0: not known */
 };
 

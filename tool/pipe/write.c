@@ -49,9 +49,24 @@ static int open_output(const char *path, int flags)
     return fd;
 }
 
-bool write_open(struct writer *w, const struct output *o, uint8_t passes, bool keep)
+static bool cut(struct writer *w, uint64_t length)
 {
-    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (keep ? 0 : O_TRUNC);
+    struct stat st;
+
+    if (fstat(w->fd, &st) != 0)
+        return reject("cannot write %s: %s", w->name, strerror(errno));
+    if (!S_ISREG(st.st_mode))
+        return true;
+    if (ftruncate(w->fd, (off_t)length) != 0 || lseek(w->fd, (off_t)length, SEEK_SET) < 0)
+        return reject("cannot cut %s to %llu bytes: %s", w->name, (unsigned long long)length,
+                      strerror(errno));
+    w->bytes = length;
+    return true;
+}
+
+bool write_open(struct writer *w, const struct output *o, uint8_t passes, uint64_t length)
+{
+    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (o->append ? O_APPEND : 0);
 
     *w = (struct writer){.name = "standard output", .fd = 1, .passes = passes};
     w->mute = o->mute || o->count_only;
@@ -66,31 +81,12 @@ bool write_open(struct writer *w, const struct output *o, uint8_t passes, bool k
     w->fd = open_output(o->path, flags);
     if (w->fd < 0 && signals_caught())
         return false; /* it ends as the signal says */
-    return w->fd >= 0 || reject("cannot write %s: %s", w->name, strerror(errno));
+    return w->fd >= 0 ? cut(w, length) : reject("cannot write %s: %s", w->name, strerror(errno));
 }
 
 static inline bool passes(const struct writer *w, uint8_t verdict)
 {
     return w->passes >> verdict & 1;
-}
-
-bool write_cut(struct writer *w, uint64_t length)
-{
-    struct stat st;
-
-    if (fstat(w->fd, &st) != 0)
-        return reject("cannot resume in %s: %s", w->name, strerror(errno));
-    if (!S_ISREG(st.st_mode))
-        return true;
-    if ((uint64_t)st.st_size < length)
-        return reject("%s has %llu bytes, but had %llu when the state was saved: nothing can be "
-                      "resumed there; without --resume it is written anew",
-                      w->name, (unsigned long long)st.st_size, (unsigned long long)length);
-    if (ftruncate(w->fd, (off_t)length) != 0 || lseek(w->fd, (off_t)length, SEEK_SET) < 0)
-        return reject("cannot cut %s to %llu bytes: %s", w->name, (unsigned long long)length,
-                      strerror(errno));
-    w->bytes = length;
-    return true;
 }
 
 static bool put(struct writer *w, const char *data, size_t size)

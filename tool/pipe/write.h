@@ -21,9 +21,9 @@ struct writer {
     uint64_t passed; /* records */
 };
 
-/* Open for records that pass with these verdicts: bits as in struct writer. keep:
- * what a file holds stays, for write_cut(). False after a sentence. */
-bool write_open(struct writer *w, const struct output *o, uint8_t passes, bool keep);
+/* Open for records that pass with these verdicts: bits as in struct writer. The first bytes of a
+ * regular file stay, `length` of them; the rest is cut off. False after a message. */
+bool write_open(struct writer *w, const struct output *o, uint8_t passes, uint64_t length);
 
 /* Does each record get an answer of one line, also where it is malformed? */
 bool write_answers_all(const struct output *o);
@@ -31,9 +31,6 @@ bool write_answers_all(const struct output *o);
 /* The bits for that: one verdict, or all where each record gets its answer; and
  * those of records that were not answered for? */
 uint8_t write_passes(const struct output *o, enum weir_verdict verdict, bool unanswered);
-
-/* For a file that an earlier run wrote: cut off all but its first bytes. */
-bool write_cut(struct writer *w, uint64_t length);
 
 /* False if it failed; then w->error says why, and nothing more is written. */
 bool write_header(struct writer *w, const char *header, size_t size);

@@ -170,7 +170,11 @@ bool state_hash_end(struct trace_hash hash, const char *path, uint64_t length, c
 
     *text = '\0';
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-        return true; /* what went into a pipe has no end to look at */
+        return true;   /* what went into a pipe has no end to look at */
+    if (length == 0) { /* any file begins with nothing: an empty one is known by its name */
+        state_hash(hash, path, strlen(path), text);
+        return true;
+    }
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     ssize_t n = fd >= 0 ? read_at(fd, bytes, size, length - size) : -1;
     bool hidden = fd < 0 && (errno == EACCES || errno == ENOENT);
@@ -220,17 +224,15 @@ bool state_looks_right(const char *path)
     return ours || reject("%s is not a state file; name another, or remove it to start anew", path);
 }
 
-bool state_same_output(const char *saved, const char *output, struct trace_hash hash,
-                       const struct state *s)
+bool state_same_output(const char *output, struct trace_hash hash, const struct state *s,
+                       bool *same)
 {
     char now[HASH_TEXT];
 
     if (!state_hash_end(hash, output, s->output, now))
         return reject("cannot resume in %s: %s", output, strerror(errno));
-    return !*s->written || !*now || strcmp(now, s->written) == 0 ||
-           reject("%s is not the output that %s was saved with; name that file, or leave --resume "
-                  "out to write %s anew",
-                  output, saved, output);
+    *same = !*s->written || !*now || strcmp(now, s->written) == 0;
+    return true;
 }
 
 bool state_same_records(const char *path, const char *records, const struct state *s)

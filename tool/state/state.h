@@ -52,9 +52,10 @@ void state_set_input(struct state *s, struct trace_hash hash, const char *name,
  * sentence. */
 bool state_looks_right(const char *path);
 
-/* Is this the output that the state at path saved knows? False after a sentence. */
-bool state_same_output(const char *saved, const char *output, struct trace_hash hash,
-                       const struct state *s);
+/* Does this file begin with the output that the state was saved with? *same is the answer. False
+ * after a message if the file cannot be read. */
+bool state_same_output(const char *output, struct trace_hash hash, const struct state *s,
+                       bool *same);
 
 /* Are keys made as those of the state at this path? False after a sentence. */
 bool state_same_records(const char *path, const char *records, const struct state *s);
