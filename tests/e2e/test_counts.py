@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import pty
+import signal
 import random
 import re
 import struct
@@ -228,6 +229,25 @@ def test_a_table_is_refreshed_on_a_terminal(here):
     assert seen.count(b"count") >= 2 and b"\033[4A" in seen
     last = seen.replace(b"\r", b"").decode().split("\033[J")[-1].splitlines()
     assert [line.split()[:2] for line in last] == [["key", "count"], ["a", "8"], ["b", "4"], ["12", "counted,"]]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_saves_the_counts_of_a_table_on_a_terminal(here, number):
+    out, terminal = pty.openpty()
+    process = subprocess.Popen([WEIR, "top", "--state", "s"], stdin=subprocess.PIPE, stdout=terminal, stderr=subprocess.DEVNULL)
+    os.close(terminal)
+    while b"a " not in (os.write(process.stdin.fileno(), b"a\n"), os.read(out, 65536))[1]:
+        pass
+    if number == signal.SIGHUP:
+        os.close(out)  # the terminal is gone: nothing can be drawn
+    process.send_signal(number)
+    if number != signal.SIGHUP:
+        with pytest.raises(OSError):
+            while os.read(out, 65536):
+                pass
+        os.close(out)
+    assert process.wait(timeout=20) == -number
+    assert run("top", "-q", "--state", "s", input="").lines[0].startswith("a\t")
 
 
 def test_a_rate_is_by_the_times_of_the_records(here):

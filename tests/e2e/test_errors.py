@@ -164,7 +164,7 @@ def test_a_weight_is_counted_as_it_is_or_refused(weight):
 
 # ---- waiting ----
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("args", [["dedup", "pipe"], ["dedup", "-o", "pipe", "in"]])
 def test_a_signal_ends_the_wait_for_the_other_end_of_a_pipe(here, args, number):
     os.mkfifo("pipe")

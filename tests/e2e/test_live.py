@@ -62,7 +62,7 @@ def test_a_non_blocking_input_is_waited_for():
 
 
 @pytest.mark.parametrize("threads", ["1", "3"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_an_idle_run(number, threads):
     process = subprocess.Popen([WEIR, "dedup", "-j", threads], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE)

@@ -753,7 +753,7 @@ def test_a_run_that_fails_leaves_the_filter_as_it_was(here, command):
 
 
 @pytest.mark.parametrize("command", ["build", "add", "forget"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_leaves_the_filter_as_it_was(here, command, number):
     run("build", "-m", "1K", "--seed", "1", "-a", "counting", "-o", "f", input="a\nb\n")
     old = (here / "f").read_bytes()
@@ -871,7 +871,7 @@ def test_info_verifies_what_ask_does_not_look_at(here):
 
 # ---- signals and crashes ----
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_saves_the_state(here, number):
     process = subprocess.Popen([WEIR, "dedup", *SMALL, "--state", "s", "--stats", "text"],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -883,6 +883,30 @@ def test_a_signal_saves_the_state(here, number):
     assert process.wait(timeout=20) == -number
     assert b"2 records" in process.stderr.read()
     assert run("dedup", "--state", "s", input="a\nc\n").lines == ["c"]
+
+
+def test_two_hangups_are_one(here):
+    """A shell and the kernel both send SIGHUP when a terminal closes."""
+    process = subprocess.Popen([WEIR, "dedup", *SMALL, "--state", "s"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process.stdin.write(b"a\n")
+    process.stdin.flush()
+    assert process.stdout.readline() == b"a\n"
+    process.send_signal(signal.SIGSTOP)
+    process.send_signal(signal.SIGHUP)
+    process.send_signal(signal.SIGCONT)
+    process.send_signal(signal.SIGHUP)
+    assert process.wait(timeout=20) == -signal.SIGHUP
+    assert run("dedup", "--state", "s", input="a\nc\n").lines == ["c"]
+
+
+def test_a_hangup_that_is_ignored_stays_ignored(here):
+    process = subprocess.Popen([WEIR, "dedup", *SMALL, "--state", "s"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    process.stdin.write(b"a\n")
+    process.stdin.flush()
+    assert process.stdout.readline() == b"a\n"
+    process.send_signal(signal.SIGHUP)
+    assert process.communicate(b"b\n", timeout=20)[0] == b"b\n" and process.returncode == 0
 
 
 def test_a_checkpoint_comes_while_the_input_is_idle(here):

@@ -22,15 +22,30 @@ static void take(int signal)
     errno = saved;
 }
 
+static bool watch(int signal, int flags)
+{
+    struct sigaction action = {.sa_handler = take, .sa_flags = flags | SA_RESTART};
+
+    sigemptyset(&action.sa_mask);
+    return sigaction(signal, &action, NULL) == 0;
+}
+
+/* nohup ignores SIGHUP. A shell and the kernel both send it when a terminal closes, so a second one
+ * must not kill the run while it saves its state. */
+static bool watch_hangup(void)
+{
+    struct sigaction before;
+
+    return sigaction(SIGHUP, NULL, &before) == 0 &&
+           (before.sa_handler == SIG_IGN || watch(SIGHUP, 0));
+}
+
 bool signals_watch(void)
 {
-    struct sigaction action = {.sa_handler = take, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
-
     if (wake[0] >= 0)
         return true;
-    sigemptyset(&action.sa_mask);
-    return pipe2(wake, O_CLOEXEC | O_NONBLOCK) == 0 && sigaction(SIGINT, &action, NULL) == 0 &&
-           sigaction(SIGTERM, &action, NULL) == 0;
+    return pipe2(wake, O_CLOEXEC | O_NONBLOCK) == 0 && watch(SIGINT, (int)SA_RESETHAND) &&
+           watch(SIGTERM, (int)SA_RESETHAND) && watch_hangup();
 }
 
 int signals_caught(void)

@@ -1,5 +1,5 @@
-/* signals.h - the wish to stop. SIGINT and SIGTERM are noted, once; a second
- * one kills. */
+/* signals.h - signals that end a run: SIGINT, SIGTERM and, unless it is ignored, SIGHUP. The first
+ * one is recorded; a second SIGINT or SIGTERM kills. */
 #ifndef WEIR_CLI_SIGNALS_H
 #define WEIR_CLI_SIGNALS_H
 

@@ -1,6 +1,7 @@
 /* top.c - weir top: which keys come most often? On a terminal a table that is refreshed in
  * place and stays; elsewhere, at the end, tab-separated values. */
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +10,10 @@
 
 #include "cli/messages.h"
 #include "cli/print.h"
+#include "cli/signals.h"
 #include "cli/units.h"
 #include "cmd/run.h"
+#include "state/files.h"
 #include "verdict/by_sketch.h"
 
 #define REFRESH 0.5 /* seconds */
@@ -276,9 +279,13 @@ int cmd_top(const struct options *o)
             weir_sketch_advance(s, time_of_day());
         status =
             run_into(&r, (struct sink){.context = &b, .take = take, .look = live ? refresh : NULL});
-        erase(&b);
-        print(&b, !o->verbosity.quiet && status == EXIT_FINE);
-        status = run_keep_counts(o->state.path, s, status);
+        if (!live || signals_caught() != SIGHUP) {
+            erase(&b);
+            print(&b, !o->verbosity.quiet && status == EXIT_FINE);
+            status = run_keep_counts(o->state.path, s, status);
+        } else if (o->state.path && status == EXIT_FINE && !file_save_sketch(o->state.path, s)) {
+            status = EXIT_ERROR; /* the terminal is gone: there is nothing to draw on */
+        }
     }
     free(b.list);
     weir_sketch_close(s);
