@@ -213,7 +213,10 @@ int main(int argc, char **argv)
         return command_refuse(o.command);
     status = options_read(&o, argc - 1, argv + 1, &done);
     if (status == 0 && !done)
-        status = o.explain ? cmd_explain(&o) : command_find(o.command)->run(&o);
+        status = o.explain ? cmd_explain(&o)
+                 : files_are_distinct(&o, command_find(o.command))
+                     ? command_find(o.command)->run(&o)
+                     : EXIT_ERROR;
     status = finish(status);
     if (signals_caught())
         signals_obey(signals_caught());

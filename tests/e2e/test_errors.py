@@ -414,9 +414,82 @@ def test_a_filter_is_not_saved_over_its_keys(command, here):
         "-m", "1K", input="a\n")
     old = (here / "f").read_bytes()
     option = {"build": ["-o"], "add": [], "dedup": ["--state"]}[command]
-    refused(command, *option, "f", "f", saying=["f is a", "file, not"])
+    refused(command, *option, "f", "f", saying="input and output at once")
     refused(command, "--plain", *option, "f", "f", saying="input and output at once")
     assert (here / "f").read_bytes() == old
+
+
+@pytest.fixture
+def files(here):
+    """One file of each kind, of which no call may change one that it reads."""
+    (here / "keys").write_text("a\nb\n")
+    (here / "log").write_text("a\nc\na\n")
+    run("build", "-q", "-m", "1K", "--seed", "1", "-o", "set", "keys")
+    run("dedup", "-q", "-m", "1K", "--state", "state", "keys")
+    run("top", "-q", "-m", "64K", "--state", "tops", "keys")
+    (here / "link").symlink_to("log")
+    os.link("log", "hard")
+    yield {name: (here / name).read_bytes() for name in os.listdir(here)}
+
+
+@pytest.mark.parametrize("call, said", [
+    ("dedup -o link log", "log is input and output at once"),
+    ("dedup -o hard keys log", "log is input and output at once"),
+    ("dedup --append -o log log", "log is input and output at once"),
+    ("filter -o set set log", "set is input and output at once"),
+    ("filter -o keys --keys keys log", "keys is input and output at once"),
+    ("filter -o keys --strict keys set log", "keys is input and output at once"),
+    ("filter --metrics set set log", "set is input and output at once"),
+    ("ask -o set set log", "set is input and output at once"),
+    ("ask -o set --which set set -- log", "set is input and output at once"),
+    ("check -o keys --oracle keys:keys log", "keys:keys is input and output at once"),
+    ("check --metrics keys --oracle keys:keys log", "keys:keys is input and output at once"),
+    ("check --state keys --oracle keys:keys log", "keys:keys is input and output at once"),
+    ("count --state log log", "log is input and output at once"),
+    ("count --state keys --query keys log", "keys is input and output at once"),
+    ("top --state log log", "log is input and output at once"),
+    ("build -o log log", "log is input and output at once"),
+    ("add set set", "set is input and output at once"),
+    ("eval --report log log", "log is input and output at once"),
+    ("dedup --metrics new --state new log", "new cannot be state and --metrics at once"),
+    ("dedup --metrics ./new -o new log", "cannot be output and --metrics at once"),
+    # not read, but not of the kind that is written there
+    ("eval --report log keys", "log: not a report of weir, so it is not replaced; remove it first"),
+    ("dedup --metrics log keys", "log: not metrics of weir, so it is not replaced; remove it first"),
+    ("build -o log keys", "log: not a filter file, so it is not replaced; remove it first"),
+    ("merge -o log set set", "log: not a filter file, so it is not replaced; remove it first"),
+    ("save --at redis://127.0.0.1:1/x -o log", "log: not a filter file, so it is not replaced; remove it first"),
+    ("dedup --state log keys", "log is not a state file"),
+    ("top --state log keys", "log: "),
+    ("add log keys", "log is not a filter file"),
+])
+def test_no_output_replaces_an_input_or_an_unrelated_file(files, here, call, said):
+    refused(*call.split(), saying=said)
+    assert {name: (here / name).read_bytes() for name in os.listdir(here)} == files
+
+
+@pytest.mark.parametrize("call, redirected", [
+    ("dedup -o log", "<log"), ("dedup --metrics log", "<log"), ("build -o log", "<log"), ("top --state log", "<log"),
+    ("dedup log", ">>log"), ("dedup", "<log >>log"), ("top log", ">>log"), ("count log", ">>log"), ("filter set log", ">>log"),
+    ("ask set log", ">>set"), ("eval -m 64K log", ">>log"), ("dedup --state state log", ">>state"),
+    ("dedup -o - log", ">>log"), ("check --oracle keys:keys log", ">>keys"),
+])
+def test_no_redirection_makes_an_input_the_output(files, here, call, redirected):
+    done = subprocess.run(f"'{WEIR}' {call} {redirected}", shell=True, capture_output=True, timeout=60)
+    assert done.returncode == 2 and b"at once" in done.stderr, done
+    assert {name: (here / name).read_bytes() for name in os.listdir(here)} == files
+
+
+def test_what_is_of_its_kind_is_replaced(files, here):
+    for _ in range(2):
+        run("dedup", "-q", "--metrics", "m.prom", "-o", "out", "log")
+        run("build", "-q", "-m", "1K", "--seed", "1", "-o", "set", "keys")
+    (here / "empty").write_text("")
+    run("build", "-q", "-o", "empty", "keys")
+    run("build", "-q", "-m", "1K", "--seed", "1", "-o", "more", input="z\n")
+    run("merge", "-o", "set", "set", "more")  # into one of the inputs: it has all keys that it had
+    assert run("ask", "set", input="a\nz\n").lines == ["seen\ta", "seen\tz"]
+    assert run("filter", "set", "-o", "/dev/null", "log").out == b""
 
 
 # ---- what is not a plain file ----

@@ -6,8 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/messages.h"
-
 const char *input_name(const char *file)
 {
     return strcmp(file, "-") == 0 ? "standard input" : file;
@@ -43,17 +41,4 @@ uint64_t inputs_size(char *const *files, uint32_t count)
         total += (uint64_t)st.st_size;
     }
     return total;
-}
-
-bool inputs_hold(char *const *files, uint32_t count, const struct stat *out)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        struct stat in;
-        int failed = strcmp(files[i], "-") == 0 ? fstat(0, &in) : stat(files[i], &in);
-
-        if (!failed && in.st_dev == out->st_dev && in.st_ino == out->st_ino)
-            return fail("%s is input and output at once; write to another file and rename it",
-                        input_name(files[i])) != 0;
-    }
-    return false;
 }

@@ -4,7 +4,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/stat.h>
 #include <sys/types.h>
 
 struct inputs {
@@ -23,8 +22,5 @@ void input_looked(int fd);
 
 /* Bytes of all files together, 0 if not all are regular ones. */
 uint64_t inputs_size(char *const *files, uint32_t count);
-
-/* Is a file to be written one of them? True after a sentence that says which. */
-bool inputs_hold(char *const *files, uint32_t count, const struct stat *out);
 
 #endif

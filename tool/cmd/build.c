@@ -2,6 +2,7 @@
 #include "cmd/sets.h"
 #include "cli/messages.h"
 #include "state/files.h"
+#include "state/replace.h"
 
 static struct run run_to_save(const struct options *o)
 {
@@ -53,6 +54,8 @@ int cmd_build(const struct options *o)
 
     if (!o->output.path)
         return fail("'weir build' needs -o FILE, the filter file to make");
+    if (!replace_spares(o->output.path, REPLACES_FILTER))
+        return EXIT_ERROR;
     status = keyset_is_fixed(o) ? build_fixed(o, &shards) : build_learning(o, &shards);
     shards_close(&shards);
     return status;

@@ -33,6 +33,9 @@ int cmd_help(const struct options *o);
 int cmd_version(const struct options *o);
 int cmd_explain(const struct options *o); /* --explain, instead of a command */
 
+/* No file is both read and written, or written twice? False after a message. */
+bool files_are_distinct(const struct options *o, const struct command *c);
+
 void print_welcome(void); /* what weir alone says */
 
 #endif

@@ -101,7 +101,8 @@ int cmd_merge(const struct options *o)
         return fail("'weir merge' needs -o FILE, the filter file to make");
     if (o->operands < 2)
         return fail("'weir merge' needs two or more filter files");
-    if (!replace_possible(o->output.path)) /* before reading: it may be one of them */
+    if (!replace_spares(o->output.path, REPLACES_FILTER) ||
+        !replace_possible(o->output.path)) /* before reading: it may be one of them */
         return EXIT_ERROR;
     if (file_has_sketch(o->operand[0]))
         return merge_sketches(o);

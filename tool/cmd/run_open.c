@@ -1,45 +1,12 @@
-/* run_open.c - the stages of a run are opened; no file is both read and written, and what an
- * earlier run has done is passed over (running.h). */
+/* run_open.c - the stages of a run are opened, and what an earlier run has done is passed over
+ * (running.h). */
 #include <sys/stat.h>
 
 #include "cli/messages.h"
 #include "cli/signals.h"
 #include "cmd/running.h"
-#include "state/place.h"
 #include "state/replace.h"
 #include "state/resume.h"
-
-/* The file of metrics is replaced: it can be no other. */
-static bool spares_files(const struct run *run, const struct reader *in)
-{
-    const char *path = run->verbosity.metrics;
-    struct stat st;
-
-    if ((run->output.path && place_same(path, run->output.path)) ||
-        (run->save && place_same(path, run->save)))
-        return reject("%s cannot be output or state and --metrics at once; name two files", path);
-    return stat(path, &st) != 0 || !S_ISREG(st.st_mode) || !inputs_hold(in->files, in->count, &st);
-}
-
-/* An output that is an input too would be emptied, or never end; a filter saved
- * there would replace it. */
-static bool spares_inputs(const struct running *r)
-{
-    const struct run *run = r->run;
-    const char *path = run->output.path;
-    const struct reader *in = &r->source.reader;
-    struct stat out;
-
-    if (!run->output.mute && (path ? stat(path, &out) : fstat(1, &out)) == 0 &&
-        S_ISREG(out.st_mode) && inputs_hold(in->files, in->count, &out))
-        return false;
-    if (run->verbosity.metrics && !spares_files(run, in))
-        return false;
-    if (run->state.path && path && place_same(path, run->save))
-        return reject("%s cannot be output and state at once; name two files", path);
-    return !run->save || stat(run->save, &out) != 0 || !S_ISREG(out.st_mode) ||
-           !inputs_hold(in->files, in->count, &out);
-}
 
 static bool resume(struct running *r)
 {
@@ -134,7 +101,8 @@ bool run_open(struct running *r, struct sink sink)
     const struct run *run = r->run;
 
     if (!source_open(&r->source, &run->records, run->inputs, run->command, run->verbosity.quiet) ||
-        !spares_inputs(r) || (run->save && !replace_possible(run->save)))
+        (run->save && !replace_possible(run->save)) ||
+        (run->verbosity.metrics && !replace_spares(run->verbosity.metrics, REPLACES_METRICS)))
         return false;
     progress_open(&r->progress, run->verbosity.quiet, r->source.reader.total);
     r->progress.seen = run->verdict.seen;

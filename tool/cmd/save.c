@@ -51,8 +51,8 @@ int cmd_save(const struct options *o)
 
     if (!o->at.url || !o->output.path || o->operands > 0)
         return fail("'weir save' needs --at URL, the filter, and -o FILE, the file to make");
-    good = replace_possible(o->output.path) && at_open(&at, o, false) &&
-           replace_file(o->output.path, write_shards, &at);
+    good = replace_spares(o->output.path, REPLACES_FILTER) && replace_possible(o->output.path) &&
+           at_open(&at, o, false) && replace_file(o->output.path, write_shards, &at);
     at_close(&at);
     return good ? EXIT_FINE : EXIT_ERROR;
 }

@@ -5,10 +5,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "report/chart.h"
-#include "cli/inputs.h"
 #include "state/replace.h"
 #include "cli/messages.h"
 #include "report/style.h"
@@ -17,14 +15,11 @@
 
 static bool check(const struct request *o)
 {
-    struct stat st;
-
     if (o->measures.curve || o->measures.by_importance)
         return reject("--report has the tables of --curve and --by-importance as pictures; ask for "
                       "them alone");
-    if (stat(o->measures.report, &st) == 0 && inputs_hold(o->inputs.file, o->inputs.count, &st))
-        return false;
-    return replace_possible(o->measures.report) && chart_ready();
+    return replace_spares(o->measures.report, REPLACES_REPORT) &&
+           replace_possible(o->measures.report) && chart_ready();
 }
 
 /* Windows and capacities are numbers of keys: of a sample they would mean

@@ -3,9 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "cli/inputs.h"
 #include "cli/messages.h"
 #include "report/page.h"
 #include "report/style.h"
@@ -13,11 +11,8 @@
 
 bool report_screens_possible(const struct request *o)
 {
-    struct stat st;
-
-    if (stat(o->measures.report, &st) == 0 && inputs_hold(o->inputs.file, o->inputs.count, &st))
-        return false;
-    return replace_possible(o->measures.report);
+    return replace_spares(o->measures.report, REPLACES_REPORT) &&
+           replace_possible(o->measures.report);
 }
 
 /* ---- which ---- */

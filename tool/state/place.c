@@ -73,7 +73,7 @@ static bool find_present(struct place *p, const char *path)
     return copy_path(p->folder, dirname(copy));
 }
 
-static bool find(struct place *p, const char *path)
+bool place_look(struct place *p, const char *path)
 {
     *p = (struct place){.there = false};
     if (stat(path, &p->st) == 0)
@@ -85,7 +85,7 @@ bool place_find(struct place *p, const char *path)
 {
     struct stat link;
 
-    if (!find(p, path))
+    if (!place_look(p, path))
         return reject("cannot save %s: %s", path, strerror(errno));
     if (!p->there && lstat(path, &link) == 0 && S_ISLNK(link.st_mode))
         return reject(
@@ -99,7 +99,7 @@ bool place_same(const char *a, const char *b)
 {
     static struct place one, other;
 
-    if (!find(&one, a) || !find(&other, b) || one.there != other.there)
+    if (!place_look(&one, a) || !place_look(&other, b) || one.there != other.there)
         return false;
     return one.there ? same_file(&one.st, &other.st) : strcmp(one.path, other.path) == 0;
 }

@@ -15,7 +15,10 @@ struct place {
     struct stat st;
 };
 
-/* Find it. False after a sentence: a folder is missing, or the path is a link to
+/* Find it. False if a folder is missing; errno says why. */
+bool place_look(struct place *p, const char *path);
+
+/* The same with a message. False after a sentence: a folder is missing, or the path is a link to
  * nothing, which one would not know whether to keep. */
 bool place_find(struct place *p, const char *path);
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/messages.h"
+#include "cli/read_at.h"
 #include "state/lock.h"
 #include "state/place.h"
 #include "state/temporary.h"
@@ -95,6 +96,31 @@ bool replace_possible(const char *path)
     if (access(p.in_place ? path : p.folder, W_OK) != 0)
         return refuse(path, errno);
     return lock_file(path);
+}
+
+bool replace_spares(const char *path, const char *begin, const char *within, const char *kind)
+{
+    static struct place p;
+    char head[1025];
+
+    if (!place_find(&p, path))
+        return false;
+    if (!p.in_place && access(p.folder, W_OK) != 0)
+        return refuse(path, errno);
+    if (!p.there || p.in_place || p.st.st_size == 0)
+        return true;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    ssize_t n = fd >= 0 ? read_at(fd, head, sizeof head - 1, 0) : -1;
+    int error = errno;
+
+    if (fd >= 0)
+        close(fd);
+    if (n < 0)
+        return refuse(path, error);
+    head[n] = '\0';
+    return (strncmp(head, begin, strlen(begin)) == 0 && (!within || strstr(head, within))) ||
+           reject("%s: not %s, so it is not replaced; remove it first or choose another name", path,
+                  kind);
 }
 
 /* The new file belongs to whom the old one did, and is as private. */
@@ -185,7 +211,7 @@ bool replace_text(const char *path, const char *text, size_t size)
     static struct place p;
     bool ok;
 
-    if (!place_find(&p, path))
+    if (!place_look(&p, path))
         return false;
     if (p.in_place) {
         int fd = open(path, O_WRONLY | O_CLOEXEC);

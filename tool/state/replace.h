@@ -9,6 +9,13 @@
  * False after a sentence on why not. */
 bool replace_possible(const char *path);
 
+/* May what is there be replaced? A regular file that is not empty must begin as ours do, and have
+ * `within` (or NULL) in its first 1024 bytes. False after a message that calls it not `kind`. */
+bool replace_spares(const char *path, const char *begin, const char *within, const char *kind);
+#define REPLACES_FILTER "WEIR", NULL, "a filter file"
+#define REPLACES_REPORT "<!DOCTYPE html>", "<title>weir: ", "a report of weir"
+#define REPLACES_METRICS "# HELP weir_", NULL, "metrics of weir"
+
 /* Replace a file by what write gives to the sink. It keeps owner and mode. A
  * device or pipe is written to instead. False after a sentence; write says it itself where it
  * returns WEIR_BAD_DATA: what it writes from has failed. */
