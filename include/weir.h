@@ -359,8 +359,9 @@ WEIR_API enum weir_status weir_traits(enum weir_kind kind, const char *sentence,
                                       struct weir_error *error);
 
 /* The sentence of one of n filters that share out the keys of the one asked for:
- * each has its part of memory=, capacity= and window=. Also WEIR_BAD_CONFIG where
- * the memory is too small for n, or n is 0. */
+ * each has its part of memory=, capacity= and window=. A part is at least 64 bytes, and as
+ * much as its keys need: n of them can take a little more than memory=. Also
+ * WEIR_BAD_CONFIG if n is 0. */
 WEIR_API enum weir_status weir_divide(const char *sentence, uint32_t n, char *buffer, size_t size,
                                       struct weir_error *error);
 

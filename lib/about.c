@@ -105,27 +105,45 @@ enum weir_status weir_traits(enum weir_kind kind, const char *sentence, uint64_t
     return status;
 }
 
+/* The share as a completed record, if this is its memory in bits. */
+static enum weir_status complete_share(const union record *share, uint64_t memory,
+                                       union record *out, struct weir_error *error)
+{
+    union record r = *share;
+    char sentence[WEIR_SENTENCE];
+
+    r.filter.config.memory = memory;
+    sentence_write(&filter_grammar, &r, sentence, sizeof sentence);
+    return sentence_complete(&filter_grammar, sentence, out, error);
+}
+
+/* Some filters need more than the n-th part of the memory: cuckoo has spare buckets, fuse more
+ * places per key in small sets, a window may be at the limit. Find the least that works; that of
+ * the whole always does. */
 enum weir_status weir_divide(const char *sentence, uint32_t n, char *buffer, size_t size,
                              struct weir_error *error)
 {
-    const struct grammar *g = &filter_grammar;
-    union record r;
-    char share[WEIR_SENTENCE], count[24], least[24];
-    struct text tc = text_in(count, sizeof count), tl = text_in(least, sizeof least);
-    enum weir_status status = sentence_complete(g, sentence, &r, error);
+    union record share, r;
+    enum weir_status status = sentence_complete(&filter_grammar, sentence, &share, error);
 
     if (status != WEIR_OK)
         return status;
     if (n == 0)
         return error_say(error, WEIR_BAD_CONFIG, "a filter is divided among 1 or more, not 0",
                          NULL);
-    if (sentence_divide(g, &r, n)) { /* what was near a limit may be beyond it by rounding */
-        sentence_write(g, &r, share, sizeof share);
-        return weir_complete(WEIR_KIND_FILTER, share, buffer, size, error);
+    uint64_t whole = share.filter.config.memory;
+    sentence_divide(&filter_grammar, &share, n);
+    uint64_t least = share.filter.config.memory, more = 0, most = (whole - least + 7) / 8;
+    if (complete_share(&share, least, &r, NULL) == WEIR_OK)
+        most = 0;
+    while (more < most) {
+        uint64_t middle = more + (most - more) / 2;
+
+        if (complete_share(&share, least + 8 * middle, &r, NULL) == WEIR_OK)
+            most = middle;
+        else
+            more = middle + 1;
     }
-    text_add_u64(&tc, n);
-    text_add_u64(&tl, n * UINT64_C(64));
-    return error_say(error, WEIR_BAD_CONFIG, count,
-                     " shards of at least 64 bytes do not fit into the memory; give it ", least,
-                     " bytes or more, or fewer threads or shards", NULL);
+    status = complete_share(&share, least + 8 * more, &r, error);
+    return status == WEIR_OK ? hand_over(&filter_grammar, &r, buffer, size, error) : status;
 }

@@ -34,7 +34,9 @@ typedef struct weir_shared weir_shared;
 /* ---- open and close ---- */
 
 /* Open a filter of 1 to WEIR_SHARED_MOST shards; 0 means 8. Each gets its part of memory=,
- * capacity= and window= (weir_divide()), so all of them err like the one asked for. Some
+ * capacity= and window= (weir_divide()), so all of them err like the one asked for. Keys are not
+ * spread evenly: for a filter that can be full (cuckoo), add 4 sqrt(capacity * shards) to
+ * capacity=. Some
  * more shards than threads are good; from 2 MiB each on they can lie on huge pages. Options as of
  * weir_open_with(): every byte of it all, in one block more than there are shards.
  * Statuses as of weir_open(), and WEIR_BAD_CONFIG for another number of shards. */

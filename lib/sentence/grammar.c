@@ -182,7 +182,7 @@ enum weir_status sentence_complete(const struct grammar *g, const char *text, vo
     return g->plan(record, error) ? WEIR_OK : WEIR_BAD_CONFIG;
 }
 
-bool sentence_divide(const struct grammar *g, void *record, uint64_t by)
+void sentence_divide(const struct grammar *g, void *record, uint64_t by)
 {
     struct sentence *s = record;
 
@@ -194,12 +194,9 @@ bool sentence_divide(const struct grammar *g, void *record, uint64_t by)
             continue;
         bool bytes = row->kind == A_SIZE && *number % 8 == 0;
         *number = bytes ? *number / 8 / by * 8 : *number / by;
-        if (row->kind == A_SIZE && *number < row->min)
-            return false;
         *number = *number < row->min ? row->min : *number;
         s->given |= HAS(i);
     }
-    return true;
 }
 
 void sentence_multiply(const struct grammar *g, void *record, uint64_t by)

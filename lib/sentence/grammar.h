@@ -70,8 +70,8 @@ size_t sentence_describe(const struct grammar *g, const void *record, char *buff
  * bytes; false if they do not. */
 bool sentence_differ(const struct grammar *g, const void *a, const void *b, char *of_a, char *of_b);
 
-/* The share of one of so many in what is complete; false if it would be too small. */
-bool sentence_divide(const struct grammar *g, void *record, uint64_t by);
+/* The share of one of so many in what is complete: each number at least its minimum. */
+void sentence_divide(const struct grammar *g, void *record, uint64_t by);
 
 /* The other way round: of what so many alike have the share. */
 void sentence_multiply(const struct grammar *g, void *record, uint64_t by);

@@ -39,6 +39,15 @@ def test_build_fits_its_keys(keys):
     assert json.loads(run("info", "--json", "f").out)["memory"] == 1 << 20
 
 
+@pytest.mark.parametrize("shards", [1, 2, 3, 8, 16])
+@pytest.mark.parametrize("size", [["-m", "2M"], ["-S", "capacity=2000"], []])
+def test_cuckoo_can_be_sharded(keys, shards, size):
+    run("build", "-q", "-a", "cuckoo", "--seed", "1", *size, "--shards", shards, "-o", "f", "keys")
+    assert len(run("filter", "f", "keys").lines) == 1000
+    memory = json.loads(run("info", "--json", "f").out)["memory"]
+    assert memory <= (1 << 21) + 100 * shards if size[:1] == ["-m"] else memory < 6000
+
+
 def test_a_filter_file_of_one_shard_is_what_the_library_loads(keys):
     """One part of kind 1 and nothing else: weir_load() takes it."""
     run("build", "-o", "f", "keys")

@@ -167,7 +167,6 @@ def test_a_server_without_the_module():
 def test_a_filter_that_is_refused_leaves_nothing(url, r):
     """So that the next one can have its name."""
     refused("dedup", "-m", "64G", "--shards", 3, "--at", url(), input="a\n", saying=["key seen:{", "are allowed; ask for less memory"])
-    refused("dedup", "-m", "1K", "--shards", 1024, "-q", "--at", url(), input="a\n", saying="do not fit into the memory")
     r("LPUSH", "seen:{1}", "mine")
     refused("dedup", "--shards", 3, "--at", url(), input="a\n", saying="key seen:{1}: WRONGTYPE")
     assert r("KEYS", "*") == [b"seen:{1}"] and r("LRANGE", "seen:{1}", 0, -1) == [b"mine"]

@@ -2,6 +2,7 @@
  * without opening anything. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <weir/plan.h>
 #include <weir/screen.h>
@@ -160,16 +161,66 @@ static void what_is_a_matter_of_size_is_divided(void **state)
     assert_share("bloom memory=8001bit k=4 seed=1", 2, "bloom memory=500 k=4 hash=xxh3 seed=1");
     assert_share("two-buffer memory=64K k=4 window=3 seed=1", 4,
                  "two-buffer memory=16384 k=4 window=1 hash=xxh3 seed=1");
-    assert_int_equal(weir_divide("bloom memory=255 k=1", 4, share, sizeof share, &error),
-                     WEIR_BAD_CONFIG);
-    assert_string_equal(error.text, "4 shards of at least 64 bytes do not fit into the memory; "
-                                    "give it 256 bytes or more, or fewer threads or shards");
+    assert_share("bloom memory=255 k=1 seed=1", 4, "bloom memory=64 k=1 hash=xxh3 seed=1");
     assert_int_equal(weir_divide("bloom memory=1K k=1", 0, share, sizeof share, &error),
                      WEIR_BAD_CONFIG);
     assert_string_equal(error.text, "a filter is divided among 1 or more, not 0");
-    /* A share is of whole bytes, and so can be a little worse than the whole. */
-    assert_int_equal(weir_divide("two-buffer fpr=99%", 3, share, sizeof share, &error),
-                     WEIR_BAD_CONFIG);
+}
+
+static const char *const sizes[] = {
+    "", "memory=64", "memory=1237bit", "memory=2K", "memory=4001", "memory=2M", "memory=1G"};
+static const char *const others[] = {
+    "",           "fpr=99%",     "fpr=1%",       "fpr=0.01%",
+    "capacity=1", "capacity=77", "capacity=10k", "capacity=100k fpr=1%",
+    "window=1",   "window=3",    "window=100k",  "window=100 refresh=no",
+    "span=1m",    "slices=96",   "k=1",          "k=32",
+    "cell=8",     "decay=70",    "p-star=0",     "bits=4",
+    "bits=32",    "slots=3",     "width=8",      "importance=log",
+    "enter=adapt"};
+
+/* Bytes that the memory of n shares may exceed that of the whole by. */
+static uint64_t spare(const char *whole, uint32_t n)
+{
+    uint64_t memory = 0;
+
+    weir_sentence_number(whole, "memory", &memory);
+    return can_learn(weir_find(WEIR_KIND_FILTER, whole)->name) ? UINT64_C(128) * n
+                                                               : memory / 8 + UINT64_C(256) * n;
+}
+
+static void check_share(const char *whole, uint32_t n)
+{
+    char share[WEIR_SENTENCE], again[WEIR_SENTENCE];
+    struct weir_error error;
+    uint64_t all = 0, part = 0;
+
+    if (weir_divide(whole, n, share, sizeof share, &error) != WEIR_OK ||
+        weir_complete(WEIR_KIND_FILTER, share, again, sizeof again, &error) != WEIR_OK)
+        fail_msg("%s in %u shards: %s", whole, n, error.text);
+    assert_string_equal(share, again);
+    assert_true(weir_sentence_number(whole, "memory", &all) &&
+                weir_sentence_number(share, "memory", &part));
+    if (n * part > all + spare(whole, n))
+        fail_msg("%s in %u shards: %s", whole, n, share);
+}
+
+static void every_filter_can_be_divided(void **state)
+{
+    char sentence[SENTENCE], whole[WEIR_SENTENCE];
+    size_t checked = 0;
+
+    (void)state;
+    for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i); i++)
+        for (size_t j = 0; j < sizeof sizes / sizeof *sizes; j++)
+            for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
+                snprintf(sentence, sizeof sentence, "%s %s %s seed=1",
+                         weir_listed(WEIR_KIND_FILTER, i)->name, sizes[j], others[k]);
+                if (weir_complete(WEIR_KIND_FILTER, sentence, whole, sizeof whole, NULL) != WEIR_OK)
+                    continue;
+                for (uint32_t n = 1; n <= 16; n++, checked++)
+                    check_share(whole, n);
+            }
+    assert_true(checked > 10000);
 }
 
 /* ---- traits: what a filter says that it can do, it does ---- */
@@ -475,6 +526,7 @@ int main(void)
         cmocka_unit_test(a_knob_is_read_from_a_sentence),
         cmocka_unit_test(what_a_sentence_names_is_found_by_its_name_alone),
         cmocka_unit_test(what_is_a_matter_of_size_is_divided),
+        cmocka_unit_test(every_filter_can_be_divided),
         law_test(traits_are_what_the_filter_does),
         cmocka_unit_test(filters_keep_or_last_as_they_say),
         cmocka_unit_test(traits_follow_the_knobs),

@@ -79,10 +79,15 @@ static bool count_all(const struct inputs *files, const struct records *r, uint6
 
 /* Theory tells the error on average. That of one filter is as chance has it: at k = 7 its
  * standard deviation is that of 1 / (4 sqrt(n)) more or fewer keys, and shards get unequal
- * parts. With room for sqrt(n) more, -e is a ceiling of this very filter. */
-static uint64_t spread_of(uint64_t keys, uint32_t shards)
+ * parts. With room for sqrt(n) more, -e is a ceiling of this very filter. A filter with a fixed
+ * number of slots (it keeps all keys and cannot be merged) rejects keys if a shard is full: room
+ * for four standard deviations, which one shard in 30,000 exceeds. */
+static uint64_t spread_of(uint64_t keys, uint32_t shards, const char *name)
 {
-    return (uint64_t)ceil(sqrt((double)keys * shards));
+    uint64_t traits = weir_find(WEIR_KIND_FILTER, name)->traits;
+    bool has_slots = (traits & WEIR_CAN_KEEP_ALL) && !(traits & WEIR_CAN_MERGE);
+
+    return (uint64_t)ceil((has_slots && shards > 1 ? 4 : 1) * sqrt((double)keys * shards));
 }
 
 bool keyset_open(const struct options *o, struct inputs files, struct shards *s)
@@ -97,9 +102,9 @@ bool keyset_open(const struct options *o, struct inputs files, struct shards *s)
 
     if (fits && !count_all(&files, &o->records, &keys))
         return false;
-    keys += spread_of(keys, shards_wanted(o->shards, o->threads, name));
-    snprintf(number, sizeof number, "%llu", (unsigned long long)keys);
     if (fits) {
+        keys += spread_of(keys, shards_wanted(o->shards, o->threads, name), name);
+        snprintf(number, sizeof number, "%llu", (unsigned long long)keys);
         wanted_add(&w, knob, "capacity", number);
         w.fpr = w.fpr ? w.fpr : FPR_FOR_SETS;
     }
