@@ -48,6 +48,14 @@ def test_cuckoo_can_be_sharded(keys, shards, size):
     assert memory <= (1 << 21) + 100 * shards if size[:1] == ["-m"] else memory < 6000
 
 
+def test_overflow_is_reported(keys):
+    result = run("dedup", "-a", "cuckoo", "-S", "capacity=100", "--state", "s", "--stats=json", "keys")
+    overflow = json.loads(result.err.splitlines()[-1])["filter"]["overflow"]
+    assert 500 < overflow < 1000
+    assert json.loads(run("info", "--json", "s").out)["overflow"] == overflow
+    assert f"overflow    {overflow} keys found no room" in run("info", "s").out.decode()
+
+
 def test_a_filter_file_of_one_shard_is_what_the_library_loads(keys):
     """One part of kind 1 and nothing else: weir_load() takes it."""
     run("build", "-o", "f", "keys")

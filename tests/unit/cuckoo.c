@@ -165,6 +165,59 @@ static void what_is_there_is_never_missed(void **state)
     weir_close(w);
 }
 
+/* Keys of a universe, each added up to `times` times and taken back at random, compared with an
+ * exact multiset of at most `load` additions. Returns how many members were missed in all. */
+static uint64_t misses_of(const char *sentence, uint32_t times, uint64_t load)
+{
+    enum { UNIVERSE = 3000 };
+    uint8_t count[UNIVERSE] = {0};
+    weir *w = open_filter(sentence);
+    struct rng r = rng_at(times, load);
+    uint64_t sum = 0;
+
+    for (uint64_t i = 0, all = 0; i < sized(100000); i++) {
+        uint64_t key = rng_below(&r, UNIVERSE), missing = 0;
+
+        if (all < load && count[key] < times && rng_below(&r, 2)) {
+            weir_observe(w, numbered(w, key));
+            count[key]++;
+            all++;
+        } else if (count[key]) {
+            assert_int_equal(weir_forget(w, numbered(w, key), NULL, NULL), WEIR_OK);
+            count[key]--;
+            all--;
+        }
+        if (i % 2000)
+            continue;
+        for (uint64_t j = 0; j < UNIVERSE; j++)
+            missing += count[j] && weir_ask(w, numbered(w, j)) == WEIR_NEW;
+        assert_true(missing <= weir_stats_of(w).overflow);
+        sum += missing;
+    }
+    weir_close(w);
+    return sum;
+}
+
+static void misses_never_exceed_the_reported_overflow(void **state)
+{
+    static const char *const filters[] = {"cuckoo capacity=4000 bits=9 seed=5",
+                                          "cuckoo capacity=4000 bits=32 seed=5",
+                                          "counting capacity=4000 fpr=1% seed=5"};
+    uint64_t missed_by_cuckoo = 0;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
+        for (uint32_t times = 1; times <= 9; times += times < 4 ? 1 : 4)
+            for (uint64_t load = 1000; load <= 5000; load += 2000) {
+                uint64_t missed = misses_of(filters[i], times, load);
+
+                missed_by_cuckoo += missed;
+                if (i == 2 || (times <= 2 && load < 4000))
+                    assert_int_equal(missed, 0);
+            }
+    assert_true(missed_by_cuckoo > 0); /* the bound was tested */
+}
+
 /* A batch that makes others move, and asks for those that did. */
 static void batches_are_asked_as_one_by_one(void **state)
 {
@@ -194,6 +247,7 @@ int main(void)
         cmocka_unit_test(eight_showings_of_one_key_are_stored),
         cmocka_unit_test(a_full_one_keeps_what_it_has),
         cmocka_unit_test(what_is_there_is_never_missed),
+        cmocka_unit_test(misses_never_exceed_the_reported_overflow),
         cmocka_unit_test(batches_are_asked_as_one_by_one),
     };
 

@@ -41,6 +41,9 @@ static void print_text(const struct stored *s, const struct weir_stats *f)
     printf("fill        %.2f %%\n", f->fill * 100);
     printf("error       %s (chance that a new key is taken for seen)\n",
            show_chance(f->error).text);
+    if (f->overflow)
+        printf("overflow    %llu keys found no room and were not added\n",
+               (unsigned long long)f->overflow);
     if (s->has_state)
         print_state(&s->state);
     else if (*s->keys)
@@ -60,10 +63,11 @@ static int print_json_text(json_t *all)
 
 static int print_json(const struct stored *s, const struct weir_stats *f)
 {
-    json_t *all = json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:f,s:f}", "config", s->shards.config,
-                            "shards", (json_int_t)s->shards.count, "memory", (json_int_t)f->memory,
-                            "shown", (json_int_t)f->shown, "new", (json_int_t)f->fresh, "seen",
-                            (json_int_t)f->seen, "fill", f->fill, "error", f->error);
+    json_t *all =
+        json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:f,s:f,s:I}", "config", s->shards.config, "shards",
+                  (json_int_t)s->shards.count, "memory", (json_int_t)f->memory, "shown",
+                  (json_int_t)f->shown, "new", (json_int_t)f->fresh, "seen", (json_int_t)f->seen,
+                  "fill", f->fill, "error", f->error, "overflow", (json_int_t)f->overflow);
 
     if (all && s->has_state)
         json_object_set_new(all, "records", utf8_string(s->state.records));

@@ -190,14 +190,14 @@ static json_t *describe(void *context, const struct tally *t)
     const struct shards *s = ((const struct filtering *)context)->shards;
     struct weir_stats f = shards_stats(s);
 
-    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:f,s:{s:s,s:I,s:I,s:f,s:f,s:I}}", "records",
-                     (json_int_t)t->records, "new", (json_int_t)(t->records - t->seen), "seen",
-                     (json_int_t)t->seen, "passed", (json_int_t)t->passed, "skipped",
+    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:f,s:{s:s,s:I,s:I,s:f,s:f,s:I,s:I}}",
+                     "records", (json_int_t)t->records, "new", (json_int_t)(t->records - t->seen),
+                     "seen", (json_int_t)t->seen, "passed", (json_int_t)t->passed, "skipped",
                      (json_int_t)t->skipped, "bytes", (json_int_t)t->bytes, "seconds", t->seconds,
                      "late", (json_int_t)t->late, "latest", (double)t->most_late / 1000, "filter",
                      "config", s->config, "shards", (json_int_t)s->count, "memory",
                      (json_int_t)f.memory, "fill", f.fill, "error", f.error, "lost",
-                     (json_int_t)f.lost);
+                     (json_int_t)f.lost, "overflow", (json_int_t)f.overflow);
 }
 
 struct verdict verdict_by_filter(struct filtering *f)

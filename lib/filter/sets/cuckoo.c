@@ -13,8 +13,10 @@
  *
  * Every showing is stored, so that a key shown twice is forgotten twice, and forgetting only what
  * was shown never takes another along. So of one key there is room for eight showings (for four, if
- * both its buckets are one, which is so for one key in as many as there are buckets). A showing
- * without room is counted; from then on forgetting promises nothing.
+ * both its buckets are one, which is so for one key in as many as there are buckets). Keys shown
+ * more than twice leave fewer moves, so that the filter overflows below its capacity. A showing
+ * without room is counted. After that, at most as many members are missed as were counted: a
+ * forgotten key takes its own fingerprint, or that of one with the same buckets and fingerprint.
  *
  * Price: two cache lines per question, a third if a bucket lies across two (one in eleven of
  * 12 bits does); bits / 0.95 per key. In batches it takes 2 to 3 of the time that memory needs for
