@@ -36,6 +36,8 @@ const char *items_take(struct items *items, struct rm_string **argv, int argc)
     for (size_t i = 0; i < items->n; i++) {
         if (items->timed && !arg_u64(argv[words * i], &value))
             return "a time is a whole number of milliseconds, say since 1970";
+        if (items->timed && value > items->time_most)
+            return TIME_TOO_LATE;
         if (items->weighted && !importance(items, i, &value))
             return "an importance is a whole number from 0 to 4294967295";
         if (items->hashed && arg_bytes(item(items, i)).size != 16)

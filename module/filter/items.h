@@ -14,7 +14,11 @@ struct items {
     bool timed;    /* a time stands before each, in milliseconds, */
     bool weighted; /* and an importance */
     bool may_lack; /* there may be none */
+    uint64_t time_most;
 };
+
+#define TIME_TOO_LATE                                                                              \
+    "a time is more than a day ahead of this server's clock; times are milliseconds since 1970"
 
 /* Take what is left of the arguments: NULL, or what is wrong with them. All are looked at, so that
  * a command is carried out as a whole or not at all. */

@@ -6,6 +6,7 @@
 #include "filter/weir_commands.h"
 #include "server/args.h"
 #include "server/reply.h"
+#include "server/server.h"
 #include "server/settings.h"
 #include "value/key_access.h"
 
@@ -26,6 +27,8 @@ static const char *parse(struct request *r, struct rm_string **argv, int argc)
         if (arg_is(argv[i], "AT")) {
             if (i + 1 == argc || !arg_u64(argv[++i], &r->now))
                 return "AT takes a time in milliseconds, say since 1970";
+            if (r->now > r->items.time_most)
+                return TIME_TOO_LATE;
             r->at = true;
         } else if (arg_is(argv[i], "ONCE")) {
             if (i + 2 >= argc || !arg_u64(argv[i + 2], &r->command.number))
@@ -151,7 +154,7 @@ static void replicate(struct rm_ctx *ctx, struct rm_string **argv, int argc,
 
 int command_observe(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    struct request r = {.now = 0};
+    struct request r = {.items.time_most = server_time_most(ctx)};
     const char *why = argc < 3 ? NULL : parse(&r, argv, argc);
     uint8_t *bits = NULL;
 
@@ -180,7 +183,7 @@ int command_observe(struct rm_ctx *ctx, struct rm_string **argv, int argc)
         return key_close(&o);
     }
     if (f->timed && (r.at || !r.items.timed)) {
-        r.now = r.at ? r.now : (uint64_t)rm.Milliseconds();
+        r.now = r.at ? r.now : server_time();
         weir_advance(f->w, r.now);
     }
     show(ctx, f, &r, bits);

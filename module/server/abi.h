@@ -185,6 +185,7 @@ typedef int (*rm_set_enum_call)(const char *name, int value, void *data, struct 
     CALL(void, Free, (void *)) \
     CALL(size_t, MallocSize, (void *)) \
     CALL(long long, Milliseconds, (void)) \
+    CALL(uint64_t, MonotonicMicroseconds, (void)) \
     CALL(int, GetContextFlags, (struct rm_ctx *)) \
     CALL(struct rm_ctx *, GetContextFromIO, (struct rm_io *)) \
     CALL(int, CreateCommand, (struct rm_ctx *, const char *name, rm_command_call, const char *flags, \

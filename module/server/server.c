@@ -55,3 +55,20 @@ bool server_obeys(struct rm_ctx *ctx)
 {
     return rm.GetContextFlags(ctx) & (RM_CTX_REPLICATED | RM_CTX_LOADING | RM_CTX_ASYNC_LOADING);
 }
+
+uint64_t server_time(void)
+{
+    static uint64_t started; /* the monotonic clock, by the server's */
+    uint64_t since = rm.MonotonicMicroseconds() / 1000;
+
+    if (!started)
+        started = (uint64_t)rm.Milliseconds() - since;
+    return started + since;
+}
+
+uint64_t server_time_most(struct rm_ctx *ctx)
+{
+    const uint64_t day = UINT64_C(24) * 3600 * 1000;
+
+    return server_obeys(ctx) ? UINT64_MAX : (uint64_t)rm.Milliseconds() + day;
+}

@@ -18,4 +18,12 @@ void server_give(void *block);
  * carried out whatever the limits are here. */
 bool server_obeys(struct rm_ctx *ctx);
 
+/* Milliseconds since 1970: the server's clock at the first call, and the time that has passed
+ * since. Setting the clock of a running server changes nothing. */
+uint64_t server_time(void);
+
+/* The latest time that a command may have: a day ahead of the server's clock; any, if the server
+ * obeys. */
+uint64_t server_time_most(struct rm_ctx *ctx);
+
 #endif

@@ -1,6 +1,8 @@
 """weir.Filter, key by key: what is a key, what is said, what is raised."""
+import array
 import copy
 import random
+import time
 
 import pytest
 
@@ -128,6 +130,23 @@ def test_times_out_of_range_are_refused(number):
         f.observe("a", time=number)
     with pytest.raises(ValueError, match="time is a whole number"):
         f.advance(number)
+
+
+def test_one_wrong_date_evicts_nothing():
+    f = weir.open("memory=64K span=1h seed=1")
+    now = int(time.time() * 1000)
+    f.observe("a", time=now)
+    for date in now + 2 * 86_400_000, now * 1000:  # the day after tomorrow; microseconds
+        with pytest.raises(ValueError, match="at most a day ahead of this machine's clock"):
+            f.observe("b", time=date)
+        for times in ([now, date], array.array("Q", [now, date]), date):
+            with pytest.raises(ValueError, match="at most a day ahead"):
+                f.observe_many(["b", "c"], times=times)
+    assert f.observe("a", time=now + 60_000)
+    with pytest.raises(ValueError, match="at most a day ahead"):
+        weir.sketch("top half-life=1h memory=64K").add_many(["a"], times=[now * 1000])
+    f.advance(now + 2 * 86_400_000)  # but that is an order
+    assert "a" not in f
 
 
 def test_time_passes():

@@ -9,6 +9,9 @@
  * WEIR_FAULT_COUNTS names a file that gets a line "CALL COUNT" for each call when the process
  * ends, so that a test knows how many there are to fail. Children are not touched.
  *
+ * WEIR_FAULT_CLOCK names a file: while it exists, the wall clock is a day ahead. WEIR_FAULT_BOOT
+ * the same for the time since boot, which no one can set.
+ *
  * What stdio does inside of the C library cannot be caught: its fflush() and fclose() fail
  * instead of its write(). */
 #undef _FILE_OFFSET_BITS /* else mmap() and mmap64() are one name */
@@ -26,6 +29,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Hidden functions would stand in for nobody's. */
@@ -179,6 +183,19 @@ int posix_memalign(void **out, size_t align, size_t size)
 
     *out = p ? p : *out;
     return p ? 0 : ENOMEM;
+}
+
+int clock_gettime(clockid_t clock, struct timespec *t)
+{
+    REAL(int, "clock_gettime", clockid_t, struct timespec *);
+    const char *path = clock == CLOCK_REALTIME   ? getenv("WEIR_FAULT_CLOCK")
+                       : clock == CLOCK_BOOTTIME ? getenv("WEIR_FAULT_BOOT")
+                                                 : NULL;
+    int status = real(clock, t);
+
+    if (path && access(path, F_OK) == 0)
+        t->tv_sec += 24 * 3600;
+    return status;
 }
 
 ssize_t read(int fd, void *to, size_t n)

@@ -48,6 +48,9 @@ size_t stand_in_allocations(void); /* since stand_in_fail() */
 /* Bytes that the module holds. */
 size_t stand_in_held(void);
 
+/* Set the server's wall clock ahead. */
+void stand_in_set_clock(long long milliseconds);
+
 /* No keys any more. */
 void stand_in_flush(void);
 

@@ -43,11 +43,23 @@ static void say_nothing_of_io(struct rm_io *io, const char *level, const char *f
     (void)format;
 }
 
+static long long wall_clock = 1700000000000;
+
 static long long milliseconds(void)
 {
-    static long long now = 1700000000000;
+    return wall_clock += 7;
+}
 
-    return now += 7;
+void stand_in_set_clock(long long milliseconds)
+{
+    wall_clock += milliseconds;
+}
+
+static uint64_t monotonic_microseconds(void)
+{
+    static uint64_t now = 1000000;
+
+    return now += 7000;
 }
 
 static int context_flags(struct rm_ctx *ctx)
@@ -171,6 +183,7 @@ const struct stand_in_call stand_in_module_calls[] = {
     STAND_IN_CALL(SetModuleOptions, set_options),
     STAND_IN_CALL(Log, say_nothing),
     STAND_IN_CALL(Milliseconds, milliseconds),
+    STAND_IN_CALL(MonotonicMicroseconds, monotonic_microseconds),
     STAND_IN_CALL(GetContextFlags, context_flags),
     STAND_IN_CALL(GetContextFromIO, context_of_io),
     STAND_IN_CALL(CreateCommand, create_command),

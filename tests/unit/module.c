@@ -71,6 +71,28 @@ static void replicas_and_files_have_the_same_bytes(void **state)
     assert_int_equal(stand_in_held(), 0);
 }
 
+/* In half of a span, and with a wrong date. */
+static void neither_a_clock_that_jumps_nor_a_wrong_date_evicts_keys(void **state)
+{
+    static const char *const late = "-ERR a time is more than a day ahead of this server's clock; "
+                                    "times are milliseconds since 1970";
+
+    (void)state;
+    assert_string_equal(TELL("WEIR.CREATE", "t", "weir memory=1K span=1h seed=1"), "OK");
+    assert_string_equal(TELL("WEIR.OBSERVE", "t", "a"), "[ 0]");
+    stand_in_set_clock(7200000);
+    assert_string_equal(TELL("WEIR.OBSERVE", "t", "a"), "[ 1]");
+    stand_in_set_clock(-14400000);
+    assert_string_equal(TELL("WEIR.OBSERVE", "t", "a"), "[ 1]");
+    assert_string_equal(TELL("WEIR.OBSERVE", "t", "AT", "4070908800000", "a"), late);
+    assert_string_equal(
+        TELL("WEIR.OBSERVE", "t", "TIMED", "1700000000000", "a", "1700000000000000", "b"), late);
+    assert_string_equal(TELL("WEIR.OBSERVE", "t", "a", "b"), "[ 1 0]");
+    assert_true(stand_in_alike(STAND_IN_MASTER, STAND_IN_REPLICA));
+    stand_in_set_clock(7200000);
+    stand_in_flush();
+}
+
 static void blocks_may_move(void **state)
 {
     (void)state;
@@ -141,6 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_are_as_they_are_in_a_server),
         cmocka_unit_test(replicas_and_files_have_the_same_bytes),
+        cmocka_unit_test(neither_a_clock_that_jumps_nor_a_wrong_date_evicts_keys),
         cmocka_unit_test(blocks_may_move),
         cmocka_unit_test(memory_that_runs_short_is_an_error_reply),
     };

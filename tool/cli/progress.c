@@ -1,6 +1,7 @@
 /* progress.c - see progress.h. */
 #include "cli/progress.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +23,27 @@ double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-uint64_t time_of_day(void)
+static uint64_t milliseconds(clockid_t clock)
 {
     struct timespec t;
 
-    clock_gettime(CLOCK_REALTIME, &t);
+    clock_gettime(clock, &t);
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+uint64_t time_of_day(void)
+{
+    return milliseconds(CLOCK_REALTIME);
+}
+
+uint64_t steady_time(void)
+{
+    static _Atomic uint64_t booted; /* when, by the clock at the first call */
+    uint64_t since = milliseconds(CLOCK_BOOTTIME), unset = 0;
+
+    if (!booted) /* of two threads the first decides */
+        atomic_compare_exchange_strong(&booted, &unset, time_of_day() - since);
+    return booted + since;
 }
 
 void progress_open(struct progress *p, bool quiet, uint64_t total)

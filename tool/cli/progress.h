@@ -42,6 +42,10 @@ struct progress {
 double now(void);           /* seconds of a clock that never jumps */
 uint64_t time_of_day(void); /* milliseconds since 1970 */
 
+/* The same, but from the first call on only as much time passes as passes: setting the clock
+ * during a run changes nothing. Filters with span= and sketches with half-life= go by it. */
+uint64_t steady_time(void);
+
 void progress_open(struct progress *p, bool quiet, uint64_t total);
 
 /* Is it time to draw again? */

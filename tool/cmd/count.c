@@ -188,7 +188,7 @@ static int count(struct options *o)
     if (!s)
         return EXIT_ERROR;
     if (!o->records.time.field)
-        weir_sketch_advance(s, time_of_day());
+        weir_sketch_advance(s, steady_time());
     status = sketch_span(s, &o->records.time) ? count_keys(o, &(struct counting){.sketch = s})
                                               : EXIT_ERROR;
     if (status == EXIT_FINE && o->count.query)

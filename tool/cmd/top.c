@@ -180,7 +180,7 @@ static void refresh(void *context)
         return;
     b->drawn = at;
     if (!b->counting.timed) /* counts fade while nothing comes */
-        weir_sketch_advance(b->counting.sketch, time_of_day());
+        weir_sketch_advance(b->counting.sketch, steady_time());
     stats = weir_sketch_stats_of(b->counting.sketch);
     size_t n = find(b, &stats);
     if (n + 4 > size.ws_row)
@@ -276,7 +276,7 @@ int cmd_top(const struct options *o)
         b.counting.timed = r.records.time.field;
         b.half_life = (double)r.records.time.span / 1000;
         if (!b.counting.timed)
-            weir_sketch_advance(s, time_of_day());
+            weir_sketch_advance(s, steady_time());
         status =
             run_into(&r, (struct sink){.context = &b, .take = take, .look = live ? refresh : NULL});
         if (!live || signals_caught() != SIGHUP) {

@@ -125,7 +125,7 @@ static enum read_result read_records(void *context, struct batch *b)
     struct file_source *s = context;
     enum read_result result = read_batch(&s->reader, b);
 
-    b->read_at = time_of_day();
+    b->read_at = steady_time();
     if (s->refused_header)
         return READ_BATCH;
     if (!pick_learn(&s->picker, s->reader.header, s->reader.header_size, b)) {

@@ -185,7 +185,7 @@ static PyObject *observe(PyObject *self, PyObject *const *args, Py_ssize_t n, Py
     if (given.importance != Py_None &&
         !number_read(given.importance, "importance", UINT32_MAX, &importance))
         return NULL;
-    if (given.time != Py_None && !number_read(given.time, "time", UINT64_MAX, &now))
+    if (given.time != Py_None && !number_read(given.time, "time", numbers_latest_time(), &now))
         return NULL;
     w = filter_learning(f);
     if (!w)

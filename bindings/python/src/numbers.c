@@ -2,11 +2,23 @@
 #include "numbers.h"
 
 #include <string.h>
+#include <time.h>
+
+uint64_t numbers_latest_time(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    return ((uint64_t)t.tv_sec + 24 * 3600) * 1000;
+}
 
 static bool refuse_range(const char *what, uint64_t most)
 {
-    PyErr_Format(PyExc_ValueError, "%s is a whole number from 0 to %llu", what,
-                 (unsigned long long)most);
+    bool is_time = strncmp(what, "time", 4) == 0 && most < UINT64_MAX;
+
+    PyErr_Format(PyExc_ValueError, "%s is a whole number from 0 to %llu%s", what,
+                 (unsigned long long)most,
+                 is_time ? ": milliseconds, at most a day ahead of this machine's clock" : "");
     return false;
 }
 

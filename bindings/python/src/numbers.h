@@ -29,6 +29,10 @@ bool numbers_next(struct numbers *n, uint64_t *out);
 /* That none is left. */
 bool numbers_end(struct numbers *n);
 
+/* The largest time of a record, for `most`: one wrong date must not evict all keys. advance() takes
+ * any. */
+uint64_t numbers_latest_time(void);
+
 /* One number alone. */
 bool number_read(PyObject *o, const char *what, uint64_t most, uint64_t *out);
 

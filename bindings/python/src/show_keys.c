@@ -70,7 +70,8 @@ static bool open_run(struct batch_run *r, const struct shown_to *to,
     if (!key_source_open(&r->source, given->keys, given->size ? given->size : Py_None) ||
         !numbers_open(&r->importance, given->importance ? given->importance : Py_None, "importance",
                       1, UINT32_MAX) ||
-        !numbers_open(&r->times, given->times ? given->times : Py_None, "times", 0, UINT64_MAX))
+        !numbers_open(&r->times, given->times ? given->times : Py_None, "times", 0,
+                      numbers_latest_time()))
         return false;
     hint = key_source_hint(&r->source);
     if (hint == 0 || hint > CHUNK)

@@ -245,7 +245,7 @@ static PyObject *add_many(PyObject *self, PyObject *args, PyObject *named)
     ok = a.amount && a.time && key_source_open(&a.source, keys, size);
     if (ok) {
         ok = numbers_open(&a.amounts, amounts, "amounts", 1, UINT64_MAX) &&
-             numbers_open(&a.times, times, "times", 0, UINT64_MAX) && add_all(self, &a);
+             numbers_open(&a.times, times, "times", 0, numbers_latest_time()) && add_all(self, &a);
         key_source_close(&a.source);
         numbers_close(&a.amounts);
         numbers_close(&a.times);
