@@ -9,7 +9,6 @@
 
 #include "base/hand_out.h"
 #include "screen/screen.h"
-#include "theory/bloom.h"
 
 extern const struct screen_ops screen_strict, screen_weir;
 
@@ -32,9 +31,7 @@ static void choose_strict(struct weir_screen_choice *c, uint64_t bits, uint64_t 
     text_add_u64(&reason, set);
     text_add(&reason, " keys, and ");
     text_add_u64(&reason, bits / set);
-    text_add(&reason, " bits for each let through only ");
-    text_add_double(&reason, bloom_error((double)bits, (double)set, bloom_k_below(bits, keys)));
-    text_add(&reason, " of the others");
+    text_add(&reason, " bits for each fit the memory");
 }
 
 static void choose_verdicts(struct weir_screen_choice *c, bool listed, uint64_t set)

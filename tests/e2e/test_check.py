@@ -114,6 +114,15 @@ def test_a_reader_that_goes_away_ends_it(keys):
 
 # ---- what is asked for ----
 
+def test_the_rate_that_is_printed_is_that_of_the_filter_that_holds_the_set(keys):
+    """A fixed filter, not the Bloom filter of a screen without one."""
+    result = run("check", "--oracle", "keys:keys", "-m", "2K", "--seed", "1", "--stats", "json",
+                 input="".join(f"other{i}\n" for i in range(200_000)))
+    printed = float(re.search(r"the store is asked for ([0-9.]+) % of the others", result.err)[1]) / 100
+    asked = json.loads(result.err.splitlines()[-1])["asked"] / 200_000
+    assert 0.9 * printed < asked < 1.1 * printed and printed < 0.02
+
+
 def test_auto_tells_what_it_chose_and_why(keys):
     def told(*args):
         return run("check", "--oracle", *args, input="a\n").err

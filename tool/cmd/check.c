@@ -8,6 +8,7 @@
 #include "cmd/run.h"
 #include "pipe/write.h"
 #include "cli/messages.h"
+#include "cli/units.h"
 #include "verdict/by_screen.h"
 #include "state/files.h"
 
@@ -50,11 +51,11 @@ static weir_screen *open_screen(const struct options *o, const char *name, const
 }
 
 /* The one that suits the store; the library knows which, the options how large. */
-static weir_screen *choose(const struct options *o, bool known, uint64_t keys, const char *members)
+static weir_screen *choose(const struct options *o, bool known, uint64_t keys, const char *members,
+                           struct weir_screen_choice *choice)
 {
     struct wanted some = {.memory = o->wanted.memory};
     char sentence[WEIR_SENTENCE];
-    struct weir_screen_choice choice;
     uint64_t memory = 0;
     /* Who wants the store asked anew wants its verdicts kept, however short its list is. */
     bool by_time = wanted_sets(&o->wanted, "span") && !wanted_sets(&o->wanted, "verdicts");
@@ -62,14 +63,14 @@ static weir_screen *choose(const struct options *o, bool known, uint64_t keys, c
     if (!wanted_complete(&some, WEIR_KIND_SCREEN, NULL, NULL, sentence))
         return NULL;
     weir_sentence_number(sentence, "memory", &memory);
-    weir_screen_choose(&choice, sizeof choice, memory, known && !by_time, keys);
-    choice.sentence[strcspn(choice.sentence, " ")] = '\0'; /* its name */
-    if (!o->verbosity.quiet)
-        note("screen %s: %s", choice.sentence,
-             by_time ? "it keeps verdicts, which span= lets grow old" : choice.reason);
-    if (!weir_find_knob(WEIR_KIND_SCREEN, choice.sentence, "set"))
+    weir_screen_choose(choice, sizeof *choice, memory, known && !by_time, keys);
+    choice->sentence[strcspn(choice->sentence, " ")] = '\0'; /* its name */
+    if (by_time)
+        snprintf(choice->reason, sizeof choice->reason,
+                 "it keeps verdicts, which span= lets grow old");
+    if (!weir_find_knob(WEIR_KIND_SCREEN, choice->sentence, "set"))
         members = NULL;
-    return open_screen(o, choice.sentence, members);
+    return open_screen(o, choice->sentence, members);
 }
 
 static bool is_automatic(const struct options *o)
@@ -77,7 +78,20 @@ static bool is_automatic(const struct options *o)
     return !o->check.screen || strcmp(o->check.screen, "auto") == 0;
 }
 
-static weir_screen *open_asked(const struct options *o, const struct asker *asker)
+/* What was chosen, and by the filter that holds the set, if one does, how often it asks for keys
+ * that are no members. */
+static void report_choice(const struct weir_screen_choice *choice, const struct screening *s)
+{
+    char rate[64] = "";
+
+    if (s->set && s->loaded)
+        snprintf(rate, sizeof rate, ": the store is asked for %s of the others",
+                 show_chance(weir_stats_of(s->set).error).text);
+    note("screen %s: %s%s", choice->sentence, choice->reason, rate);
+}
+
+static weir_screen *open_asked(const struct options *o, const struct asker *asker,
+                               struct weir_screen_choice *choice)
 {
     bool automatic = is_automatic(o), known;
     char text[24], *members = NULL;
@@ -89,7 +103,8 @@ static weir_screen *open_asked(const struct options *o, const struct asker *aske
         snprintf(text, sizeof text, "%llu", (unsigned long long)(keys ? keys : 1));
         members = text;
     }
-    return automatic ? choose(o, known, keys, members) : open_screen(o, o->check.screen, members);
+    return automatic ? choose(o, known, keys, members, choice)
+                     : open_screen(o, o->check.screen, members);
 }
 
 /* ---- a state ---- */
@@ -180,14 +195,18 @@ static int check(const struct options *o, struct asker *asker)
     bool there = path && access(path, F_OK) == 0;
     struct store *store = asker_store(asker);
     struct screening screening = {0};
+    struct weir_screen_choice choice = {.sentence = ""}; /* none */
     char keys[1024];
     weir_screen *screen;
     int status = EXIT_ERROR;
 
     describe_keys(o, store_name(store), keys, sizeof keys);
-    screen = there ? load(o, keys, &stored) : open_asked(o, asker);
-    if (screen && screening_open(&screening, asker, screen))
+    screen = there ? load(o, keys, &stored) : open_asked(o, asker, &choice);
+    if (screen && screening_open(&screening, asker, screen)) {
+        if (*choice.sentence && !o->verbosity.quiet)
+            report_choice(&choice, &screening);
         status = pass(o, &screening, keys, there ? &stored.state : NULL);
+    }
     screening_close(&screening);
     return status;
 }

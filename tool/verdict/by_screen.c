@@ -208,7 +208,8 @@ static void report(void *context, const struct tally *t)
             "with a chance of %s\n",
             s->config, f.fill * 100, show_chance(f.error).text);
     if (s->set)
-        fprintf(stderr, "weir: its set is held by %s\n", set_of(s).text);
+        fprintf(stderr, "weir: its set is held by %s; false-positive rate %s\n", set_of(s).text,
+                show_chance(weir_stats_of(s->set).error).text);
 }
 
 static json_t *describe(void *context, const struct tally *t)
