@@ -14,6 +14,10 @@ bool sql_key(sqlite3_context *context, sqlite3_value *value, struct weir_bytes *
 /* End the call with an error: "NAME: why". */
 void sql_fail(sqlite3_context *context, const char *name, const char *why);
 
+/* The text of a filter spec: NULL if the value is no text, or has a byte NUL, behind which nothing
+ * would be read. */
+const char *sql_spec(sqlite3_value *value);
+
 /* What keeps text of its own: a copy that sqlite3_free() frees, NULL if memory is short. */
 char *sql_copy(const char *text, size_t size);
 

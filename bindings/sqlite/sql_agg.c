@@ -70,11 +70,11 @@ static bool open_agg(sqlite3_context *context, struct agg *a)
 /* With the first row's sentence; those of the others must be the same. */
 static bool begin(sqlite3_context *context, struct agg *a, int n, sqlite3_value **values)
 {
-    const char *sentence = n > 1 ? (const char *)sqlite3_value_text(values[1]) : NULL;
+    const char *sentence = n > 1 ? sql_spec(values[1]) : NULL;
 
     if (n > 1 && !sentence) {
         give_up(context, a,
-                "the sentence is NULL; a filter is asked for by name and knobs: 'fuse fpr=0.1%'");
+                "the filter spec is NULL or not text; use a name and parameters: 'fuse fpr=0.1%'");
         return false;
     }
     if (a->begun) {

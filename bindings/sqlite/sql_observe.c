@@ -94,14 +94,15 @@ static weir *find_or_open(struct sql_names *names, const char *text, struct weir
 
 static void observe(sqlite3_context *context, int n, sqlite3_value **values)
 {
-    const char *text = (const char *)sqlite3_value_text(values[0]);
+    const char *text = sql_spec(values[0]);
     struct weir_error error;
     struct weir_bytes key;
     weir *w;
 
     (void)n;
     if (!text) {
-        sql_fail(context, function, "the filter has no name; 'weir memory=16M' would open one");
+        sql_fail(context, function,
+                 "the filter has no name, or one that is not text; 'weir memory=16M' opens one");
         return;
     }
     w = find_or_open(sqlite3_user_data(context), text, &error);

@@ -47,6 +47,14 @@ void sql_fail(sqlite3_context *context, const char *name, const char *why)
     sqlite3_free(text);
 }
 
+const char *sql_spec(sqlite3_value *value)
+{
+    bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
+    const char *text = is_text ? (const char *)sqlite3_value_text(value) : NULL;
+
+    return text && strlen(text) == (size_t)sqlite3_value_bytes(value) ? text : NULL;
+}
+
 char *sql_copy(const char *text, size_t size)
 {
     char *copy = sqlite3_malloc64(size + 1);

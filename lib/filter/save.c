@@ -38,15 +38,21 @@ static void put_sample(struct part_head *h, const struct sample *sample)
     }
 }
 
+/* Arrivals have numbers: from this one on, the next would have none. In a file they stop there:
+ * a filter that was loaded with as many can be saved. */
+#define SHOWN_MOST (UINT64_C(1) << 62)
+
 static void head_of(const weir *w, const char *sentence, size_t length, struct part_head *h)
 {
+    uint64_t shown = w->shown < SHOWN_MOST ? w->shown : SHOWN_MOST;
+
     *h = (struct part_head){.kind = WEIR_PART_FILTER,
                             .shards = 1,
                             .sentence = sentence,
                             .length = (uint32_t)length,
                             .cells = w->stride * w->shape.planes};
-    part_word(h, w->shown);
-    part_word(h, w->seen);
+    part_word(h, shown);
+    part_word(h, w->seen < shown ? w->seen : shown);
     for (uint32_t i = 0; i < w->shape.registers; i++)
         part_word(h, w->reg[i]);
     if (is_sampled(&w->config))
@@ -143,9 +149,6 @@ static void take_words(weir *w, const struct part_head *h)
     for (uint32_t i = 0; i < SAMPLE_SIZE; i++)
         w->sample.value[i] = (uint32_t)(word[i / 2] >> 32 * (i % 2));
 }
-
-/* Arrivals have numbers: from this one on, the next would have none. */
-#define SHOWN_MOST (UINT64_C(1) << 62)
 
 static bool words_possible(const weir *w)
 {

@@ -14,10 +14,19 @@
 #define COUNTERS 5
 #define CHECKED_MOST (UINT64_C(1) << 62)
 
+static uint64_t at_most(uint64_t n, uint64_t most)
+{
+    return n < most ? n : most;
+}
+
 static void head_of(const weir_screen *s, char sentence[WEIR_SENTENCE], struct part_head *h)
 {
-    const uint64_t counters[COUNTERS] = {s->count.checked, s->count.asked, s->count.unanswered,
-                                         s->count.members, s->count.learned};
+    /* In a file counters stop at the limit: a screen that was loaded with them can be saved. */
+    uint64_t checked = at_most(s->count.checked, CHECKED_MOST);
+    uint64_t unanswered = at_most(s->count.unanswered, checked), records = checked - unanswered;
+    const uint64_t counters[COUNTERS] = {checked, at_most(s->count.asked, records), unanswered,
+                                         at_most(s->count.members, records),
+                                         at_most(s->count.learned, CHECKED_MOST)};
     size_t length = sentence_write(&screen_grammar, &s->config, sentence, WEIR_SENTENCE);
 
     *h = (struct part_head){.kind = WEIR_PART_SCREEN,

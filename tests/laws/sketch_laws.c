@@ -191,6 +191,20 @@ static void every_sealed_flip_is_refused_or_usable(const char *sentence, const s
     blob_free(b);
 }
 
+static void try_to_use(struct blob forged, void *context)
+{
+    (void)context;
+    is_usable(forged);
+}
+
+static void forged_counters_are_refused_or_usable(const char *sentence, const struct counted *c)
+{
+    struct blob b = used_blob(sentence, c);
+
+    with_forged_words(b, try_to_use, NULL);
+    blob_free(b);
+}
+
 static void refuse_cut(struct blob cut, void *context)
 {
     (void)context;
@@ -233,6 +247,7 @@ LAW_TEST(saving_is_invisible)
 LAW_TEST(every_cut_is_refused)
 LAW_TEST(every_flip_is_found)
 LAW_TEST(every_sealed_flip_is_refused_or_usable)
+LAW_TEST(forged_counters_are_refused_or_usable)
 LAW_TEST(every_sealed_cut_is_refused)
 
 static void a_config_is_cut_to_its_buffer(void **state)
@@ -259,6 +274,7 @@ int main(void)
         cmocka_unit_test(law_every_cut_is_refused),
         cmocka_unit_test(law_every_flip_is_found),
         cmocka_unit_test(law_every_sealed_flip_is_refused_or_usable),
+        cmocka_unit_test(law_forged_counters_are_refused_or_usable),
         cmocka_unit_test(law_every_sealed_cut_is_refused),
         cmocka_unit_test(a_sketch_is_no_filter_and_a_filter_no_sketch),
         cmocka_unit_test(a_config_is_cut_to_its_buffer),

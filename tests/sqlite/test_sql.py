@@ -192,6 +192,9 @@ def test_sentences_that_cannot_be(db):
     assert "memory" in failure(db, "SELECT weir_agg(k, 'bloom memory=x') FROM t")
     assert "weir_agg: " in failure(db, "SELECT weir_agg(k, 'bloom memory=100G') FROM t")
     assert "NULL" in failure(db, "SELECT weir_agg(k, NULL) FROM t")
+    for spec in "x'00'", "x''", "x'626c6f6f6d'", "7", "1.5", "'bloom' || char(0) || 'k=3'", "char(0)":
+        assert "weir_agg: the filter spec is NULL or not text" in failure(db, f"SELECT weir_agg(k, {spec}) FROM t")
+        assert "weir_observe: the filter has no name, or one that is not text" in failure(db, f"SELECT weir_observe({spec}, 'a')")
     assert "differs" in failure(db, "SELECT weir_agg(k, 'bloom memory=' || rowid || 'K') FROM t")
     assert failure(db, "SELECT weir_observe('bloom memory=x', 'a')").startswith("weir_observe: ")
     assert "weir_agg" in failure(db, "SELECT weir_observe('fuse', 'a')")

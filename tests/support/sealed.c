@@ -67,3 +67,37 @@ void with_sealed_cuts(struct blob b, void (*check)(struct blob cut, void *contex
     for (h.length = 0; h.length < whole.length; h.length++)
         check_cut(&h, cells, check, context);
 }
+
+#define WORDS_VARIED 7   /* all subsets of the first ones */
+#define CELLS_VARIED 400 /* bytes: the numbers that sketches begin with, and some keys of theirs   \
+                          */
+
+void with_forged_words(struct blob b, void (*check)(struct blob forged, void *context),
+                       void *context)
+{
+    static const uint64_t numbers[] = {(UINT64_C(1) << 62) - 1, UINT64_C(1) << 62,
+                                       UINT64_C(1) << 63,       INT64_MAX,
+                                       UINT64_MAX - 20,         UINT64_MAX};
+    const struct part_head whole = head_of_blob(b);
+    const uint32_t varied = whole.words < WORDS_VARIED ? whole.words : WORDS_VARIED;
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        for (uint32_t which = 1; which < UINT32_C(1) << varied; which++) {
+            struct part_head h = whole;
+
+            for (uint32_t j = 0; j < varied; j++)
+                if (which >> j & 1)
+                    h.word[j] = numbers[i] - j; /* so that later ones are not more */
+            check_cut(&h, b.data + part_head_size(&whole), check, context);
+        }
+    for (uint64_t at = 0; at + 8 <= whole.cells && at < CELLS_VARIED; at += 4) {
+        uint8_t *cell = b.data + part_head_size(&whole) + at;
+        uint64_t was = bits_load64(cell);
+
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+            bits_store64(cell, numbers[i]);
+            check_cut(&whole, b.data + part_head_size(&whole), check, context);
+        }
+        bits_store64(cell, was);
+    }
+}

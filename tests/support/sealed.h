@@ -21,4 +21,9 @@ void seal(struct blob b, const struct part_head *was);
  * shorter sentence, each under lengths and checksums that are right. */
 void with_sealed_cuts(struct blob b, void (*check)(struct blob cut, void *context), void *context);
 
+/* The same with all parts in which some of the words (counters, registers, times), or eight of the
+ * first cells, are numbers at the end of what 62, 63 or 64 bits hold. */
+void with_forged_words(struct blob b, void (*check)(struct blob forged, void *context),
+                       void *context);
+
 #endif

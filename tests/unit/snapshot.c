@@ -64,6 +64,17 @@ static void every_sealed_flip(struct blob b)
     assert_true(loaded > 0 && loaded < b.size * 8);
 }
 
+static void try_to_use(struct blob forged, void *context)
+{
+    (void)context;
+    loads_usable(forged);
+}
+
+static void forge_words(struct blob b)
+{
+    with_forged_words(b, try_to_use, NULL);
+}
+
 static void every_prefix_is_refused(void **state)
 {
     (void)state;
@@ -80,6 +91,12 @@ static void every_flipped_bit_under_a_right_checksum_is_refused_or_usable(void *
 {
     (void)state;
     with_every_filter(every_sealed_flip);
+}
+
+static void forged_counters_are_refused_or_usable(void **state)
+{
+    (void)state;
+    with_every_filter(forge_words);
 }
 
 static void what_follows_a_part_does_not_matter(void **state)
@@ -180,6 +197,7 @@ int main(void)
         cmocka_unit_test(every_prefix_is_refused),
         cmocka_unit_test(every_flipped_bit_is_found),
         cmocka_unit_test(every_flipped_bit_under_a_right_checksum_is_refused_or_usable),
+        cmocka_unit_test(forged_counters_are_refused_or_usable),
         cmocka_unit_test(what_follows_a_part_does_not_matter),
         cmocka_unit_test(other_files_versions_and_kinds_are_told_apart),
         cmocka_unit_test(a_length_near_the_end_of_numbers_is_refused),

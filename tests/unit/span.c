@@ -1,6 +1,7 @@
 /* span.c - windows of time: the weir filter told what time it is. */
 #include "support/support.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "filter/recent/recent.h"
@@ -31,35 +32,37 @@ static void what_came_within_the_span_is_seen(void **state)
 /* ---- against the exact times ---- */
 
 #define KEYS 300
-#define SPAN (10 * MINUTE)
 
-/* Keys at random, seconds to minutes apart, in batches: dropped for certain up to the
+/* Keys at random, some at once, some a good part of a span apart: dropped for certain up to the
  * span, passed for certain after five quarters of it. It is counted from the latest
  * showing, or with refresh=no from the latest that passed. */
-static void assert_keeps_its_span(const char *sentence, bool refresh)
+static void assert_keeps_its_span(uint64_t span, uint64_t keys, bool refresh)
 {
-    weir *w = open_filter(sentence);
+    weir *w = open_filtered("weir memory=64K width=32 span=%" PRIu64 "ms %s seed=1", span,
+                            refresh ? "" : "refresh=no");
     uint64_t from[KEYS] = {0}, now = START, x = 12345;
     uint64_t certain[2] = {0}, between[2] = {0};
 
     for (uint32_t i = 0; i < 60000; i++) {
         x = x * 6364136223846793005u + 1442695040888963407u;
-        uint64_t key = (x >> 33) % KEYS;
-        now += (x >> 50) % (i % 50 == 0 ? 3 * MINUTE : 5000);
+        uint64_t key = (x >> 33) % keys;
+        now += (x >> 50) % (i % 50 == 0 ? span / 10 * 3 + 2 : span / 120 + 2);
         struct weir_key hashed = numbered(w, key);
         uint8_t seen;
         weir_observe_many_at(w, &hashed, &now, 1, &seen);
         uint64_t age = from[key] ? now - from[key] : UINT64_MAX;
-        if (age <= SPAN)
+        bool old = age > 2 * span || 4 * age >= 5 * span;
+        if (age <= span)
             assert_int_equal(seen, WEIR_SEEN);
-        else if (age > SPAN / 4 * 5)
+        else if (old)
             assert_int_equal(seen, WEIR_NEW);
-        (age <= SPAN || age > SPAN / 4 * 5 ? certain : between)[seen]++;
+        (age <= span || old ? certain : between)[seen]++;
         if (refresh || !seen)
             from[key] = now;
     }
     /* the case that tells the modes apart, and the others, did come */
-    assert_true(certain[0] > 500 && certain[1] > 500 && between[0] + between[1] > 100);
+    assert_true(certain[0] > 500 && certain[1] > 500);
+    assert_true(span <= 4 || between[0] + between[1] > 100);
     assert_int_equal(weir_stats_of(w).lost, 0);
     weir_close(w);
 }
@@ -67,13 +70,25 @@ static void assert_keeps_its_span(const char *sentence, bool refresh)
 static void a_repeat_renews_a_key(void **state)
 {
     (void)state;
-    assert_keeps_its_span("weir memory=64K width=32 span=10m seed=1", true);
+    assert_keeps_its_span(10 * MINUTE, KEYS, true);
 }
 
 static void with_refresh_no_it_does_not(void **state)
 {
     (void)state;
-    assert_keeps_its_span("weir memory=64K width=32 span=10m refresh=no seed=1", false);
+    assert_keeps_its_span(10 * MINUTE, KEYS, false);
+}
+
+/* A quarter of most of them is no whole number of milliseconds. */
+static void short_spans_are_kept_to_the_millisecond(void **state)
+{
+    (void)state;
+    for (uint64_t span = 4; span <= 50; span++) {
+        assert_keeps_its_span(span, 2 * span, true);
+        assert_keeps_its_span(span, 2 * span, false);
+    }
+    assert_refused("weir span=3ms", "span=3ms does not fit: it takes a time from 4ms to 36500d: "
+                                    "500ms, 10s, 5m, 2h, 1d");
 }
 
 /* A window of records likewise: the first passes, the next one after window= of them. */
@@ -231,6 +246,7 @@ int main(void)
         cmocka_unit_test(what_came_within_the_span_is_seen),
         cmocka_unit_test(a_repeat_renews_a_key),
         cmocka_unit_test(with_refresh_no_it_does_not),
+        cmocka_unit_test(short_spans_are_kept_to_the_millisecond),
         cmocka_unit_test(a_window_without_refresh_begins_with_the_first),
         cmocka_unit_test(keys_that_did_not_fit_are_counted),
         cmocka_unit_test(without_being_told_no_time_passes),

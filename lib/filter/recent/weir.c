@@ -255,14 +255,9 @@ static void turn(weir *w)
             weir_age(w, nth_line(w, i));
 }
 
-static uint64_t quarter_of(uint64_t whole)
-{
-    return (whole + QUARTERS - 1) / QUARTERS;
-}
-
 static uint64_t turn_every(const weir *w)
 {
-    return w->config.window ? quarter_of(w->config.window) : weir_depth_every(w);
+    return w->config.window ? (w->config.window + QUARTERS - 1) / QUARTERS : weir_depth_every(w);
 }
 
 static bool has_turns(const weir *w)
@@ -300,30 +295,38 @@ static void leap(weir *w, uint64_t epoch)
     w->reg[EPOCH] = epoch;
 }
 
+/* Quarters of the span that have ended, so many milliseconds after the beginning. A quarter need
+ * not be a whole number of them. */
+static uint64_t quarters_in(const weir *w, uint64_t since)
+{
+    uint64_t span = w->config.span;
+
+    return since / span * QUARTERS + since % span * QUARTERS / span;
+}
+
 static void advance(weir *w, uint64_t now)
 {
-    uint64_t quarter = quarter_of(w->config.span);
-
     if (!w->config.span)
         return;
     if (w->reg[BEGINNING] == 0)
         w->reg[BEGINNING] = now < UINT64_MAX ? now + 1 : now;
     uint64_t since = now >= w->reg[BEGINNING] ? now + 1 - w->reg[BEGINNING] : 0;
-    if (since / quarter > w->reg[EPOCH] + QUARTERS)
-        leap(w, since / quarter);
-    while (w->reg[EPOCH] < since / quarter)
+    uint64_t epoch = quarters_in(w, since);
+    if (epoch > w->reg[EPOCH] + QUARTERS)
+        leap(w, epoch);
+    while (w->reg[EPOCH] < epoch)
         turn(w);
 }
 
 /* Up to the end of the present quarter. */
 static uint64_t stands(const weir *w)
 {
-    uint64_t quarter = quarter_of(w->config.span), since;
+    uint64_t since;
 
     if (!w->config.span || w->reg[BEGINNING] == 0)
         return w->config.span ? 0 : UINT64_MAX;
-    return __builtin_mul_overflow(w->reg[EPOCH] + 1, quarter, &since) ||
-                   __builtin_add_overflow(since - 1, w->reg[BEGINNING] - 1, &since)
+    return __builtin_mul_overflow(w->reg[EPOCH] + 1, w->config.span, &since) ||
+                   __builtin_add_overflow((since - 1) / QUARTERS, w->reg[BEGINNING] - 1, &since)
                ? UINT64_MAX
                : since;
 }

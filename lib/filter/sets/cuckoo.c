@@ -276,8 +276,7 @@ static const char *unmergeable(const struct config *c)
 
 static bool check(const weir *w)
 {
-    return w->reg[STORED] <= slots(w) && w->reg[OVERFLOW] <= w->shown &&
-           w->reg[STORED] <= w->shown - w->reg[OVERFLOW];
+    return w->reg[STORED] <= slots(w) && w->reg[STORED] <= w->shown;
 }
 
 /* As many are stored as it says, and nothing lies behind them. */
