@@ -14,7 +14,7 @@ serve: setup-build $(if $(SERVER),,setup-serve) all
 test: setup-build setup-test
 	@scripts/test
 
-test-all: setup-build setup-test setup-package setup-cross
+test-all: setup-build setup-test setup-package setup-cross setup-long
 	@scripts/test --long
 
 bench: setup-build setup-bench all

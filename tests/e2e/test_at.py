@@ -110,6 +110,14 @@ def test_the_fake_is_right(fake):
     assert server.shown == len(KEYS)
 
 
+def test_every_metric_has_a_help_text(fake, here):
+    at(fake(), "--metrics", "run.prom")
+    lines = (here / "run.prom").read_text().splitlines()
+    names = {kind: {line.split()[2] for line in lines if line.startswith(f"# {kind} ")} for kind in ("HELP", "TYPE")}
+    assert names["HELP"] == names["TYPE"] >= {"weir_servers_commands", "weir_servers_name_info"}
+    assert not any("--stats json" in line for line in lines)  # the generic help text
+
+
 @pytest.mark.parametrize("shards", [1, 5])
 def test_connections_that_are_lost_lose_no_record(fake, shards):
     """At any command, before or after it was carried out: each is shown once and answered rightly."""

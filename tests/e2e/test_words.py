@@ -5,6 +5,7 @@ import os
 import pty
 import random
 import re
+import shutil
 import sqlite3
 import struct
 import subprocess
@@ -79,13 +80,16 @@ def test_the_error_asked_for_is_a_ceiling_of_a_set(keys, shards, rate, here):
 
 def samples(path):
     """name -> value of a file in the text format, each with its type before it."""
-    found, types = {}, {}
+    found, types, helped = {}, {}, set()
     for line in path.read_text().splitlines():
         if line.startswith("# TYPE "):
             name, kind = line[7:].split(" ")
-            assert name not in types and kind in ("counter", "gauge")
+            assert name not in types and kind in ("counter", "gauge") and name in helped
             types[name] = kind
-        elif not line.startswith("# HELP "):
+        elif line.startswith("# HELP "):
+            assert "--stats json" not in line  # the generic text
+            helped.add(line.split(" ")[2])
+        else:
             name, labels, value = re.fullmatch(r'(weir_[a-z_]+)\{((?:[a-z]+="(?:[^"\\\n]|\\.)*",?)+)\} (\S+)', line).groups()
             assert name in types and name not in found and labels.startswith('run="' + path.stem + '"')
             assert (types[name] == "counter") == name.endswith("_total")
@@ -110,6 +114,52 @@ def test_metrics_are_the_figures_of_the_report(command, here):
     assert got[f"weir_{about}_memory_bytes"] == stats[about]["memory"]
     assert got[f"weir_{about}_fill_ratio"] == pytest.approx(stats[about]["fill"], rel=1e-4)
     assert got["weir_run_ended"] == 1 and got["weir_records_total"] == 1000
+
+
+@pytest.mark.parametrize("more", [[], ["-j", "2", "--shards", "3", "-q"]], ids=" ".join)
+def test_metrics_show_eviction(here, more):
+    """Compared with exact counts: the saved filter is asked for every key."""
+    distinct, slots = 300_000, 256 * 1024 // 64 * 31
+    (here / "in").write_text("".join(f"{i}\n" for i in range(distinct)) * 2)
+    (here / "keys").write_text("".join(f"{i}\n" for i in range(distinct)))
+    command = ["dedup", "--seed", "1", "-m", "256K", "--count-only", "--metrics", "run.prom", *more]
+    run(*command, "--state", "s", "in")
+    got = samples(here / "run.prom")
+    evicted = run("ask", "s", "keys").out.count(b"new\t")
+    assert evicted > 170_000
+    assert got["weir_filter_keys"] == pytest.approx(distinct, rel=0.05)
+    assert got["weir_filter_capacity_keys"] == pytest.approx(slots, rel=0.01)
+    assert got["weir_filter_evicted_keys"] == pytest.approx(evicted, rel=0.05)
+    first = 2 * distinct - got["weir_records_after_eviction_total"]
+    assert 0.6 * slots < first < slots
+    # A later run that observes few keys: those of the first run count too.
+    run(*command, "--state", "s", input="a\nb\n")
+    got = samples(here / "run.prom")
+    assert got["weir_filter_evicted_keys"] > 170_000 and got["weir_records_after_eviction_total"] == 2
+
+
+def test_metrics_show_no_eviction_if_all_keys_fit(here):
+    (here / "in").write_text("".join(f"{i}\n" for i in range(50_000)))
+    run("dedup", "--seed", "1", "-m", "256K", "--count-only", "--metrics", "run.prom", "in")
+    got = samples(here / "run.prom")
+    assert got["weir_filter_keys"] == pytest.approx(50_000, rel=0.05)
+    assert got["weir_filter_evicted_keys"] == got["weir_records_after_eviction_total"] == 0
+
+
+@pytest.mark.skipif(not shutil.which("promtool"), reason="promtool is not installed (package prometheus)")
+@pytest.mark.parametrize("command", [
+    ["dedup"], ["dedup", "-S", "window=100"], ["dedup", "-a", "bloom"], ["filter", "--keys", "keys"], ["filter", "f"],
+    ["filter", "--strict", "keys", "f"], ["ask", "f"], ["ask", "--which", "f", "g", "--"],
+    ["check", "--oracle", "keys:keys"], ["check", "--oracle", "keys:keys", "--screen", "weir"]], ids=" ".join)
+def test_promtool_finds_nothing(command, here):
+    (here / "keys").write_text("".join(f"{i}\n" for i in range(50)))
+    for name in "f", "g":
+        run("build", "-o", name, "keys")
+    run(command[0], "--metrics", "run.prom", *command[1:], "keys")
+    samples(here / "run.prom")
+    with open("run.prom") as metrics:
+        done = subprocess.run(["promtool", "check", "metrics"], stdin=metrics, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_metrics_are_kept_up_to_date(here):

@@ -272,7 +272,8 @@ int run(const struct run *given, struct tally *tally)
 int run_filter(struct run *r, struct filtering filtering, const struct wanted *wanted, bool loaded)
 {
     static struct watch watch;
-    bool watched = !r->verbosity.quiet || r->on_full == FULL_STOPS;
+    bool watched = !r->verbosity.quiet || r->on_full == FULL_STOPS || r->verbosity.metrics ||
+                   r->verbosity.stats == STATS_JSON;
 
     if (watched && !watch_open(&watch, filtering.shards, wanted, loaded))
         return fail("memory is short");

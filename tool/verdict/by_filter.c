@@ -185,19 +185,35 @@ static void report(void *context, const struct tally *t)
         report_fill(s);
 }
 
+static json_t *describe_filter(const struct filtering *filtering)
+{
+    const struct shards *s = filtering->shards;
+    struct weir_stats f = shards_stats(s);
+    json_t *filter =
+        json_pack("{s:s,s:I,s:I,s:f,s:f,s:I,s:I}", "config", s->config, "shards",
+                  (json_int_t)s->count, "memory", (json_int_t)f.memory, "fill", f.fill, "error",
+                  f.error, "lost", (json_int_t)f.lost, "overflow", (json_int_t)f.overflow);
+
+    if (filter && filtering->watch) {
+        struct watch_figures k = watch_measure(filtering->watch);
+
+        json_object_set_new(filter, "keys", json_integer((json_int_t)k.keys));
+        if (k.capacity > 0)
+            json_object_set_new(filter, "capacity", json_integer((json_int_t)k.capacity));
+        json_object_set_new(filter, "evicted", json_integer((json_int_t)k.evicted));
+        json_object_set_new(filter, "records_after_eviction",
+                            json_integer((json_int_t)k.records_after));
+    }
+    return filter;
+}
+
 static json_t *describe(void *context, const struct tally *t)
 {
-    const struct shards *s = ((const struct filtering *)context)->shards;
-    struct weir_stats f = shards_stats(s);
-
-    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:f,s:{s:s,s:I,s:I,s:f,s:f,s:I,s:I}}",
-                     "records", (json_int_t)t->records, "new", (json_int_t)(t->records - t->seen),
-                     "seen", (json_int_t)t->seen, "passed", (json_int_t)t->passed, "skipped",
-                     (json_int_t)t->skipped, "bytes", (json_int_t)t->bytes, "seconds", t->seconds,
-                     "late", (json_int_t)t->late, "latest", (double)t->most_late / 1000, "filter",
-                     "config", s->config, "shards", (json_int_t)s->count, "memory",
-                     (json_int_t)f.memory, "fill", f.fill, "error", f.error, "lost",
-                     (json_int_t)f.lost, "overflow", (json_int_t)f.overflow);
+    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:f,s:o}", "records", (json_int_t)t->records,
+                     "new", (json_int_t)(t->records - t->seen), "seen", (json_int_t)t->seen,
+                     "passed", (json_int_t)t->passed, "skipped", (json_int_t)t->skipped, "bytes",
+                     (json_int_t)t->bytes, "seconds", t->seconds, "late", (json_int_t)t->late,
+                     "latest", (double)t->most_late / 1000, "filter", describe_filter(context));
 }
 
 struct verdict verdict_by_filter(struct filtering *f)

@@ -1,5 +1,5 @@
-/* metrics.c - see metrics.h. The figures are those of --stats json: what is added there is
- * told here too, at first under its own name and without a sentence of help. */
+/* metrics.c - see metrics.h. The figures are those of --stats json. One that is missing from the
+ * table below is exported too, under its own name and with a generic help text. */
 #include "verdict/metrics.h"
 
 #include <stdio.h>
@@ -28,6 +28,28 @@ static const struct figure {
     {"filter.memory", "filter_memory_bytes", "gauge", "Memory of the filter"},
     {"filter.fill", "filter_fill_ratio", "gauge", "How full the filter is"},
     {"filter.error", "filter_error_ratio", "gauge", "Chance that a new key is taken for seen"},
+    {"filter.lost", "filter_lost", "gauge",
+     "Keys evicted before the end of window= or span=, for lack of memory"},
+    {"filter.keys", "filter_keys", "gauge", "Distinct keys observed, estimated"},
+    {"filter.capacity", "filter_capacity_keys", "gauge", "Distinct keys that the filter can hold"},
+    {"filter.evicted", "filter_evicted_keys", "gauge",
+     "Distinct keys observed that the filter no longer holds, estimated"},
+    {"filter.records_after_eviction", "records_after_eviction_total", "counter",
+     "Records since more than 1 % of the distinct keys were evicted"},
+    {"filter.config", "filter_config_info", "gauge", "Specification of the filter"},
+    {"screen.config", "screen_config_info", "gauge", "Specification of the screen"},
+    {"set", "set_info", "gauge", "What holds the keys of a strict screen"},
+    {"store.name", "store_name_info", "gauge", "Address of the store"},
+    {"servers.name", "servers_name_info", "gauge", "Address of the servers"},
+    {"servers.commands", "servers_commands", "gauge", "Commands sent to the servers"},
+    {"servers.retries", "servers_retries", "gauge", "Commands that were sent again"},
+    {"servers.redirections", "servers_redirections", "gauge",
+     "Commands that a cluster redirected to another server"},
+    {"servers.reconnects", "servers_reconnects", "gauge", "Connections opened again"},
+    {"servers.lost", "servers_lost", "gauge",
+     "Shards that were gone from the servers and were created again"},
+    {"answers", "answers", "gauge", "Answers that a filter has a record"},
+    {"expected_false", "expected_false", "gauge", "False ones among these answers, expected"},
     {"screen.memory", "screen_memory_bytes", "gauge", "Memory of the screen"},
     {"screen.fill", "screen_fill_ratio", "gauge", "How full the screen is"},
     {"screen.error", "screen_error_ratio", "gauge",
@@ -42,6 +64,7 @@ static const struct figure {
 };
 
 #define PATH_MOST 96
+#define METRIC_MOST (PATH_MOST + 8)
 
 static void put_label(FILE *out, const char *name, const char *value)
 {
@@ -57,28 +80,26 @@ static void put_label(FILE *out, const char *name, const char *value)
     fputc('"', out);
 }
 
-static struct figure find_figure(const char *path, char metric[PATH_MOST])
+static struct figure find_figure(const char *path, const char *suffix, char metric[METRIC_MOST])
 {
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
         if (strcmp(figures[i].path, path) == 0)
             return figures[i];
-    snprintf(metric, PATH_MOST, "%s", path);
+    snprintf(metric, METRIC_MOST, "%s%s", path, suffix);
     for (char *c = metric; *c; c++)
         *c = *c == '.' ? '_' : *c;
-    return (struct figure){path, metric, "gauge", NULL};
+    return (struct figure){path, metric, "gauge", "Figure of the same name in --stats json"};
 }
 
 static void put_head(FILE *out, const struct figure *f)
 {
-    if (f->help)
-        fprintf(out, "# HELP weir_%s %s.\n", f->metric, f->help);
-    fprintf(out, "# TYPE weir_%s %s\n", f->metric, f->type);
+    fprintf(out, "# HELP weir_%s %s.\n# TYPE weir_%s %s\n", f->metric, f->help, f->metric, f->type);
 }
 
 static void put_number(FILE *out, const char *path, const json_t *value, const char *run)
 {
-    char metric[PATH_MOST];
-    struct figure f = find_figure(path, metric);
+    char metric[METRIC_MOST];
+    struct figure f = find_figure(path, "", metric);
 
     put_head(out, &f);
     fprintf(out, "weir_%s{", f.metric);
@@ -89,11 +110,12 @@ static void put_number(FILE *out, const char *path, const json_t *value, const c
 /* A text is a label of a sample that is always 1. */
 static void put_text(FILE *out, const char *path, const json_t *value, const char *run)
 {
-    char metric[PATH_MOST];
-    struct figure f = find_figure(path, metric);
+    char metric[METRIC_MOST];
+    struct figure f = find_figure(path, "_info", metric);
     const char *name = strrchr(path, '.');
 
-    fprintf(out, "# TYPE weir_%s_info gauge\nweir_%s_info{", f.metric, f.metric);
+    put_head(out, &f);
+    fprintf(out, "weir_%s{", f.metric);
     put_label(out, "run", run);
     fputc(',', out);
     put_label(out, name ? name + 1 : path, json_string_value(value));

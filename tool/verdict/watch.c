@@ -248,16 +248,31 @@ static double time_left(const struct watch *w, const struct watched_shard *s,
     return full < 1 ? fmin(fmax(most, least), fmax(least, log1p(-full) / log1p(-f->fill))) : most;
 }
 
-static void measure(struct watch *w, struct watched_shard *s, const weir *filter)
+static struct weir_stats read_filter(struct watched_shard *s, const weir *filter)
 {
     struct weir_stats f = weir_stats_of(filter);
 
-    s->measured++;
     s->keys = all_keys(s, &f);
     s->error = f.error;
     s->fresh = (double)f.fresh;
     s->lost = f.lost;
+    return f;
+}
+
+static void measure(struct watch *w, struct watched_shard *s, const weir *filter)
+{
+    struct weir_stats f = read_filter(s, filter);
+
+    s->measured++;
     s->next_measure = 1 + (uint64_t)((double)s->shown * time_left(w, s, &f));
+}
+
+/* missing: share of the sample. */
+static void read_sample(struct watched_shard *s, double missing)
+{
+    s->asked = s->n;
+    s->records = (double)s->shown;
+    s->missing = s->n * fmin(1, missing / (1 - fmin(s->error, 0.999)));
 }
 
 static void look(struct watch *w, uint32_t shard, bool last)
@@ -270,9 +285,7 @@ static void look(struct watch *w, uint32_t shard, bool last)
     if (last || (misses && !s->missed) || s->shown >= s->next_measure)
         measure(w, s, filter);
     s->missed |= misses;
-    s->asked = s->n;
-    s->records = (double)s->shown;
-    s->missing = missing * s->n / (1 - fmin(s->error, 0.999));
+    read_sample(s, missing);
     s->next_look = s->next_measure;
     if (w->forgets && !s->missed && (double)s->shown * GROWTH < (double)s->next_measure)
         s->next_look = 1 + (uint64_t)((double)s->shown * GROWTH);
@@ -341,6 +354,51 @@ bool watch_is_past(struct watch *w, bool last)
         decide(w);
     }
     return w->errs || w->misses;
+}
+
+/* ---- as figures ---- */
+
+static double capacity_of(const struct watch *w)
+{
+    struct weir_stream endless = {.size = sizeof endless, .kind = WEIR_STREAM_ENDLESS};
+    struct weir_prediction *p = w->capacity ? NULL : malloc(sizeof *p);
+    double capacity = (double)w->capacity;
+
+    if (p && weir_predict(p, sizeof *p, w->shards->config, &endless, NULL) == WEIR_OK &&
+        p->remembered > 0)
+        capacity = p->remembered;
+    free(p);
+    return capacity;
+}
+
+/* Does not change when the next looks are due. The sample has no keys of earlier runs: of a loaded
+ * filter, what exceeds its capacity counts as evicted. */
+struct watch_figures watch_measure(struct watch *w)
+{
+    struct watch_figures out = {.capacity = capacity_of(w)};
+    double evicted = 0;
+
+    for (uint32_t i = 0; i < w->shards->count; i++) {
+        struct watched_shard *s = &w->shard[i];
+
+        read_filter(s, w->shards->w[i]);
+        read_sample(s, share_missing(s, w->shards->w[i]));
+        evicted += s->missing * (double)(s->mask + 1);
+        if (!w->forgets)
+            s->missing = 0;
+    }
+    decide(w);
+
+    struct figures f = sum_of(w);
+    double excess = w->loaded && w->forgets && out.capacity > 0 ? f.keys - out.capacity : 0;
+
+    out.keys = f.keys;
+    out.evicted = fmax(evicted, excess);
+    if (w->misses)
+        out.records_after = (uint64_t)f.records - w->misses_from;
+    else if (excess > FORGOTTEN * f.keys)
+        out.records_after = (uint64_t)f.records;
+    return out;
 }
 
 /* ---- in words ---- */

@@ -43,6 +43,17 @@ void watch_show(struct watch *w, uint32_t shard, const struct weir_key *keys, ui
  * and all figures are read once more. */
 bool watch_is_past(struct watch *w, bool last);
 
+/* Distinct keys, estimated from a sample of at least 2,000. */
+struct watch_figures {
+    double keys;            /* observed, also by earlier runs if the filter was loaded */
+    double capacity;        /* that the filter can hold; 0: unknown */
+    double evicted;         /* of the observed ones, those the filter no longer holds */
+    uint64_t records_after; /* records of this run since more than 1 % of the keys were evicted */
+};
+
+/* Only while no keys are shown. Takes milliseconds. */
+struct watch_figures watch_measure(struct watch *w);
+
 /* What is to be said then, in one sentence. */
 void watch_describe(const struct watch *w, char text[WATCH_SENTENCE]);
 
