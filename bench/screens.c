@@ -119,8 +119,11 @@ static void measure_pair(const struct pair *p, const char *folder)
             struct outcome o = {0};
             char sentence[200];
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
             snprintf(sentence, sizeof sentence, forms[i], p->memory[m], p->keys, p->capacity,
                      p->window);
+#pragma GCC diagnostic pop
             screen_run_add(&d, sentence, d.n, &o);
             print(p->query, sentence, &o, (double)d.n);
         }

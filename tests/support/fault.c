@@ -15,6 +15,7 @@
  * What stdio does inside of the C library cannot be caught: its fflush() and fclose() fail
  * instead of its write(). */
 #undef _FILE_OFFSET_BITS /* else mmap() and mmap64() are one name */
+#undef _FORTIFY_SOURCE   /* else read() is inline */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -206,6 +207,16 @@ ssize_t read(int fd, void *to, size_t n)
     return most < 0 ? -1 : real(fd, to, most || !n ? (size_t)most : 1);
 }
 
+/* With _FORTIFY_SOURCE programs call the functions ending in _chk; `room` is the size of `to`. */
+ssize_t __read_chk(int fd, void *to, size_t n, size_t room);
+ssize_t __pread64_chk(int fd, void *to, size_t n, off_t at, size_t room);
+int __open64_2(const char *path, int flags);
+
+ssize_t __read_chk(int fd, void *to, size_t n, size_t room)
+{
+    return n > room ? (abort(), -1) : read(fd, to, n);
+}
+
 static ssize_t pread_some(int fd, void *to, size_t n, off_t at)
 {
     REAL(ssize_t, "pread64", int, void *, size_t, off_t);
@@ -217,6 +228,11 @@ static ssize_t pread_some(int fd, void *to, size_t n, off_t at)
 ssize_t pread64(int fd, void *to, size_t n, off_t at)
 {
     return pread_some(fd, to, n, at);
+}
+
+ssize_t __pread64_chk(int fd, void *to, size_t n, off_t at, size_t room)
+{
+    return n > room ? (abort(), -1) : pread_some(fd, to, n, at);
 }
 
 ssize_t pread(int fd, void *to, size_t n, off_t at)
@@ -261,6 +277,11 @@ int open64(const char *path, int flags, ...)
     mode_t mode = mode_of(flags, more);
     va_end(more);
     return open_some(path, flags, mode);
+}
+
+int __open64_2(const char *path, int flags)
+{
+    return open_some(path, flags, 0);
 }
 
 FILE *fopen64(const char *path, const char *mode)

@@ -44,7 +44,7 @@ static int open_output(const char *path, int flags)
 
     if (stat(path, &st) != 0 || !S_ISFIFO(st.st_mode))
         return open(path, flags, 0666);
-    while ((fd = open(path, flags | O_NONBLOCK)) < 0 && errno == ENXIO && !signals_caught())
+    while ((fd = open(path, flags | O_NONBLOCK, 0666)) < 0 && errno == ENXIO && !signals_caught())
         signals_wait(-1, READER_EVERY);
     return fd;
 }
