@@ -105,11 +105,16 @@ static bool check_parameters(struct store *store)
 {
     const char *listed = url_value(&store->url, "list");
 
-    for (int i = 0; i < store->url.parameters; i++)
-        if (!is_known(store->backend, store->url.parameter[i].name))
+    for (int i = 0; i < store->url.parameters; i++) {
+        const struct parameter *p = &store->url.parameter[i];
+
+        if (!is_known(store->backend, p->name))
             return store_refuse(store,
                                 "there is no such parameter as the one in place %d; its form is %s",
                                 i + 1, store->backend->form);
+        if (url_value(&store->url, p->name) != p->value)
+            return store_refuse(store, "%s is given twice; give it once", p->name);
+    }
     store->unlisted = listed && strcmp(listed, "no") == 0;
     if (listed && !store->unlisted && strcmp(listed, "yes") != 0)
         return store_refuse(store, "list takes yes or no");

@@ -581,6 +581,12 @@ def test_a_second_value_is_refused_joined_or_collected():
         assert (twice.err == f"weir: --{name} is given twice; give it once\n") == (not once), (command, twice.err)
 
 
+def test_a_parameter_of_a_store_is_given_once(here):
+    (here / "keys").write_text("a\n")
+    refused("check", "--oracle", "keys:keys?latency=1ms&latency=1ms", input="a\n", saying="latency is given twice; give it once")
+    refused("check", "--oracle", "sqlite:db?table=a&column=b&table=c", input="a\n", saying="table is given twice; give it once")
+
+
 def test_a_letter_and_a_name_are_one_option():
     refused("dedup", "-m", "1M", "--memory", "1M", saying="--memory is given twice; give it once")
     refused("dedup", "--tsv", "--time", "1", "--time", "2", saying="--time is given twice; give it once")
