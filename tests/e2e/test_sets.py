@@ -307,3 +307,38 @@ def test_more_filters_than_a_process_may_open_files(here):
     limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (40, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
     found = run("ask", "--which", *names, input="k7\n", preexec_fn=limit).lines[0].split("\t")[0]
     assert "07.weir" in found.split(",")
+
+
+# ---- networks in lists of addresses ----
+
+NETWORKS = ["10.0.0.0/8", "2001:db8::/32", "10.0.0.1/32", "::/0"]
+OTHERS = ["a/b", "x/12", "1.2.3.4/33", "http://1.2.3.4/8", "1.2.3.4", "1.2.3/8", "2001:db8::/129", "/8", "10.0.0.0/", "10.0.0.0/8a"]
+
+
+@pytest.mark.parametrize("options", [[], ["--fixed"], ["-a", "cuckoo", "-m", "64K"]])
+def test_networks_in_a_list_are_noted_once(here, options):
+    """Addresses inside them do not match, and nothing said so."""
+    (here / "list").write_text("\n".join(OTHERS + NETWORKS) + "\n")
+    built = run("build", *options, "-o", "F", "list")
+    assert built.err == (f'weir: list: line {len(OTHERS) + 1} "10.0.0.0/8" and 3 more keys are networks: only these texts match, '
+                         "not the addresses inside; list them one by one\n")
+    assert run("build", "-q", *options, "-o", "F", "list").err == ""
+    assert run("filter", "F", input="10.1.2.3\n10.0.0.0/8\n").lines == ["10.0.0.0/8"]
+
+
+def test_one_network_is_noted_wherever_a_list_is_read(here):
+    (here / "list").write_text("1.2.3.4\n10.0.0.0/8\n")
+    said = 'list: line 2 "10.0.0.0/8" is a network: only this text matches'
+    assert said in run("filter", "--keys", "list", input="a\n").err
+    assert said in run("check", "--oracle", "keys:list", input="a\n").err
+    assert said in run("check", "--oracle", "list", input="a\n").err
+    run("build", "-q", "-o", "F", input="a\n")
+    assert said in run("add", "F", "list").err
+    assert said in run("filter", "--strict", "keys:list", "F", input="a\n").err
+    for command in ["ask", "F", "list"], ["dedup", "list"], ["top", "list"]:
+        assert "network" not in run(*command).err
+
+
+def test_other_keys_are_no_networks(here):
+    (here / "list").write_text("\n".join(OTHERS) + "\n")
+    assert run("build", "-o", "F", "list").err == run("filter", "--keys", "list", input="a\n").err == ""

@@ -12,6 +12,7 @@ static int add_at(const struct options *o)
 
     if (o->on_full == FULL_STOPS)
         return fail(AT_NOT_ON_FULL);
+    r.is_list = true;
     r.output = (struct output){.mute = true};
     if (at_open(&at, o, false))
         status = at_run(&at, &r, false, NULL, NULL);

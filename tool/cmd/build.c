@@ -13,6 +13,7 @@ static struct run run_to_save(const struct options *o)
     records_describe_keys(&o->records, keys, sizeof keys);
     file_describe_keys(note, keys);
     r.note = note;
+    r.is_list = true;
     r.save = o->output.path;
     r.output = (struct output){.mute = true};
     return r;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "state/lock.h"
+#include "cmd/networks.h"
 #include "cmd/run.h"
 #include "pipe/write.h"
 #include "cli/messages.h"
@@ -223,6 +224,8 @@ int cmd_check(const struct options *o)
     if (o->state.path && !lock_file(o->state.path))
         return EXIT_ERROR;
     asker = asker_open(url, &o->patience, &o->records);
+    if (asker && !o->verbosity.quiet)
+        networks_tell_store(url);
     status = asker ? check(o, asker) : EXIT_ERROR;
     asker_close(asker);
     return status;

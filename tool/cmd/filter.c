@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cmd/at.h"
+#include "cmd/networks.h"
 #include "cmd/sets.h"
 #include "cli/messages.h"
 #include "cli/signals.h"
@@ -17,6 +18,7 @@ static struct run run_of_keys(const struct options *o, struct inputs inputs)
                     .records = records_of_keys(&o->records),
                     .verbosity = {.quiet = o->verbosity.quiet, .stats = STATS_NONE},
                     .threads = o->threads,
+                    .is_list = true,
                     .output = {.mute = true}};
 
     r.records.skip = o->records.skip;
@@ -83,6 +85,8 @@ static int pass(const struct options *o, struct shards *shards)
     struct tally tally = {0};
     int status = EXIT_ERROR;
 
+    if (!o->verbosity.quiet)
+        networks_tell_store(o->set.strict);
     if (confirming_open(&confirming, o->set.strict, &o->patience, &o->records)) {
         r.verdict = verdict_confirmed(r.verdict, &confirming);
         status = run(&r, &tally);

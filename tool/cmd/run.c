@@ -118,6 +118,8 @@ static bool take(void *context, struct batch *b)
 
     if (!pass_header(r) || !write_batch(&r->writer, b) || !write_flush(&r->writer))
         return false;
+    if (r->run->is_list)
+        networks_count(&r->networks, b);
     r->unsaved += b->n;
     if (b->name)
         r->position = read_behind(b);
@@ -220,6 +222,8 @@ static int finish(struct running *r)
         return refuse_output(r);
     tell_unfinished(r);
     tell_late(r);
+    if (!r->run->verbosity.quiet)
+        networks_tell(&r->networks);
     if (r->past_since > 0 && !save_failed) /* one sentence says why it failed */
         tell_past(r);
     tell_skipped(t, &r->run->verbosity, r->source.reader.count > 1);

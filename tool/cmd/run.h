@@ -18,6 +18,8 @@ struct run {
     uint32_t threads;
     double linger; /* seconds to wait for more records, once there are some */
 
+    bool is_list; /* the records are a set's keys */
+
     struct verdict verdict;
     struct output output;
     uint8_t passes; /* verdicts of records that are passed on: see write.h */

@@ -3,6 +3,7 @@
 #ifndef WEIR_CMD_RUNNING_H
 #define WEIR_CMD_RUNNING_H
 
+#include "cmd/networks.h"
 #include "cmd/run.h"
 #include "pipe/write.h"
 
@@ -22,6 +23,8 @@ struct running {
 
     double past_since; /* the filter is full; 0: it is not */
     bool told;         /* and that was said */
+
+    struct networks networks; /* among the keys of a list */
 };
 
 /* ---- run_open.c ---- */

@@ -254,6 +254,7 @@ int keyset_change(const struct options *o, answer_keys answer)
                                       .must_fit = true,
                                       .overflow = shards_stats(&stored.shards).overflow};
 
+        r.is_list = answer != answer_by_forgetting;
         r.output = (struct output){.mute = true};
         r.save = path;
         r.note = stored.note;
