@@ -1,4 +1,5 @@
 """Completions offer what there is: bash is asked directly, zsh in a terminal."""
+import json
 import os
 import pathlib
 import pty
@@ -54,10 +55,22 @@ def test_bash_offers_values_filters_and_files(here):
     assert bash("weir", "eval", "--format", "") == ["table", "tsv", "json"]
 
 
+def test_bash_offers_what_weir_list_lists():
+    """Names with digits, such as ibf-2c, were left out."""
+    listed = json.loads(run("list", "--json").out)
+    filters, sketches, screens = ([x["name"] for x in listed[kind]] for kind in ("filters", "sketches", "screens"))
+    assert sorted(set(bash("weir", "list", ""))) == sorted(set(filters + sketches + screens))
+    assert bash("weir", "dedup", "-a", "") == filters
+    assert sorted(bash("weir", "check", "--screen", "")) == sorted(["auto", *screens])
+    assert set(bash("weir", "top", "-a", "")) <= set(sketches)
+
+
 @pytest.mark.skipif(not shutil.which("zsh"), reason="needs zsh")
 @pytest.mark.parametrize("typed,offered", [("weir ded\t", "weir dedup"),
                                            ("weir dedup --chec\t", "--checkpoint"),
                                            ("weir dedup -a blo\t", "-a bloom"),
+                                           ("weir list ibf-2\t", "list ibf-2c"),
+                                           ("weir list 1b\t", "list 1bf"),
                                            ("weir filter --inv\t", "--invert")])
 def test_zsh_completes(here, typed, offered):
     child, fd = pty.fork()

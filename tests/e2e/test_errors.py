@@ -614,3 +614,34 @@ def test_a_repeated_key_with_a_wrong_field_is_refused():
     refused("dedup", "-k", "1", "-k", "", input="a b\n", saying="has an empty field in it")
     refused("dedup", *["-k", "1"] * 17, input="a b\n", saying="more than 16 fields")
     refused("dedup", "-k", "x" * 600, "-k", "y" * 600, saying="at most 1023 bytes")
+
+
+@pytest.mark.parametrize("args, meant", [
+    ("dedup -a blom", "bloom"), ("dedup -a bloom -S capcity=3", "capacity"), ("dedup -S widht=3", "width"), ("build -o F -a fuze", "fuse"),
+    ("top -a heavykeper", "heavykeeper"), ("top -S hafl-life=1h", "half-life"), ("check --oracle keys:/etc/passwd --screen strct", "strict"),
+    ("list blom", "bloom"), ("list heavykeper", "heavykeeper"), ("eval -a weir,blom", "bloom"), ("eval -S widht=3", "width"),
+    ("plan -a blom", "bloom"), ("plan --gap 5 -m 1M -a wier", "weir")])
+def test_a_name_that_is_nearly_right_gets_a_hint(here, args, meant):
+    refused(*args.split(), saying=f"did you mean {meant}?")
+    assert not (here / "F").exists()
+
+
+def test_a_name_that_is_like_no_other_gets_none(here):
+    for args in "dedup -a zzzzzzz", "dedup -S zzzzzzz=3", "list zzzzzzz", "top -a zzzzzzz", "dedup -S width=zzz":
+        assert "did you mean" not in refused(*args.split()).err
+
+
+def test_messages_contain_no_control_characters(here):
+    """Neither C0 nor C1, as UTF-8 or as bytes: a terminal obeys them."""
+    name = b"a\x1b[2J\xc2\x9b2J\x9b2J\x80\x7fz\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"
+    done = subprocess.run([WEIR, b"dedup", name], capture_output=True)
+    assert done.returncode == 2 and b"a?[2J?2J?2J??z\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80: No such file" in done.stderr
+
+
+@pytest.mark.parametrize("record, path, pointer", [
+    ('{"user":{"id":1}}', "user.id", "/user/id"), ('{"users":[{"id":1}]}', "users[0].id", "/users/0/id")])
+def test_a_path_where_a_pointer_is_meant_gets_a_hint(record, path, pointer):
+    refused("dedup", "--jsonl", "-k", path, input=record, saying=f"the record has no /{path}; did you mean {pointer}?")
+    refused("dedup", "--jsonl", "-k", pointer, "--importance", path, input=record, saying=f"did you mean {pointer}?")
+    assert "did you mean" not in refused("dedup", "--jsonl", "-k", path, input='{"other":1}').err
+    assert run("dedup", "--jsonl", "-k", path, input='{"%s":1}' % path).lines == ['{"%s":1}' % path]

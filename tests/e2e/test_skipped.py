@@ -168,3 +168,13 @@ def test_two_columns_of_one_name_draw_a_note(here):
     assert run("dedup", *EXACT, "-q", "--csv", "-k", "k", input=table).err == ""
     assert run("dedup", *EXACT, "--csv", "-k", "id", input=table).err == ""
     assert run("dedup", *EXACT, "--csv", "--header", "-k", "3", input=table).lines == ["id,k,k", "1,a,x", "2,a,y"]
+
+
+@pytest.mark.parametrize("options", [[], ["--csv", "-k", "1"]])
+def test_bytes_of_a_record_that_is_too_long_are_counted(here, options):
+    content = "a\n" + "x" * 3_000_000 + "\nb\n"
+    (here / "in").write_text(content)
+    command = ["dedup", *EXACT, *options, "--max-record", "100K", "--on-error", "skip", "--stats", "json"]
+    for got in run(*command, "in"), run(*command, input=content), run(*command, "-j", "2", "in"):
+        stats = json.loads(got.err.splitlines()[-1])
+        assert got.lines == ["a", "b"] and (stats["bytes"], stats["skipped"]) == (len(content), 1)

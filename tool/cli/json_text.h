@@ -1,4 +1,4 @@
-/* json_text.h - a JSON value as text. */
+/* json_text.h - a JSON value as text, and bytes as a JSON value. */
 #ifndef WEIR_CLI_JSON_TEXT_H
 #define WEIR_CLI_JSON_TEXT_H
 
@@ -10,5 +10,8 @@
  * and gives a text that is none. Measured first and written into room for all of it, none has
  * to grow. */
 char *json_text(const json_t *value, size_t flags);
+
+/* A string of JSON; bytes that are not UTF-8 become U+FFFD. NULL if memory is short. */
+json_t *utf8_string(const char *name);
 
 #endif

@@ -2,10 +2,32 @@
 #include "cli/messages.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/utf8.h"
+
 #define WORD_MAX 32
+
+/* Control characters, C0 and C1, become '?'. C1 are two bytes in UTF-8, and one in a text that
+ * is none. Returns the size then. */
+static size_t hide_controls(char *text, size_t size)
+{
+    size_t to = 0, n;
+
+    for (size_t i = 0; i < size; i += n) {
+        uint8_t c = (uint8_t)text[i], next = (uint8_t)text[i + 1];
+        bool pair = c == 0xc2 && next >= 0x80 && next < 0xa0;
+
+        n = utf8_printable(text + i, size - i);
+        bool hidden = pair || (n == 0 && (c < ' ' || (c >= 0x7f && c < 0xa0)));
+        n = n ? n : 1 + (size_t)pair;
+        memmove(text + to, hidden ? "?" : text + i, hidden ? 1 : n);
+        to += hidden ? 1 : n;
+    }
+    return to;
+}
 
 static void say(const char *format, va_list args)
 {
@@ -14,9 +36,7 @@ static void say(const char *format, va_list args)
     int n = vsnprintf(line + head, room, format, args);
 
     head += n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
-    for (size_t i = 0; i < head; i++) /* names and records may hold anything */
-        if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
-            line[i] = '?';
+    head = hide_controls(line, head); /* names and records may contain anything */
     line[head++] = '\n';
     fwrite(line, 1, head, stderr); /* in one piece: others may write there too */
 }

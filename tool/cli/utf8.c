@@ -3,10 +3,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
 static size_t length_of(uint8_t first)
 {
@@ -18,9 +15,7 @@ static size_t length_of(uint8_t first)
                           : 0;
 }
 
-/* Bytes of the character at the start of a text; 0 if it is none. Surrogates,
- * characters beyond U+10FFFF and longer spellings than need be are none. */
-static size_t character(const char *text)
+size_t utf8_character(const char *text)
 {
     const uint8_t *p = (const uint8_t *)text;
     size_t n = length_of(p[0]);
@@ -42,24 +37,5 @@ size_t utf8_printable(const char *text, size_t size)
     uint8_t c = (uint8_t)first[0];
     bool control = c < ' ' || c == 0x7f || (c == 0xc2 && (uint8_t)first[1] < 0xa0);
 
-    return size == 0 || control ? 0 : character(first);
-}
-
-json_t *utf8_string(const char *name)
-{
-    char *text = malloc(strlen(REPLACEMENT) * strlen(name) + 1), *to = text;
-    json_t *string;
-
-    if (!text)
-        return NULL;
-    while (*name) {
-        size_t n = character(name);
-
-        to = n ? mempcpy(to, name, n) : mempcpy(to, REPLACEMENT, strlen(REPLACEMENT));
-        name += n ? n : 1;
-    }
-    *to = '\0';
-    string = json_string(text);
-    free(text);
-    return string;
+    return size == 0 || control ? 0 : utf8_character(first);
 }

@@ -1,14 +1,14 @@
-/* utf8.h - names are bytes, JSON is UTF-8. */
+/* utf8.h - characters of a text that may be anything. */
 #ifndef WEIR_CLI_UTF8_H
 #define WEIR_CLI_UTF8_H
 
-#include <jansson.h>
+#include <stddef.h>
 
-/* A string of JSON; bytes that are not UTF-8 become U+FFFD. NULL if memory is short. */
-json_t *utf8_string(const char *name);
+/* Bytes of the character at the start of a text that ends with NUL; 0 if it is none. Surrogates,
+ * characters beyond U+10FFFF and longer spellings than need be are none. */
+size_t utf8_character(const char *text);
 
-/* Bytes of the printable character at the start of a text; 0 if it is a control character
- * (C0, DEL, C1) or no UTF-8. */
+/* The same for any text of this size; 0 also for a control character (C0, DEL, C1). */
 size_t utf8_printable(const char *text, size_t size);
 
 #endif

@@ -53,6 +53,54 @@ bool wanted_sentence(const struct wanted *w, const char *name, const char *seed,
 
 static const char *const kinds[] = {"filter", "sketch", "screen"};
 
+#define NAMES_MAX 64
+
+const char *wanted_nearest(enum weir_kind kind, const char *word)
+{
+    const char *names[NAMES_MAX + 1] = {NULL};
+
+    for (size_t i = 0; i < NAMES_MAX && weir_listed(kind, i); i++)
+        names[i] = weir_listed(kind, i)->name;
+    return nearest(word, names);
+}
+
+static const char *nearest_knob(enum weir_kind kind, const struct weir_about *of, const char *word)
+{
+    const char *names[NAMES_MAX + 1] = {NULL};
+    size_t i = 0;
+
+    while (weir_listed(kind, i) != of)
+        i++;
+    for (size_t j = 0; j < NAMES_MAX && weir_listed_knob(kind, i, j); j++)
+        names[j] = weir_listed_knob(kind, i, j)->name;
+    return nearest(word, names);
+}
+
+/* The name that -a or -S perhaps meant, if it has a wrong one; else NULL. */
+static const char *meant(const struct wanted *w, enum weir_kind kind, const char *sentence)
+{
+    const struct weir_about *of = weir_find(kind, sentence);
+    char word[KNOB_MAX];
+
+    if (!of)
+        return w->algorithm ? wanted_nearest(kind, w->algorithm) : NULL;
+    for (int i = 0; i < w->sets; i++)
+        if (!weir_find_knob(kind, of->name, w->set[i])) {
+            snprintf(word, sizeof word, "%.*s", (int)strcspn(w->set[i], "="), w->set[i]);
+            return nearest_knob(kind, of, word);
+        }
+    return NULL;
+}
+
+bool wanted_reject(const struct wanted *w, enum weir_kind kind, const char *sentence,
+                   const char *why)
+{
+    const char *near = meant(w, kind, sentence);
+
+    return reject("%s%s%s%s", why, near ? "; did you mean " : "", near ? near : "",
+                  near ? "?" : "");
+}
+
 bool wanted_complete(const struct wanted *w, enum weir_kind kind, const char *name,
                      const char *seed, char sentence[WEIR_SENTENCE])
 {
@@ -62,7 +110,7 @@ bool wanted_complete(const struct wanted *w, enum weir_kind kind, const char *na
     if (!wanted_sentence(w, name, seed, joined))
         return reject("the options of the %s are too long", kinds[kind]);
     return weir_complete(kind, joined, sentence, WEIR_SENTENCE, &error) == WEIR_OK ||
-           reject("%s", error.text);
+           wanted_reject(w, kind, joined, error.text);
 }
 
 bool wanted_is_held(const struct wanted *w, enum weir_kind kind, const char *name, const char *held,

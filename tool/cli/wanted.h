@@ -43,4 +43,12 @@ bool wanted_complete(const struct wanted *w, enum weir_kind kind, const char *na
 bool wanted_is_held(const struct wanted *w, enum weir_kind kind, const char *name, const char *held,
                     const char *path);
 
+/* Reject with the library's message about a sentence made of this, and the name that was perhaps
+ * meant. Returns false. */
+bool wanted_reject(const struct wanted *w, enum weir_kind kind, const char *sentence,
+                   const char *why);
+
+/* The name of that kind that was perhaps meant; NULL if none is near. */
+const char *wanted_nearest(enum weir_kind kind, const char *word);
+
 #endif

@@ -7,7 +7,6 @@
 #include "cli/messages.h"
 #include "cli/table.h"
 #include "cli/units.h"
-#include "cli/utf8.h"
 #include "cmd/at.h"
 
 /* A row of the table. */

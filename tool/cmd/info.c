@@ -11,7 +11,6 @@
 #include "cli/print.h"
 #include "state/files.h"
 #include "cli/units.h"
-#include "cli/utf8.h"
 
 /* In one piece for scripts. */
 static void print_sentence(const char *label, const char *sentence)

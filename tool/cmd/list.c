@@ -114,7 +114,13 @@ static json_t *describe_kind(enum weir_kind kind, const char *name)
 
 static int refuse(const char *name)
 {
-    return fail("there is no filter, sketch or screen '%s'; 'weir list' shows all", name);
+    const char *near = NULL;
+
+    for (unsigned kind = WEIR_KIND_FILTER; kind <= WEIR_KIND_SCREEN && !near; kind++)
+        near = wanted_nearest(kind, name);
+    return fail("there is no filter, sketch or screen '%s'; %s%s%s", name,
+                near ? "did you mean " : "'weir list' shows all", near ? near : "",
+                near ? "?" : "");
 }
 
 static int print_json(const char *name)

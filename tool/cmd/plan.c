@@ -239,7 +239,7 @@ static bool ask_one(struct plan *p)
         return false;
     p->n += !p->sizing && !p->windowed && !p->set && ask_opened(p, sentence);
     if (ask(p, sentence, &p->p[p->n], &error) != WEIR_OK)
-        return reject("%s", error.text);
+        return wanted_reject(&p->options->wanted, WEIR_KIND_FILTER, sentence, error.text);
     p->chosen = p->n;
     if (p->n > 0 && strcmp(p->p[0].config, p->p[1].config) == 0)
         p->p[p->chosen = 0] = p->p[1];

@@ -144,7 +144,8 @@ static bool ask_one(struct gaps *g)
     struct weir_error error;
 
     return write_sentence(g, g->options->wanted.algorithm, sentence) &&
-           (ask(g, sentence, &error) == WEIR_OK || reject("%s", error.text));
+           (ask(g, sentence, &error) == WEIR_OK ||
+            wanted_reject(&g->options->wanted, WEIR_KIND_FILTER, sentence, error.text));
 }
 
 /* Those with such knobs and a model. */

@@ -45,7 +45,7 @@ static bool ask(const struct options *o, double members, struct screen_plan *pla
         return reject("the options of the screen are too long");
     if (weir_predict_screen(&plan->p, sizeof plan->p, sentence, &stream, members, &error) !=
         WEIR_OK)
-        return reject("%s", error.text);
+        return wanted_reject(&w, WEIR_KIND_SCREEN, sentence, error.text);
     char *hashing = strstr(plan->p.config, " hash="); /* and seed=: no matter here */
     if (hashing)
         *hashing = '\0';

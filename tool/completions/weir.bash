@@ -64,7 +64,7 @@ _weir()
     case $command,$word in
     *,-*) COMPREPLY=($(compgen -W "$(_weir_options "$weir" "$command")" -- "$word")) ;;
     gen,*) COMPREPLY=($(compgen -W "uniform: zipf: endless" -- "$word")) ;;
-    list,*) COMPREPLY=($(compgen -W "$("$weir" list 2>/dev/null | grep '^ \{0,2\}[a-z-]*$')" -- "$word")) ;;
+    list,*) COMPREPLY=($(compgen -W "$("$weir" list 2>/dev/null | grep '^ \{0,2\}[a-z0-9-]*$')" -- "$word")) ;;
     *)
         compopt -o default 2>/dev/null
         COMPREPLY=($(compgen -f -- "$word"))

@@ -116,7 +116,7 @@ bool entrants_add(struct entrants *all, const struct selection *s, const char *n
         *refused = error;
     if (error.status != WEIR_OK) {
         shards_close(&e->filter);
-        return refused || reject("%s", error.text);
+        return refused || wanted_reject(&w, WEIR_KIND_FILTER, sentence, error.text);
     }
     all->count++;
     weir_sentence_knob(e->filter.config, "seed", all->seed, sizeof all->seed);

@@ -113,6 +113,7 @@ void batch_reset(struct batch *b)
     arena_reset(&b->arena, true);
     b->n = 0;
     b->used = 0;
+    b->dropped = 0;
     b->bads = 0;
     b->dealt = b->important = b->timed = false;
     b->aheads = b->late = 0;

@@ -54,10 +54,11 @@ struct batch {
     uint64_t read_at; /* when: milliseconds since 1970 */
 
     char *data;
-    size_t room;    /* bytes that data can hold, MARGIN apart */
-    size_t used;    /* bytes of whole records, from the start of data */
-    uint32_t n;     /* records */
-    uint32_t *ends; /* ends[0]: just before the first record; ends[i + 1]: of record i */
+    size_t room;      /* bytes that data can hold, MARGIN apart */
+    size_t used;      /* bytes of whole records, from the start of data */
+    uint64_t dropped; /* bytes read before them, of a record that is too long */
+    uint32_t n;       /* records */
+    uint32_t *ends;   /* ends[0]: just before the first record; ends[i + 1]: of record i */
 
     const char *name; /* of the file, NULL if none was open; in the list it is number: */
     uint32_t file;

@@ -112,6 +112,7 @@ static void refuse_long(struct reader *r, struct batch *b, size_t *filled)
 {
     if (r->records->skip && !r->heads) {
         r->offset += *filled;
+        r->dropped += *filled;
         trace_gap(&r->trace);
         r->dropping = true;
         r->csv = (struct csv_scan){.given_up = true, .fault = "too long"};

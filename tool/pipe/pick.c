@@ -25,13 +25,14 @@ static bool is_path(const char *word, size_t size)
     return *word == '.' || (size > 1 && *word == '$' && (word[1] == '.' || word[1] == '['));
 }
 
+#define POINTER_MAX 64
+
 /* A pointer has slashes instead. */
-static bool refuse_path(const char *word, size_t size, const char *option)
+static void path_to_pointer(const char *word, size_t size, char pointer[POINTER_MAX])
 {
-    char pointer[64];
     size_t n = 0;
 
-    for (size_t i = *word == '$'; i < size && n + 1 < sizeof pointer; i++) {
+    for (size_t i = *word == '$'; i < size && n + 1 < POINTER_MAX; i++) {
         bool begins = word[i] == '.' || word[i] == '[';
 
         if (begins && (n == 0 || pointer[n - 1] != '/'))
@@ -40,6 +41,13 @@ static bool refuse_path(const char *word, size_t size, const char *option)
             pointer[n++] = word[i];
     }
     pointer[n] = '\0';
+}
+
+static bool refuse_path(const char *word, size_t size, const char *option)
+{
+    char pointer[POINTER_MAX];
+
+    path_to_pointer(word, size, pointer);
     return reject("%s %.*s is no field; in JSON records that is %s, with --jsonl", option,
                   (int)size, word, pointer);
 }
@@ -376,9 +384,28 @@ static bool read_measure(struct weir_bytes text, bool exact, uint32_t *out)
     return digits && at == end && (!exact || (!fraction && value <= UINT32_MAX));
 }
 
+/* A hint for -k user.id: the pointer that was perhaps meant, if the record has it. */
+static const char *other_pointer(const char *name, struct arena *a, const char *record, size_t size,
+                                 char hint[POINTER_MAX + 32])
+{
+    struct json_paths paths = {0};
+    struct weir_bytes field = {NULL, 0};
+    struct json_fault fault;
+    char pointer[POINTER_MAX];
+
+    *hint = '\0';
+    path_to_pointer(name, strlen(name), pointer);
+    if (strcmp(name, pointer) != 0 && json_add(&paths, pointer) &&
+        json_fields(&paths, a, record, size, &field, &fault) == JSON_FINE && field.data)
+        snprintf(hint, POINTER_MAX + 32, "; did you mean %s?", pointer);
+    json_close(&paths);
+    return hint;
+}
+
 static bool split_json(const struct picker *p, struct batch *b, uint32_t i, const char *record,
                        size_t size, struct weir_bytes *field)
 {
+    char hint[POINTER_MAX + 32];
     struct json_fault fault;
 
     switch (json_fields(&p->json, &b->arena, record, size, field, &fault)) {
@@ -396,7 +423,10 @@ static bool split_json(const struct picker *p, struct batch *b, uint32_t i, cons
             if (p->pass_missing)
                 batch_keyless(b, i);
             else
-                batch_fault(b, i, p->skip_missing, "the record has no %s", p->column[c].name);
+                batch_fault(b, i, p->skip_missing, "the record has no %s%s", p->column[c].name,
+                            p->skip_missing
+                                ? ""
+                                : other_pointer(p->column[c].name, &b->arena, record, size, hint));
             return false;
         }
     return true;

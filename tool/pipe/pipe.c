@@ -120,7 +120,7 @@ static void count(struct tally *t, const struct batch *b)
     t->seen += seen;
     t->unanswered += unknown;
     t->skipped += none;
-    t->bytes += b->used;
+    t->bytes += b->used + b->dropped;
     t->late += b->late;
     t->most_late = b->most_late > t->most_late ? b->most_late : t->most_late;
 }

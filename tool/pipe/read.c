@@ -176,8 +176,11 @@ enum read_result read_batch(struct reader *r, struct batch *b)
             commit(r, b, filled);
         if (r->bytes.ended && bytes_left(&r->bytes) == 0)
             bytes_close_file(&r->bytes);
-        if (b->n > 0 || b->failed || headed) /* a header is passed on before records come */
+        if (b->n > 0 || b->failed || headed) { /* a header is passed on before records come */
+            b->dropped = r->dropped;
+            r->dropped = 0;
             return READ_BATCH;
+        }
         if (!came)
             return READ_NOTHING;
         batch_reset(b);

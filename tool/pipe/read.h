@@ -33,6 +33,7 @@ struct reader {
     uint64_t offset, line; /* of the first byte that is in no batch */
     size_t scanned;        /* bytes from there on that hold no record end */
     bool dropping;         /* in a record that is too long, to be skipped */
+    uint64_t dropped;      /* bytes of it that no batch has counted */
     bool padded;           /* the last byte of the file is a delimiter of ours */
     bool follows;          /* the last file may grow: its last line is left if it is not complete */
     bool left;             /* such a one was */

@@ -10,7 +10,7 @@
 
 #include "cli/messages.h"
 #include "cli/units.h"
-#include "cli/utf8.h"
+#include "cli/json_text.h"
 
 #define ROW (RECORDS_MAX / 8) /* bytes */
 #define NOBODY "-"            /* stands where no filter has a key */

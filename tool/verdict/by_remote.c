@@ -10,7 +10,7 @@
 #include "cli/messages.h"
 #include "cli/signals.h"
 #include "cli/units.h"
-#include "cli/utf8.h"
+#include "cli/json_text.h"
 #include "state/under_way.h"
 #include "verdict/deal.h"
 

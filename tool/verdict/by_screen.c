@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <weir/hash.h>
 
-#include "cli/utf8.h"
+#include "cli/json_text.h"
 #include "cli/messages.h"
 #include "state/aside.h"
 #include "state/files.h"

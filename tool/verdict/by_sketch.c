@@ -65,7 +65,12 @@ weir_sketch *sketch_open(const char *command, const char *state, const struct wa
                          enum weir_trait trait)
 {
     if (w->algorithm && !can(w->algorithm, trait)) {
-        fail("'weir %s' has no sketch '%s'; 'weir list' shows them", command, w->algorithm);
+        const char *near = wanted_nearest(WEIR_KIND_SKETCH, w->algorithm);
+
+        if (near && can(near, trait))
+            fail("'weir %s' has no sketch '%s'; did you mean %s?", command, w->algorithm, near);
+        else
+            fail("'weir %s' has no sketch '%s'; 'weir list' shows them", command, w->algorithm);
         return NULL;
     }
     if (state && !(lock_file(state) && replace_possible(state)))
