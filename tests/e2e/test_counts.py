@@ -146,8 +146,9 @@ def test_counts_fade_by_records_also_from_run_to_run(here):
     for key, count, error, _ in rows:
         assert exact[key] * 0.997 - 0.01 <= count <= exact[key] * 1.003 + 1.01 and error <= 1
     (here / "asked").write_text("key0\nkey1\n")
-    for line in run("count", *options, "--query", "asked", input=text_of(keys)).lines:
-        key, count = line.split("\t")
+    counts = [line.split("\t") for line in run("count", *options, "--query", "asked", input=text_of(keys)).lines]
+    assert [key for key, _ in counts] == ["key0", "key1"]
+    for key, count in counts:
         assert exact[key] * 0.997 <= int(count) <= exact[key] * 1.003 + 1.01
 
 

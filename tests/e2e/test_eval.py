@@ -20,6 +20,7 @@ def table(*args, **more):
     """The rows of an evaluation; "-" becomes None, numbers become numbers."""
     out = run("eval", "--seed", "1", *args, "--format", "tsv", **more).out.decode()
     rows = list(csv.DictReader(io.StringIO(out), delimiter="\t"))
+    assert rows
     return [{name: number(text) for name, text in row.items()} for row in rows]
 
 
@@ -242,7 +243,7 @@ def test_the_formats_say_the_same(more):
     assert [list(o) for o in objects] == [list(row) for row in tsv]
     if not more:
         assert list(tsv[0]) == COLUMNS
-    for o, row in zip(untimed(objects), untimed(tsv)):
+    for o, row in zip(untimed(objects), untimed(tsv), strict=True):
         for name, value in o.items():
             if isinstance(value, str) and name == "importance":
                 value = number(value)

@@ -7,6 +7,7 @@ import signal
 import struct
 import subprocess
 import termios
+import threading
 import time
 
 import pytest
@@ -14,6 +15,8 @@ import pytest
 from conftest import EXACT, WEIR, run
 
 FAULT = os.environ.get("WEIR_FAULT_LIB")
+needs_fault = pytest.mark.skipif(not FAULT, reason="WEIR_FAULT_LIB names no library that sets the clock")
+A_SECOND_A_LOOK = {**os.environ, "LD_PRELOAD": str(FAULT), "WEIR_FAULT_FAST": "1"}
 
 
 def read_within(fd, seconds=20):
@@ -74,27 +77,53 @@ def test_a_signal_ends_an_idle_run(number, threads):
     assert process.wait(timeout=20) == -number
 
 
-def test_a_signal_ends_a_busy_run_at_a_record(here):
-    run("gen", "uniform:n=2M,distinct=100%", stdout=open("in", "wb"))
-    for delay in 0.01, 0.03, 0.06:
-        with open("out", "wb") as out:
-            process = subprocess.Popen([WEIR, "dedup", *EXACT, "-k", "1", "in"],
-                                       stdout=out)
-            time.sleep(delay)
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(timeout=20) in (0, -signal.SIGTERM)
-        data = (here / "out").read_bytes()
-        assert len(data) % 20 == 0 and (here / "in").read_bytes().startswith(data[:2000])
+@pytest.mark.parametrize("threads", ["1", "3"])
+@pytest.mark.parametrize("passed", [1, 1 << 20, 10 << 20])
+def test_a_signal_ends_a_busy_run_at_a_record(here, passed, threads):
+    """The input does not end, so that the run does not either."""
+    data = b"".join(b"%019d\n" % i for i in range(1_500_000))
+    with open("out", "wb") as out:
+        process = subprocess.Popen([WEIR, "dedup", "-a", "bloom", "-m", "64M", "-S", "k=8", "--seed", "1", "-j", threads],
+                                   stdin=subprocess.PIPE, stdout=out)
+    feeder = threading.Thread(target=feed_until_it_ends, args=(process.stdin, data))
+    feeder.start()
+    until = time.monotonic() + 60
+    while os.path.getsize("out") < passed and time.monotonic() < until:
+        time.sleep(0.001)
+    process.send_signal(signal.SIGTERM)
+    status = process.wait(timeout=20)
+    feeder.join()
+    process.stdin = None
+    out = (here / "out").read_bytes()
+    assert status == -signal.SIGTERM and len(out) >= passed
+    assert len(out) % 20 == 0 and data.startswith(out)
+
+
+def feed_until_it_ends(stdin, data):
+    try:
+        stdin.write(data)
+        stdin.flush()
+        while True:  # keep it busy
+            stdin.write(data[-20:])
+            stdin.flush()
+            time.sleep(0.001)
+    except BrokenPipeError:
+        pass
 
 
 # ---- a terminal ----
 
-def on_terminal(args, columns=200, feed=None):
-    """What a command writes to standard error when that is a terminal."""
+def terminal(columns=200):
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    return ours, theirs
+
+
+def on_terminal(args, columns=200, feed=None, env=None):
+    """What a command writes to standard error when that is a terminal."""
+    ours, theirs = terminal(columns)
     process = subprocess.Popen([WEIR, *args], stdin=subprocess.PIPE if feed else subprocess.DEVNULL,
-                               stdout=subprocess.DEVNULL, stderr=theirs)
+                               stdout=subprocess.DEVNULL, stderr=theirs, env=env)
     os.close(theirs)
     if feed:
         feed(process.stdin)
@@ -127,26 +156,33 @@ def test_the_bar_shows_what_goes_on():
     assert "left" not in seen  # the size of a pipe is not known
 
 
+@needs_fault
 def test_the_bar_knows_how_long_where_the_size_is_known(here):
-    run("gen", "uniform:n=3M,distinct=60%", stdout=open("in", "wb"))
-    seen = on_terminal(["dedup", "-k", "1", "--ignore-case", "in"])
+    run("gen", "uniform:n=300k,distinct=60%", stdout=open("in", "wb"))
+    seen = on_terminal(["dedup", "-k", "1", "--ignore-case", "in"], env=A_SECOND_A_LOOK)
     assert "[#" in seen and "%" in seen and "left" in seen
 
 
+@needs_fault
 def test_an_evaluation_has_a_bar_and_a_report():
-    seen = on_terminal(["eval", "--synthetic", "uniform:n=6M", "-a", "weir,sbf", "-m", "1M"])
+    seen = on_terminal(["eval", "--synthetic", "uniform:n=600k", "-a", "weir,sbf", "-m", "1M"], env=A_SECOND_A_LOOK)
     assert "[#" in seen and "left" in seen and "% seen" in seen and "full" not in seen
-    assert "6000000 records" in seen and "2 filters in" in seen and "the truth took" in seen
+    assert "600000 records" in seen and "2 filters in" in seen and "the truth took" in seen
 
 
-def test_a_signal_ends_an_evaluation_with_what_it_has():
-    for more, lines in ([], 2), (["--permutations", "9"], 0):
-        process = subprocess.Popen([WEIR, "eval", "--synthetic", "uniform:n=50M", "-a", "bloom", "-m", "1M",
-                                    *more], stdout=subprocess.PIPE)
-        time.sleep(0.5)
-        process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=20)
-        assert process.returncode == -signal.SIGINT and out.count(b"\n") == lines
+@pytest.mark.parametrize("more, lines", [([], 2), (["--permutations", "9"], 0)])
+def test_a_signal_ends_an_evaluation_with_what_it_has(more, lines):
+    ours, theirs = terminal()
+    process = subprocess.Popen([WEIR, "eval", "--synthetic", "uniform:n=50M", "-a", "bloom", "-m", "1M", *more],
+                               stdout=subprocess.PIPE, stderr=theirs)
+    os.close(theirs)
+    seen = b""
+    while b"seen" not in seen:  # its bar: it has read some
+        seen += read_within(ours)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=20)
+    os.close(ours)
+    assert process.returncode == -signal.SIGINT and out.count(b"\n") == lines
 
 
 def test_the_bar_keeps_to_the_width_and_leaves_no_trace():
@@ -173,7 +209,7 @@ def test_reading_from_a_terminal_is_said():
     os.close(theirs)
 
 
-@pytest.mark.skipif(not FAULT, reason="WEIR_FAULT_LIB names no library that sets the clock")
+@needs_fault
 @pytest.mark.parametrize("command", [["dedup", "-S", "span=1h", "-m", "64K"], ["dedup", "--once-per", "1h"]])
 def test_a_span_ends_when_time_passes_not_when_the_clock_is_set(here, command):
     env = {**os.environ, "LD_PRELOAD": FAULT, "WEIR_FAULT_CLOCK": "set", "WEIR_FAULT_BOOT": "passed"}

@@ -266,7 +266,8 @@ def test_a_long_stream_is_measured_on_some_of_its_keys(sampled):
     whole = json.loads(run(*LONG_STREAM).out)
     assert "3,000,000 records" in text and "A sample was measured" in text and "one key in 4" in text
     assert "-m 1M" in text and "1 MiB" in text
-    for part, all_of_it in zip(rows, whole):
+    assert rows
+    for part, all_of_it in zip(rows, whole, strict=True):
         assert part["memory_bytes"] == 2**18 and part["n"] == pytest.approx(750000, rel=0.01)
         assert part["fpr"] == pytest.approx(all_of_it["fpr"], rel=0.02)
         assert part["fnr"] == pytest.approx(all_of_it["fnr"], rel=0.02)
@@ -275,6 +276,7 @@ def test_a_long_stream_is_measured_on_some_of_its_keys(sampled):
 @needs_gnuplot
 def test_theory_stands_beside_what_was_measured_also_of_a_sample(sampled):
     rows, p = sampled
+    assert rows
     for row in rows:
         for measure in "fpr", "fnr", "fill":
             assert row[f"predicted_{measure}"] == pytest.approx(row[measure], rel=0.05, abs=0.002)

@@ -245,7 +245,7 @@ def test_which_tells_how_many_answers_are_false(here):
     text = "\n".join(pool) + "\n"
     result = run("ask", "--which", *sets, "--stats", "json", input=text)
     found = [set(line.split("\t")[0].split(",")) - {"-"} for line in result.lines]
-    wrong = {name: sum(name in f and key not in sets[name] for f, key in zip(found, pool))
+    wrong = {name: sum(name in f and key not in sets[name] for f, key in zip(found, pool, strict=True))
              for name in sets}
     stats = json.loads(result.err)
     assert stats["records"] == len(pool) and stats["answers"] == sum(map(len, found))

@@ -439,18 +439,6 @@ def test_a_span_on_a_file_goes_by_the_clock_and_says_so(here):
     assert "clock" not in run("top", "-S", "half-life=100", "log").err
 
 
-def test_once_per_goes_by_the_clock_too():
-    process = subprocess.Popen([WEIR, "dedup", "-q", "--once-per", "400ms"], stdin=subprocess.PIPE,
-                               stdout=subprocess.PIPE)
-    for _ in range(12):
-        process.stdin.write(b"a\n")
-        process.stdin.flush()
-        time.sleep(0.15)
-    process.stdin.close()
-    passed = process.stdout.read().count(b"\n")
-    assert process.wait() == 0 and 2 <= passed <= 6  # with repeats that renew it, once
-
-
 def test_memory_that_is_too_little_is_told():
     text = "".join(f"k{i} {1_600_000_000 + i // 1000}\n" for i in range(50000))
     result = run("dedup", "-m", "16K", "--once-per", "1h", "-k", "1", "--time", "2", "--stats", "json", input=text)

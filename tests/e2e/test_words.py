@@ -453,7 +453,8 @@ def test_rates_of_a_table_are_those_of_the_figures():
     rows = json.loads(run(*args, "--format", "json").out)
     shown = [re.split("  +", line) for line in run(*args).lines]
     assert shown[0] == ["algorithm", "settings", "memory", "fpr", "fnr"]
-    for row, cells in zip(rows, shown[1:]):
+    assert len(rows) == 3
+    for row, cells in zip(rows, shown[1:], strict=True):
         for name, cell in zip(["fpr", "fnr"], cells[3:]):
             assert float(cell.rstrip("%")) / 100 == pytest.approx(row[name], rel=0.05, abs=1e-6)
 

@@ -257,7 +257,7 @@ def test_plan_and_predict():
     assert best[0].cost <= min(p.cost for p in best)
     assert weir.open(best[0].config).stats().memory <= 262144
     least = weir.plan("uniform:n=1M,distinct=60%", fpr="1%", fnr=0.05)
-    assert all(p.fpr <= 0.0101 and p.fnr <= 0.0505 for p in least)
+    assert len(least) > 5 and all(p.fpr <= 0.0101 and p.fnr <= 0.0505 for p in least)
     assert [p.memory for p in least] == sorted(p.memory for p in least)
     (one,) = weir.plan("uniform:n=1M,distinct=60%", memory=1 << 18, filter="rlbsbf")
     assert one.config.startswith("rlbsbf")

@@ -57,7 +57,9 @@ def test_examples_of_the_page(source, tmp_path, monkeypatch):
 
 def test_the_page_names_what_there_is(source):
     page = (source / "docs" / "python.md").read_text()
-    for name in re.findall(r"`weir\.(\w+)", page):
+    names = re.findall(r"`weir\.(\w+)", page)
+    assert len(names) > 10
+    for name in names:
         assert hasattr(weir, name) or name == "scrapy", name
     settings = dict(re.findall(r"^(\w+) = (\S+)", page, re.M))
     text = (source / "bindings" / "python" / "weir" / "scrapy.py").read_text()

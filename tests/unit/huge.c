@@ -6,6 +6,7 @@
  * then the bits that came and the bits that went are counted by sixteenths. */
 #include "support/support.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "filter/filter.h"
@@ -88,10 +89,7 @@ static void run_huge(const char *name)
 {
     weir *w = open_huge(name);
 
-    if (!w) { /* a machine of too little memory; skip() would say "not ok" in TAP */
-        print_message("# %s is left out: there is no memory for it\n", name);
-        return;
-    }
+    assert_non_null(w);
     lay_out(w);
     for (uint64_t i = 0; i < ARRIVALS; i++) {
         struct weir_key key = numbered(w, i);
@@ -120,8 +118,21 @@ static void filters_beyond_two_to_the_32_cells_use_all_of_them(void **state)
             run_huge(weir_listed(WEIR_KIND_FILTER, i)->name);
 }
 
+/* Memory that is opened and not written to costs no time. */
+static bool has_memory_for_one(void)
+{
+    weir *w = open_huge(weir_listed(WEIR_KIND_FILTER, 0)->name);
+
+    weir_close(w);
+    return w != NULL;
+}
+
 int main(void)
 {
+    if (!has_memory_for_one()) { /* cmocka's own skip() says "not ok" in TAP */
+        puts("1..0 # SKIP there is no memory for a filter of 1700M");
+        return 0;
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(filters_beyond_two_to_the_32_cells_use_all_of_them),
     };

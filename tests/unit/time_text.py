@@ -36,7 +36,8 @@ def moments(n, zoned=True):
 
 
 def compare(rows, expected):
-    for row, got, want in zip(rows, read(rows), expected):
+    assert rows
+    for row, got, want in zip(rows, read(rows), expected, strict=True):
         assert got == want, f"{row} is {got}, not {want}"
 
 
