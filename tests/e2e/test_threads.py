@@ -1,9 +1,10 @@
 """Shards decide the output, threads do not."""
+import json
 import random
 
 import pytest
 
-from conftest import EXACT, refused, run, unique
+from conftest import EXACT, run, unique
 
 
 def test_threads_keep_the_order_of_an_exact_set():
@@ -51,9 +52,11 @@ def test_memory_is_divided_among_shards(here):
         assert "memory      1.00 MiB" in run("info", "f").lines
 
 
-def test_more_shards_than_the_memory_holds_are_refused(here):
-    refused("dedup", "-q", "-j", "3", "-m", "191", input="a\n", saying=["3 shards", "192 bytes"])
-    assert run("dedup", "-j", "3", "-m", "192", input="a\n").lines == ["a"]
+def test_threads_do_not_make_a_small_memory_invalid(here):
+    """A shard has 64 bytes at least."""
+    for memory in 64, 191, 192:
+        assert run("dedup", "-q", "-j", "3", "-m", memory, "--state", f"s{memory}", input="a\na\n").lines == ["a"]
+        assert json.loads(run("info", "--json", f"s{memory}").out)["memory"] == 192
 
 
 def test_shards_share_the_keys_evenly_and_keep_the_error(here):

@@ -6,7 +6,6 @@ import random
 import re
 import subprocess
 import threading
-import time
 
 import pytest
 

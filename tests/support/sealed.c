@@ -68,9 +68,10 @@ void with_sealed_cuts(struct blob b, void (*check)(struct blob cut, void *contex
         check_cut(&h, cells, check, context);
 }
 
-#define WORDS_VARIED 7   /* all subsets of the first ones */
-#define CELLS_VARIED 400 /* bytes: the numbers that sketches begin with, and some keys of theirs   \
-                          */
+#define WORDS_VARIED 7 /* all subsets of the first ones */
+#define CELLS_VARIED                                                                               \
+    400 /* bytes: the numbers that sketches begin with, and some keys of theirs                    \
+         */
 
 void with_forged_words(struct blob b, void (*check)(struct blob forged, void *context),
                        void *context)
