@@ -156,6 +156,20 @@ def test_the_bar_shows_what_goes_on():
     assert "left" not in seen  # the size of a pipe is not known
 
 
+def test_no_bar_is_drawn_over_what_is_typed():
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([WEIR, "dedup", *EXACT, "--stats", "none"], stdin=theirs, stdout=subprocess.DEVNULL, stderr=theirs)
+    os.close(theirs)
+    for _ in range(4):
+        os.write(ours, b"a\n")
+        time.sleep(0.15)  # the bar is drawn every 0.1 s
+    os.write(ours, b"\x04")
+    assert process.wait(timeout=20) == 0
+    seen = os.read(ours, 65536).split(b"\r\n")
+    assert [line for line in seen if not line.startswith(b"weir: reading from the terminal")] == [b"a"] * 4 + [b""], "the echo alone"
+    os.close(ours)
+
+
 @needs_fault
 def test_the_bar_knows_how_long_where_the_size_is_known(here):
     run("gen", "uniform:n=300k,distinct=60%", stdout=open("in", "wb"))

@@ -38,6 +38,13 @@ def test_a_size_is_read_the_same_by_every_option(here):
         refused("dedup", "-m", size, input=line, saying=[f"memory={size}", "does not fit"])
 
 
+def test_a_size_that_is_refused_is_told_once(here):
+    (here / "in").write_text("a\n")
+    for call in "build -m 1 -o f in", "dedup -m 63 in", "dedup --metrics no/such/folder in", "dedup --metrics no/such/folder -o out in":
+        refused(*call.split())
+    assert os.listdir(here) == ["in"]
+
+
 @pytest.mark.parametrize("size,said", [("64", "-m 64 is 64 B; -m 64M would be 64 MiB"),
                                        ("2K", "-m 2K is 2.00 KiB; -m 2M would be 2 MiB"),
                                        ("4095", "-m 4095 is 4.00 KiB; -m 4095M would be 4095 MiB")])

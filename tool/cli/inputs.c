@@ -28,6 +28,15 @@ void input_looked(int fd)
         close(fd);
 }
 
+bool inputs_are_typed(const struct inputs *in)
+{
+    bool standard = in->count == 0;
+
+    for (uint32_t i = 0; i < in->count && !standard; i++)
+        standard = strcmp(in->file[i], "-") == 0;
+    return standard && isatty(0);
+}
+
 uint64_t inputs_size(char *const *files, uint32_t count)
 {
     uint64_t total = 0;

@@ -20,6 +20,9 @@ const char *input_name(const char *file);
 int input_look(const char *file);
 void input_looked(int fd);
 
+/* Is one of them standard input, and that a terminal? */
+bool inputs_are_typed(const struct inputs *in);
+
 /* Bytes of all files together, 0 if not all are regular ones. */
 uint64_t inputs_size(char *const *files, uint32_t count);
 

@@ -266,6 +266,7 @@ static int check(const struct options *o)
 
 /* ---- what was perhaps meant otherwise ---- */
 
+#define MEMORY_LEAST 64       /* bytes: the library refuses less, which is enough of a message */
 #define MEMORY_LITTLE 4096    /* bytes: whoever wants less than that knows why */
 #define CHECKPOINT_OFTEN 3600 /* records: up to here a bare number looks like seconds */
 
@@ -277,7 +278,7 @@ static void hint_memory(const struct options *o, const struct command *c)
     uint64_t bytes;
 
     if (!word || (c->takes & (TAKES_TRUTH | TAKES_PLAN)) || !read_size(word, &bytes) ||
-        bytes == 0 || bytes >= MEMORY_LITTLE)
+        bytes < MEMORY_LEAST || bytes >= MEMORY_LITTLE)
         return;
     size_t digits = strspn(word, "0123456789.");
     note("-m %s is %s; -m %.*sM would be %.*s MiB", word, show_bytes((double)bytes).text,

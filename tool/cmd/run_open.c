@@ -104,7 +104,8 @@ bool run_open(struct running *r, struct sink sink)
         (run->save && !replace_possible(run->save)) ||
         (run->verbosity.metrics && !replace_spares(run->verbosity.metrics, REPLACES_METRICS)))
         return false;
-    progress_open(&r->progress, run->verbosity.quiet, r->source.reader.total);
+    progress_open(&r->progress, run->verbosity.quiet || inputs_are_typed(&run->inputs),
+                  r->source.reader.total);
     r->progress.seen = run->verdict.seen;
     r->progress.filled = run->verdict.filled;
     if (run->state.path || r->progress.bar || run->threads > 1 || run->verbosity.metrics)

@@ -153,13 +153,21 @@ static bool run(struct evaluation *ev, struct verdict verdict, struct sink sink)
     return ok;
 }
 
+static void open_progress(struct evaluation *ev)
+{
+    bool typed = !ev->request->measures.synthetic && inputs_are_typed(&ev->request->inputs);
+
+    progress_open(&ev->progress, ev->request->verbosity.quiet || typed,
+                  arrivals_total(&ev->arrivals));
+}
+
 static bool gather(struct evaluation *ev)
 {
     struct verdict verdict = {
         .context = ev, .parts = 1, .prepare = hash, .sort = sort, .give = call_new};
     struct sink sink = {.context = ev, .take = keep};
 
-    progress_open(&ev->progress, ev->request->verbosity.quiet, arrivals_total(&ev->arrivals));
+    open_progress(ev);
     if (!run(ev, verdict, sink))
         return false;
     progress_clear(&ev->progress);
@@ -262,7 +270,7 @@ bool evaluation_run(struct evaluation *ev)
 
     if (ev->request->measures.permutations && !ev->arrivals.replayed && !gather(ev))
         return false;
-    progress_open(&ev->progress, ev->request->verbosity.quiet, arrivals_total(&ev->arrivals));
+    open_progress(ev);
     ok = ev->arrivals.replayed ? show_orders(ev) : show_order(ev);
     progress_clear(&ev->progress);
     ev->tally.seconds = now() - ev->progress.started;

@@ -250,9 +250,9 @@ bool screens_run(struct screens *s)
                         .clock = arrivals_clock(&s->arrivals),
                         .threads = 2, /* one reads while the other asks */
                         .progress = &progress};
-    bool ok;
+    bool ok, typed = !s->request->measures.synthetic && inputs_are_typed(&s->request->inputs);
 
-    progress_open(&progress, s->request->verbosity.quiet, arrivals_total(&s->arrivals));
+    progress_open(&progress, s->request->verbosity.quiet || typed, arrivals_total(&s->arrivals));
     progress.seen = "members";
     ok = pipe_run(&pipe) && !pipe.failed && !signals_caught();
     progress_clear(&progress);
