@@ -9,10 +9,10 @@
 #define KEYS "keys="
 
 /* Fail with a sentence of ours. */
-static bool fail(struct remote *r, const char *format, const char *key, const char *text)
+static bool fail(struct remote *r, const char *before, const char *text, const char *after)
 {
     pthread_mutex_lock(&r->lock);
-    remote_give_up(r, format, key, text); /* NOLINT: all formats are below */
+    remote_give_up(r, "%s%s%s", before, text, after);
     pthread_mutex_unlock(&r->lock);
     return false;
 }
@@ -69,9 +69,8 @@ bool remote_look(struct remote *r, struct remote_filter *f)
     *f = (struct remote_filter){.shards = 0};
     if (good && reply->type != REDIS_REPLY_NIL &&
         (reply->type != REDIS_REPLY_STRING || !read_register(reply, f)))
-        good =
-            fail(r, "the key %s there is not the register of a filter of weir%s; take another name",
-                 r->url.path, "");
+        good = fail(r, "the key ", r->url.path,
+                    " there is not the register of a filter of weir; take another name");
     call_free(&c);
     return good;
 }
@@ -82,7 +81,7 @@ static bool divide(struct remote *r, const struct remote_filter *f, char sentenc
     struct weir_error error;
 
     return weir_divide(f->sentence, f->shards, sentence, WEIR_SENTENCE, &error) == WEIR_OK ||
-           fail(r, "%s%s", error.text, "");
+           fail(r, "", error.text, "");
 }
 
 bool remote_register(struct remote *r, const struct remote_filter *f)
@@ -133,8 +132,7 @@ static bool try_all(struct remote *r, struct call *list, int n, const char **wor
     *r->refusal = '\0'; /* nothing is under way */
     for (uint32_t i = 0; i + 1 < r->lanes && good; i++) {
         words[1] = r->lane[i + 1].key;
-        good =
-            call_try(r, &list[i], i + 1, n, words, NULL) || fail(r, "%s%s", "memory is short", "");
+        good = call_try(r, &list[i], i + 1, n, words, NULL) || fail(r, "", "memory is short", "");
     }
     for (uint32_t i = 0; i + 1 < r->lanes && good; i++)
         good = remote_wait(r, &list[i].outstanding);
@@ -157,7 +155,7 @@ static bool check_shards(struct remote *r, const char *sentence)
 {
     struct call *list = calloc(r->lanes, sizeof *list);
     const char *words[] = {"WEIR.INFO", NULL, "sentence"};
-    bool good = list ? try_all(r, list, 3, words) : fail(r, "%s%s", "memory is short", "");
+    bool good = list ? try_all(r, list, 3, words) : fail(r, "", "memory is short", "");
 
     for (uint32_t i = 0; good && i + 1 < r->lanes; i++) {
         const redisReply *reply = list[i].command.reply;
@@ -192,7 +190,7 @@ static bool undo(struct remote *r, const struct call *made)
             unmake(r, i + 1);
     if (r->registered)
         unmake(r, 0);
-    return fail(r, "%s%s", why, "");
+    return fail(r, "", why, "");
 }
 
 bool remote_attach(struct remote *r, const struct remote_filter *f, bool make)
@@ -208,7 +206,7 @@ bool remote_attach(struct remote *r, const struct remote_filter *f, bool make)
     pthread_mutex_unlock(&r->lock);
     made = calloc(r->lanes, sizeof *made);
     if (!made)
-        return fail(r, "%s%s", "memory is short", "");
+        return fail(r, "", "memory is short", "");
     bool good = (!make || try_all(r, made, 4, words)) && check_shards(r, sentence);
     if (!good && *r->refusal)
         undo(r, made);
