@@ -7,6 +7,12 @@
 
 #define HUGE_PAGE (UINT64_C(2) << 20)
 #define PAGE 4096
+#define USES 64        /* of the 512 small pages in a huge one: an eighth, chosen */
+#define USES_MOST 2048 /* chosen below a batch of the command, so files have huge pages at once */
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* Linux 6.1 */
+#endif
 
 static void *take(const struct memory *from, uint64_t bytes)
 {
@@ -14,21 +20,61 @@ static void *take(const struct memory *from, uint64_t bytes)
 }
 
 /* Huge pages are for memory that is ours: a caller has reasons of its own. */
-void *memory_open(const struct memory *from, uint64_t bytes, void **allocation)
+static uint64_t alignment(const struct memory *from, uint64_t bytes)
 {
-    uint64_t align = from->take || bytes < HUGE_PAGE ? CACHE_LINE : HUGE_PAGE;
+    return from->take || bytes < HUGE_PAGE ? CACHE_LINE : HUGE_PAGE;
+}
+
+static void *open_block(const struct memory *from, uint64_t bytes, void **allocation)
+{
+    uint64_t align = alignment(from, bytes);
 
     if (bytes > SIZE_MAX - align || (from->most && memory_taken(bytes) > from->most))
         return NULL;
     *allocation = take(from, bytes + align);
     if (!*allocation)
         return NULL;
-    uintptr_t at = ((uintptr_t)*allocation + align - 1) / align * align;
+    return (void *)(((uintptr_t)*allocation + align - 1) / align * align);
+}
+
+static void ask_huge(void *at, uint64_t bytes)
+{
 #ifdef MADV_HUGEPAGE
-    if (align == HUGE_PAGE)
-        (void)madvise((void *)at, (size_t)(bytes / HUGE_PAGE * HUGE_PAGE), MADV_HUGEPAGE);
+    (void)madvise(at, (size_t)(bytes / HUGE_PAGE * HUGE_PAGE), MADV_HUGEPAGE);
 #endif
-    return (void *)at;
+}
+
+void *memory_open(const struct memory *from, uint64_t bytes, void **allocation)
+{
+    void *at = open_block(from, bytes, allocation);
+
+    if (at && alignment(from, bytes) == HUGE_PAGE)
+        ask_huge(at, bytes);
+    return at;
+}
+
+/* Huge pages can be made of small ones from Linux 6.1 on; an empty range tells whether. */
+void *memory_open_sparse(const struct memory *from, uint64_t bytes, void **allocation,
+                         uint64_t *uses)
+{
+    void *at = open_block(from, bytes, allocation);
+
+    *uses = 0;
+    if (!at || alignment(from, bytes) != HUGE_PAGE)
+        return at;
+    if (madvise(at, 0, MADV_COLLAPSE) == 0)
+        *uses = bytes / HUGE_PAGE * USES < USES_MOST ? bytes / HUGE_PAGE * USES : USES_MOST;
+    else
+        ask_huge(at, bytes);
+    return at;
+}
+
+/* To make one of small pages takes 0.3 ms, which is no less than to begin with it. The first has
+ * the head of a handle, so it is always used. */
+void memory_fill(void *at, uint64_t bytes, bool used)
+{
+    ask_huge(at, bytes);
+    (void)madvise(at, used ? (size_t)(bytes / HUGE_PAGE * HUGE_PAGE) : HUGE_PAGE, MADV_COLLAPSE);
 }
 
 void memory_close(const struct memory *from, void *allocation)

@@ -28,12 +28,9 @@ uint64_t handle_bytes(const struct shape *shape)
     return memory_taken(block_bytes(shape));
 }
 
-weir *handle_open(const struct config *config, const struct shape *shape,
-                  const struct memory *memory)
+static weir *lay_out(weir *w, const struct config *config, const struct shape *shape,
+                     const struct memory *memory, void *allocation)
 {
-    void *allocation;
-    weir *w = memory_open(memory, block_bytes(shape), &allocation);
-
     if (!w)
         return NULL;
     w->ops = config->ops;
@@ -45,6 +42,42 @@ weir *handle_open(const struct config *config, const struct shape *shape,
     w->stride = shape_stride(shape);
     w->memory = *memory;
     return w;
+}
+
+weir *handle_open(const struct config *config, const struct shape *shape,
+                  const struct memory *memory)
+{
+    void *allocation;
+    weir *w = memory_open(memory, block_bytes(shape), &allocation);
+
+    return lay_out(w, config, shape, memory, allocation);
+}
+
+weir *handle_open_sparse(const struct config *config, const struct shape *shape,
+                         const struct memory *memory)
+{
+    void *allocation;
+    uint64_t uses, each = config->k ? config->k : 1;
+    weir *w = memory_open_sparse(memory, block_bytes(shape), &allocation, &uses);
+
+    lay_out(w, config, shape, memory, allocation);
+    if (w)
+        w->sparse = uses / each;
+    return w;
+}
+
+static void use_many(weir *w, size_t n)
+{
+    w->sparse -= n < w->sparse ? n : w->sparse;
+    if (w->sparse == 0)
+        memory_fill(w, block_bytes(&w->shape), w->shown > 0);
+}
+
+/* So many keys are about to be observed. */
+static inline void use(weir *w, size_t n)
+{
+    if (__builtin_expect(w->sparse != 0, 0))
+        use_many(w, n);
 }
 
 /* One that cannot learn is built. */
@@ -78,7 +111,7 @@ enum weir_status weir_open_with(weir **out, const char *sentence,
         status = handle_plan(sentence, &p, error);
     if (status != WEIR_OK)
         return status;
-    *out = handle_open(&p.config, &p.shape, &memory);
+    *out = handle_open_sparse(&p.config, &p.shape, &memory);
     return *out ? WEIR_OK
                 : error_no_memory(error, p.config.memory / 8, handle_bytes(&p.shape), &memory);
 }
@@ -121,6 +154,7 @@ void weir_clear(weir *w)
     w->shown = 0;
     w->seen = 0;
     w->sample.n = 0;
+    use(w, SIZE_MAX);
     memset(w->reg, 0, sizeof w->reg);
     memset(w->cells, 0, w->stride * w->shape.planes);
 }
@@ -153,6 +187,7 @@ enum weir_verdict weir_observe(weir *w, struct weir_key key)
 {
     check_learns(w);
     check_keys(&w->config, &key, 1);
+    use(w, 1);
     return w->ops->observe(w, &key) ? WEIR_SEEN : WEIR_NEW;
 }
 
@@ -160,6 +195,7 @@ void weir_observe_many(weir *w, const struct weir_key *keys, size_t n, uint8_t *
 {
     check_learns(w);
     check_keys(&w->config, keys, n);
+    use(w, n);
     w->ops->observe_many(w, keys, n, verdicts);
 }
 
@@ -191,6 +227,7 @@ void handle_observe_picked(weir *w, const struct picked *p)
     for (size_t i = 0; i < p->n; i++)
         check_keys(&w->config, &p->keys[p->at[i]], 1);
 #endif
+    use(w, p->n);
     w->ops->observe_picked(w, p);
 }
 
@@ -211,6 +248,7 @@ enum weir_verdict weir_observe_bytes(weir *w, const void *data, size_t size)
     struct weir_key key = weir_hash(w, data, size);
 
     check_learns(w);
+    use(w, 1);
     return w->ops->observe(w, &key) ? WEIR_SEEN : WEIR_NEW;
 }
 

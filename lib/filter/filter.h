@@ -64,7 +64,8 @@ struct weir {
     struct config config;
     struct shape shape;
     void *allocation;
-    size_t bytes; /* of the allocation */
+    size_t bytes;    /* of the allocation */
+    uint64_t sparse; /* keys to observe before it gets huge pages; 0: that is done (memory.h) */
     uint8_t *cells;
     uint64_t stride; /* bytes from plane to plane */
     bool is_view;    /* the cells are the caller's, and are not to be written to */
@@ -155,9 +156,13 @@ enum weir_status handle_plan(const char *sentence, struct planned *p, struct wei
 uint64_t handle_bytes(const struct shape *shape);
 uint64_t handle_view_bytes(void);
 
-/* An empty filter from a configuration that is complete; NULL if memory is short. */
+/* An empty filter from a configuration that is complete; NULL if memory is short. One that is
+ * filled at once, or that learns key by key. */
 weir *handle_open(const struct config *config, const struct shape *shape,
                   const struct memory *memory);
+
+weir *handle_open_sparse(const struct config *config, const struct shape *shape,
+                         const struct memory *memory);
 
 /* One of the words that a head has, on cells that stay where they are. */
 weir *handle_view(const struct planned *p, const uint8_t *cells, const struct memory *memory);

@@ -89,7 +89,7 @@ static enum weir_status plan_shards(struct plans *p, const char *config, uint32_
 static bool open_filters(weir_shared *s, const struct planned *part)
 {
     for (uint32_t i = 0; i < s->n; i++)
-        if (!(s->shard[i].filter = handle_open(&part->config, &part->shape, &s->memory)))
+        if (!(s->shard[i].filter = handle_open_sparse(&part->config, &part->shape, &s->memory)))
             return false;
     return true;
 }

@@ -29,14 +29,17 @@ enum weir_status sketch_no_memory(const struct sketch_config *c, const struct me
     return error_no_memory(error, c->bytes, handle_bytes(c), memory);
 }
 
-weir_sketch *sketch_make(const struct sketch_config *c, const struct memory *memory)
+/* sparse: keys are added one by one; else it is filled at once. */
+static weir_sketch *make(const struct sketch_config *c, const struct memory *memory, bool sparse)
 {
-    uint64_t head = head_bytes(c);
+    uint64_t head = head_bytes(c), uses = 0;
     void *allocation;
-    weir_sketch *s = memory_open(memory, head + c->bytes, &allocation);
+    weir_sketch *s = sparse ? memory_open_sparse(memory, head + c->bytes, &allocation, &uses)
+                            : memory_open(memory, head + c->bytes, &allocation);
 
     if (!s)
         return NULL;
+    s->sparse = uses / (c->depth ? c->depth : 1);
     s->ops = c->ops;
     s->config = *c;
     s->allocation = allocation;
@@ -47,6 +50,21 @@ weir_sketch *sketch_make(const struct sketch_config *c, const struct memory *mem
     s->ops->lay(s);
     fade_begin(s);
     return s;
+}
+
+weir_sketch *sketch_make(const struct sketch_config *c, const struct memory *memory)
+{
+    return make(c, memory, false);
+}
+
+/* So many keys are about to be added. */
+static void use(weir_sketch *s, size_t n)
+{
+    if (s->sparse == 0)
+        return;
+    s->sparse -= n < s->sparse ? n : s->sparse;
+    if (s->sparse == 0)
+        memory_fill(s, head_bytes(&s->config) + s->config.bytes, s->total > 0);
 }
 
 enum weir_status weir_sketch_open_with(weir_sketch **out, const char *config,
@@ -61,7 +79,7 @@ enum weir_status weir_sketch_open_with(weir_sketch **out, const char *config,
         status = sentence_complete(&sketch_grammar, config, &c, error);
     if (status != WEIR_OK)
         return status;
-    *out = sketch_make(&c, &memory);
+    *out = make(&c, &memory, true);
     return *out ? WEIR_OK : sketch_no_memory(&c, &memory, error);
 }
 
@@ -99,6 +117,7 @@ void sketch_copy(weir_sketch *to, const weir_sketch *from)
 
 void weir_sketch_clear(weir_sketch *s)
 {
+    use(s, SIZE_MAX);
     s->total = 0;
     memset(sketch_own(s), 0, s->ops->own);
     memset(s->data, 0, s->size);
@@ -110,6 +129,7 @@ void weir_sketch_clear(weir_sketch *s)
 
 void weir_sketch_add(weir_sketch *s, struct weir_bytes key, uint64_t amount)
 {
+    use(s, 1);
     fade_records(s, 1);
     s->ops->add(s, key, sketch_amount(s, &amount, 0));
 }
@@ -117,6 +137,7 @@ void weir_sketch_add(weir_sketch *s, struct weir_bytes key, uint64_t amount)
 void weir_sketch_add_many(weir_sketch *s, const struct weir_bytes *keys, const uint64_t *amounts,
                           size_t n)
 {
+    use(s, n);
     for (size_t done = 0, run; done < n; done += run) {
         run = fade_records(s, n - done);
         s->ops->add_many(s, keys + done, amounts ? amounts + done : NULL, run);
@@ -153,6 +174,7 @@ enum weir_status weir_sketch_add_hashed(weir_sketch *s, const struct weir_key *k
     if (!s->ops->add_hashed)
         return keeps_keys(s, error);
     check_keys(s, keys, n);
+    use(s, n);
     for (size_t done = 0, run; done < n; done += run) {
         run = fade_records(s, n - done);
         s->ops->add_hashed(s, keys + done, amounts ? amounts + done : NULL, run);

@@ -75,7 +75,8 @@ struct weir_sketch {
     const struct sketch_ops *ops;
     struct sketch_config config;
     void *allocation;
-    size_t bytes; /* of the allocation */
+    size_t bytes;    /* of the allocation */
+    uint64_t sparse; /* keys to add before it gets huge pages; 0: that is done (memory.h) */
     uint8_t *data;
     uint64_t size;   /* bytes of data */
     uint64_t total;  /* added, in units: */

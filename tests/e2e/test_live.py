@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from conftest import EXACT, WEIR, run
+from conftest import EXACT, SANITIZED, WEIR, run
 
 FAULT = os.environ.get("WEIR_FAULT_LIB")
 needs_fault = pytest.mark.skipif(not FAULT, reason="WEIR_FAULT_LIB names no library that sets the clock")
@@ -109,6 +109,22 @@ def feed_until_it_ends(stdin, data):
             time.sleep(0.001)
     except BrokenPipeError:
         pass
+
+
+# ---- memory ----
+
+@pytest.mark.skipif(SANITIZED, reason="sanitizers take memory of their own")
+@pytest.mark.skipif(tuple(map(int, os.uname().release.split(".")[:2])) < (6, 1), reason="huge pages are taken at once")
+@pytest.mark.parametrize("args", [["dedup"], ["dedup", "-j", "2"], ["dedup", "-a", "bloom"], ["dedup", "--shards", "4"]], ids=" ".join)
+def test_a_few_records_take_little_memory(args):
+    """The first key in each huge page used to take 2 MiB: 100 records took all 64 MiB of the filter."""
+    process = subprocess.Popen([WEIR, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    os.write(process.stdin.fileno(), b"".join(b"%d\n" % i for i in range(100)))
+    assert all(process.stdout.readline() == b"%d\n" % i for i in range(100))
+    with open(f"/proc/{process.pid}/status") as status:
+        peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
+    process.communicate()
+    assert peak < 16 << 10, f"{peak} KiB"
 
 
 # ---- a terminal ----
