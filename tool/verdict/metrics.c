@@ -30,6 +30,8 @@ static const struct figure {
     {"filter.error", "filter_error_ratio", "gauge", "Chance that a new key is taken for seen"},
     {"filter.lost", "filter_lost", "gauge",
      "Keys evicted before the end of window= or span=, for lack of memory"},
+    {"filter.overflow", "filter_overflow_total", "counter",
+     "Keys that a full filter had no space for"},
     {"filter.keys", "filter_keys", "gauge", "Distinct keys observed, estimated"},
     {"filter.capacity", "filter_capacity_keys", "gauge", "Distinct keys that the filter can hold"},
     {"filter.evicted", "filter_evicted_keys", "gauge",
