@@ -1,9 +1,12 @@
 """The real binary, run as its users run it. WEIR names it."""
 import os
 import pathlib
+import signal
 import subprocess
 
 import pytest
+
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it is ignored, which children inherit
 
 WEIR = os.environ["WEIR"]
 SANITIZED = b"__asan_init" in pathlib.Path(WEIR).read_bytes()  # it takes memory in its own way

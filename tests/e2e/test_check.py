@@ -286,7 +286,7 @@ def test_a_state_goes_with_its_store_its_keys_and_its_screen(keys):
     refused("dedup", "--state", "s", input="", saying="it holds a screen")
     run("dedup", "--state", "d", input="a\n")
     refused("check", "--oracle", "keys:keys", "--state", "d", input="", saying="d")
-    refused("check", "--oracle", "keys:keys", "--state", "keys", input="", saying="not a state file")
+    refused("check", "--oracle", "keys:keys", "--state", "keys", input="", saying="is input and output at once")
 
 
 def test_after_kill_9_a_resumed_run_gives_the_whole_answer(keys):

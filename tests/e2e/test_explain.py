@@ -39,7 +39,7 @@ def test_the_fate_of_bad_records_is_that_of_the_options():
 def test_control_characters_are_visible():
     text = b"a\tb\r\nk\x1f\x85\xc2\x85\x1b[31m\xc3\xa9\\\"\n"
     _, first, second = explain("dedup", "-d", "|", input=text)
-    assert first == r'line 1: a\tb\r' + "\n" + r'  key "a\tb\r"'
+    assert first == r'line 1: a\tb\r' + "\n" + r'  key "a\tb"'
     assert second.rstrip().endswith(r'key "k\x1f\x85\xc2\x85\x1b[31m' + "\u00e9" + r'\\\""')
 
 
