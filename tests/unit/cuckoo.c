@@ -175,7 +175,7 @@ static uint64_t misses_of(const char *sentence, uint32_t times, uint64_t load)
     struct rng r = rng_at(times, load);
     uint64_t sum = 0;
 
-    for (uint64_t i = 0, all = 0; i < sized(100000); i++) {
+    for (uint64_t i = 0, all = 0; i < 40000; i++) {
         uint64_t key = rng_below(&r, UNIVERSE), missing = 0;
 
         if (all < load && count[key] < times && rng_below(&r, 2)) {
