@@ -23,9 +23,9 @@
 #include "base/bits.h"
 #include "base/processor.h"
 
-/* For what must be compiled with a width that is a constant; but builds that look for
- * mistakes would be compiled for minutes. */
-#ifdef WEIR_DEBUG
+/* For what must be compiled with a width that is a constant. Sanitizer builds leave that to the
+ * compiler, which else takes minutes per file; the statements that run are the same. */
+#ifdef WEIR_FREE_INLINING
 #define INLINED static inline
 #else
 #define INLINED static inline __attribute__((always_inline))
@@ -320,14 +320,7 @@ INLINED uint64_t line_empty(const uint8_t *line, uint32_t index, uint32_t slots)
 }
 #endif
 
-/* DO(i) for a line's index, each width compiled by itself; but builds that look for mistakes would
- * be compiled for minutes. */
-#ifdef WEIR_DEBUG
-#define LINE_BY_WIDTH(index, DO)                                                                   \
-    {                                                                                              \
-        DO((index) < LINE_WIDTHS ? (index) : LINE_WIDTHS - 1)                                      \
-    }
-#else
+/* DO(i) for a line's index, each width compiled by itself. */
 #define LINE_CASE(i, DO)                                                                           \
     case i: {                                                                                      \
         DO(i)                                                                                      \
@@ -344,7 +337,6 @@ INLINED uint64_t line_empty(const uint8_t *line, uint32_t index, uint32_t slots)
     }                                                                                              \
     }
 /* clang-format on */
-#endif
 
 #ifdef WEIR_BASE_LINE_AVX2_H
 static inline uint32_t line_cut_by_width(uint8_t *line, uint32_t index, uint32_t used,
