@@ -46,3 +46,16 @@ def test_lines_of_the_fuzzer_count_too(tmp_path):
 
 def test_a_log_without_results_has_failed(tmp_path):
     assert tally(tmp_path)[:2] == (1, "0 passed, 1 failed, 0 skipped")
+
+
+def test_reasons_to_skip_are_printed_with_their_number(tmp_path):
+    said = tally(tmp_path, a_test("OK", "1..2\nok 1 - a # SKIP no traces\nok 2 - b # skip\n"),
+                 a_test("OK", ".sss\nSKIPPED [2] ../t.py:7: needs zsh\nSKIPPED [1] t.py:9: no traces\n1 passed, 3 skipped in 1.20s\n"),
+                 a_test("SKIP", "1..0 # SKIP pytest is not installed\n"))
+    assert said[2].splitlines() == ["skipped 2: needs zsh", "skipped 1: no reason given (one)", "skipped 2: no traces",
+                                    "skipped 1: pytest is not installed", "1 passed, 0 failed, 6 skipped"]
+
+
+def test_processor_paths_that_were_not_run_are_printed(tmp_path):
+    test = a_test("OK", "# not run here: AVX-512\n1..1\nok 1 - a\n")
+    assert tally(tmp_path, test, test)[2].splitlines() == ["not run here: AVX-512", "2 passed, 0 failed, 0 skipped"]

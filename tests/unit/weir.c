@@ -284,8 +284,12 @@ static const struct weir_paths *const *newer_paths(void)
 #ifdef __x86_64__
     if (processor_has_avx2())
         found[n++] = &weir_paths_avx2;
+    else
+        puts("# not run here: AVX2"); /* scripts/tally repeats these lines */
     if (processor_has_avx512())
         found[n++] = &weir_paths_avx512;
+    else
+        puts("# not run here: AVX-512");
 #endif
     found[n] = NULL;
     return found;
