@@ -84,12 +84,12 @@ static unsigned found_first(const weir_sketch *s)
 static void measure(const char *sketch, unsigned memory, double alpha)
 {
     struct weir_error error;
-    char sentence[128];
+    char spec[128];
     weir_sketch *s;
     double sum = 0;
 
-    snprintf(sentence, sizeof sentence, "%s memory=%uK seed=%d", sketch, memory, SEED);
-    if (weir_sketch_open(&s, sentence, &error) != WEIR_OK)
+    snprintf(spec, sizeof spec, "%s memory=%uK seed=%d", sketch, memory, SEED);
+    if (weir_sketch_open(&s, spec, &error) != WEIR_OK)
         die("%s", error.text);
     for (size_t i = 0; i < DRAWS; i++)
         weir_sketch_add(s, (struct weir_bytes){&draws[i], sizeof *draws}, 1);

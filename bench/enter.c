@@ -22,7 +22,7 @@ static const char *const enters[] = {"front", "5%", "10%", "25%", "adapt"};
 
 static const struct {
     double bits;
-    const char *knobs;
+    const char *parameters;
 } sizes[] = {{2, "fpr=1%"}, {5, "fpr=1%"}, {5, "width=16"}};
 #define SIZES (sizeof sizes / sizeof *sizes)
 
@@ -30,15 +30,15 @@ struct score {
     double cases, fewer, over, log_sum, worst;
 };
 
-static weir *open_filter(const char *enter, const char *knobs, double bytes)
+static weir_filter *open_filter(const char *enter, const char *parameters, double bytes)
 {
-    char sentence[128];
+    char spec[128];
     struct weir_error error;
-    weir *w;
+    weir_filter *w;
 
-    snprintf(sentence, sizeof sentence, "weir memory=%.0f seed=%d %s enter=%s", bytes, SEED, knobs,
+    snprintf(spec, sizeof spec, "recent memory=%.0f seed=%d %s enter=%s", bytes, SEED, parameters,
              enter);
-    if (weir_open(&w, sentence, &error) != WEIR_OK)
+    if (weir_open(&w, spec, &error) != WEIR_OK)
         die("%s", error.text);
     return w;
 }
@@ -75,7 +75,8 @@ static struct truth truth_of(const struct keys *k)
 static double missed(const struct keys *k, const struct truth *t, const char *enter, size_t size)
 {
     double distinct = (double)(k->n - t->repeats);
-    weir *w = open_filter(enter, sizes[size].knobs, fmax(64, sizes[size].bits * distinct / 8));
+    weir_filter *w =
+        open_filter(enter, sizes[size].parameters, fmax(64, sizes[size].bits * distinct / 8));
     double n = 0;
 
     for (size_t i = 0; i < k->n; i++)
@@ -103,7 +104,7 @@ static void compare(const struct keys *k, struct score scores[ENTERS])
 
         if (front < 100 || front < 0.001 * (double)t.repeats)
             continue;
-        printf("%s\t%g bits %s\t%.2f %%", k->name, sizes[size].bits, sizes[size].knobs,
+        printf("%s\t%g bits %s\t%.2f %%", k->name, sizes[size].bits, sizes[size].parameters,
                100 * front / (double)t.repeats);
         for (size_t i = 1; i < ENTERS; i++) {
             double ratio = missed(k, &t, enters[i], size) / front;
@@ -119,9 +120,9 @@ static void compare(const struct keys *k, struct score scores[ENTERS])
 /* ---- endless new keys ---- */
 
 /* The age, in hundredths of the capacity, up to which 90 % are still seen. */
-static double age_90(const char *enter, const char *knobs)
+static double age_90(const char *enter, const char *parameters)
 {
-    weir *w = open_filter(enter, knobs, 256 << 10);
+    weir_filter *w = open_filter(enter, parameters, 256 << 10);
     uint64_t capacity = w->shape.cells / 64 * w->config.slots, shown = 0;
     double age = 0;
 
@@ -148,7 +149,7 @@ static struct keys keys_read(const char *path)
     size_t room = 0, size = 0;
     char *line = NULL;
     FILE *in = fopen(path, "r");
-    weir *hasher = open_filter("front", "", 64);
+    weir_filter *hasher = open_filter("front", "", 64);
 
     if (!in)
         die("%s cannot be read", path);
@@ -230,10 +231,10 @@ int main(int argc, char **argv)
     }
     print_scores(scores);
     for (size_t size = 1; size < SIZES; size++) {
-        printf("age90 of new keys\t%s\t%.2f", sizes[size].knobs,
-               age_90("front", sizes[size].knobs));
+        printf("age90 of new keys\t%s\t%.2f", sizes[size].parameters,
+               age_90("front", sizes[size].parameters));
         for (size_t i = 1; i < ENTERS; i++)
-            printf("\t%.2f", age_90(enters[i], sizes[size].knobs));
+            printf("\t%.2f", age_90(enters[i], sizes[size].parameters));
         puts("");
     }
     return 0;

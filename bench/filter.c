@@ -17,32 +17,32 @@
 
 #define KEYS_OF_WINDOW 16 /* bytes of memory per key of a window: half of what it holds */
 
-static weir *open_filter(const char *name, const char *knobs, double bytes)
+static weir_filter *open_filter(const char *name, const char *parameters, double bytes)
 {
-    char sentence[160], window[32] = "";
+    char spec[160], window[32] = "";
     struct weir_error error;
-    weir *w;
+    weir_filter *w;
 
-    if (!strcmp(knobs, "window="))
+    if (!strcmp(parameters, "window="))
         snprintf(window, sizeof window, "%.0f", bytes / KEYS_OF_WINDOW);
-    snprintf(sentence, sizeof sentence, "%s memory=%.0f seed=%d %s%s", name, bytes, SEED, knobs,
+    snprintf(spec, sizeof spec, "%s memory=%.0f seed=%d %s%s", name, bytes, SEED, parameters,
              window);
-    if (weir_open(&w, sentence, &error) != WEIR_OK)
+    if (weir_open(&w, spec, &error) != WEIR_OK)
         die("%s", error.text);
     return w;
 }
 
 /* What never forgets is filled by half, the load that its k is best for. */
-static double keys_to_settle(const weir *w, double load)
+static double keys_to_settle(const weir_filter *w, double load)
 {
     if (load < FULL)
         return load * (double)(w->shape.cells / 64 * w->config.slots);
-    if (w->config.is.of->knobs & HAS(KNOB_CAPACITY))
+    if (w->config.is.of->parameters & HAS(PARAMETER_CAPACITY))
         return (double)w->shape.cells * log(2) / (double)w->config.k;
     return (double)w->shape.cells * KEYS_PER_CELL;
 }
 
-static void settle(weir *w, double load)
+static void settle(weir_filter *w, double load)
 {
     for (uint64_t i = 0; i < (uint64_t)keys_to_settle(w, load); i++) {
         struct record record = {{~i, i * RNG_STEP}};
@@ -66,7 +66,7 @@ static void tile_plane(struct cells to, struct cells from)
 
 /* Registers that count grow with the filter; small ones are the numbers of
  * planes. */
-static void tile(weir *to, const weir *from)
+static void tile(weir_filter *to, const weir_filter *from)
 {
     double factor = (double)to->shape.cells / (double)from->shape.cells;
 
@@ -77,14 +77,15 @@ static void tile(weir *to, const weir *from)
             from->reg[i] < SLICES_MAX ? from->reg[i] : (uint64_t)((double)from->reg[i] * factor);
     if (from->config.window && from->config.slots) /* lines know the number of their quarter */
         memcpy(to->reg, (uint64_t[]){from->reg[0], 0, 0}, 3 * sizeof *to->reg);
-    to->shown = (uint64_t)((double)from->shown * factor);
+    to->observed = (uint64_t)((double)from->observed * factor);
     to->seen = (uint64_t)((double)from->seen * factor);
     to->sample = from->sample;
 }
 
 /* Each key is known only when there is a verdict on the one before. Its words go to the call one by
  * one: copied as a whole just after one has changed, they would wait on their own account. */
-static void show_chained(weir *w, const struct stream *s, size_t from, size_t to, bool asking)
+static void show_chained(weir_filter *w, const struct stream *s, size_t from, size_t to,
+                         bool asking)
 {
     uint64_t before = 0;
 
@@ -96,7 +97,7 @@ static void show_chained(weir *w, const struct stream *s, size_t from, size_t to
     }
 }
 
-static void show_some(weir *w, const struct stream *s, size_t from, size_t to,
+static void show_some(weir_filter *w, const struct stream *s, size_t from, size_t to,
                       const struct row *how)
 {
     static struct weir_key keys[BATCH];
@@ -133,7 +134,7 @@ static void show_some(weir *w, const struct stream *s, size_t from, size_t to,
     }
 }
 
-static double time_of(weir *w, const struct stream *s, const struct row *how)
+static double time_of(weir_filter *w, const struct stream *s, const struct row *how)
 {
     size_t lead = s->n / LEAD_IN;
 
@@ -144,12 +145,12 @@ static double time_of(weir *w, const struct stream *s, const struct row *how)
 }
 
 /* "k=2 p-star=0.03": what is neither the name, the memory nor the seed. */
-static void describe(const weir *w, struct row *row)
+static void describe(const weir_filter *w, struct row *row)
 {
-    char sentence[256];
-    char *rest = sentence, *word;
+    char spec[256];
+    char *rest = spec, *word;
 
-    weir_config(w, sentence, sizeof sentence);
+    weir_config(w, spec, sizeof spec);
     row->settings[0] = 0;
     strsep(&rest, " ");
     while ((word = strsep(&rest, " "))) {
@@ -162,14 +163,14 @@ static void describe(const weir *w, struct row *row)
     }
 }
 
-void filter_run(struct table *t, const char *name, const char *knobs, double load,
+void filter_run(struct table *t, const char *name, const char *parameters, double load,
                 double memory_mib, const struct stream *s)
 {
     struct row row = {.memory_mib = memory_mib, .algorithm = name};
     uint64_t seen = 0;
 
-    weir *w = open_filter(name, knobs, memory_mib * 1048576);
-    weir *small = open_filter(name, knobs, SMALL);
+    weir_filter *w = open_filter(name, parameters, memory_mib * 1048576);
+    weir_filter *small = open_filter(name, parameters, SMALL);
     if (w->config.k != small->config.k || w->config.decay != small->config.decay)
         die("%s: its settings at %d bytes differ from those at %.0f MiB", name, SMALL, memory_mib);
     settle(small, load);

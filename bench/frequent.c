@@ -137,13 +137,13 @@ static struct score run_sketch(const struct keys *k, const char *name, unsigned 
     struct weir_heavy list[FIRST];
     struct score s = {0};
     struct weir_error error;
-    char sentence[80];
+    char spec[80];
     weir_sketch *w;
 
-    snprintf(sentence, sizeof sentence, "%s memory=%uK seed=1%s", name, memory,
+    snprintf(spec, sizeof spec, "%s memory=%uK seed=1%s", name, memory,
              strcmp(name, "top") == 0 ? "" : " keys=50");
-    if (weir_sketch_open(&w, sentence, &error) != WEIR_OK)
-        die("%s: %s", sentence, error.text);
+    if (weir_sketch_open(&w, spec, &error) != WEIR_OK)
+        die("%s: %s", spec, error.text);
     for (size_t i = 0; i < k->n; i++)
         weir_sketch_add(w, (struct weir_bytes){&k->id[i], sizeof k->id[i]}, 1);
     size_t n = weir_sketch_top(w, list, FIRST);

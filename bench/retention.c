@@ -28,21 +28,21 @@
 
 static int moments = MOMENTS;
 
-static const char *const filters[] = {"sbf", "two-buffer", "apbf", "bsbf", "rlbsbf", "weir"};
+static const char *const filters[] = {"sbf", "two-buffer", "apbf", "bsbf", "rlbsbf", "recent"};
 static const char *const errors[] = {"5%", "1%", "0.1%", "0.01%"};
 
 struct run {
-    weir *w; /* of a rival: only to hash with */
+    weir_filter *w; /* of a rival: only to hash with */
     const struct rival *rival;
     void *self; /* of a rival */
-    uint64_t shown, draws;
+    uint64_t observed, draws;
     double memory; /* bytes */
     double span;   /* ages looked at: 0..span-1 */
     double seen[BINS];
     double error;
 };
 
-static struct weir_key key_of(const weir *w, uint64_t number)
+static struct weir_key key_of(const weir_filter *w, uint64_t number)
 {
     return weir_hash(w, &number, sizeof number);
 }
@@ -56,7 +56,7 @@ static void show(struct run *r, uint64_t n)
         size_t now = n < BATCH ? n : BATCH;
 
         for (size_t i = 0; i < now; i++)
-            keys[i] = key_of(r->w, r->shown++);
+            keys[i] = key_of(r->w, r->observed++);
         if (r->rival)
             for (size_t i = 0; i < now; i++)
                 r->rival->observe(r->self, keys[i]);
@@ -92,7 +92,7 @@ static double measure_bin(struct run *r, int bin)
     for (int i = 0; i < PER_BIN; i++) {
         double age = r->span * (bin + (i + 0.5) / PER_BIN) / BINS;
 
-        number[i] = r->shown - 1 - (uint64_t)age;
+        number[i] = r->observed - 1 - (uint64_t)age;
     }
     return share_seen(r, number, PER_BIN);
 }
@@ -158,25 +158,25 @@ static void run_all(struct run *r)
     measure(r, guess);
 }
 
-static weir *must_open(const char *sentence)
+static weir_filter *must_open(const char *spec)
 {
     struct weir_error error;
-    weir *w;
+    weir_filter *w;
 
-    if (weir_open(&w, sentence, &error) != WEIR_OK) {
+    if (weir_open(&w, spec, &error) != WEIR_OK) {
         fprintf(stderr, "retention: %s\n", error.text);
         exit(2);
     }
     return w;
 }
 
-static void one(const char *name, const char *knobs, const char *memory)
+static void one(const char *name, const char *parameters, const char *memory)
 {
-    char sentence[128], settings[256];
+    char spec[128], settings[256];
     struct run r = {0};
 
-    snprintf(sentence, sizeof sentence, "%s memory=%s %s seed=1", name, memory, knobs);
-    r.w = must_open(sentence);
+    snprintf(spec, sizeof spec, "%s memory=%s %s seed=1", name, memory, parameters);
+    r.w = must_open(spec);
     r.memory = (double)weir_stats_of(r.w).memory;
     run_all(&r);
     weir_config(r.w, settings, sizeof settings);
@@ -186,11 +186,11 @@ static void one(const char *name, const char *knobs, const char *memory)
 
 static void one_rival(const struct rival *rival, double error, const char *memory)
 {
-    char sentence[64], settings[256];
+    char spec[64], settings[256];
     struct run r = {.rival = rival};
 
-    snprintf(sentence, sizeof sentence, "bloom memory=%s seed=1", memory);
-    r.w = must_open(sentence);
+    snprintf(spec, sizeof spec, "bloom memory=%s seed=1", memory);
+    r.w = must_open(spec);
     r.memory = (double)weir_stats_of(r.w).memory;
     r.self = rival->open(r.memory * 8, error, settings, sizeof settings);
     run_all(&r);
@@ -207,12 +207,12 @@ static void all_rivals(const char *memory)
     one_rival(&rival_epoch_14, 0.022, memory);
     one_rival(&rival_cuckoo_16, 0, memory);
     for (size_t e = 0; e < sizeof errors / sizeof *errors; e++) {
-        char knobs[32];
+        char parameters[32];
 
         for (size_t i = 0; i < sizeof rivals / sizeof *rivals; i++)
             one_rival(rivals[i], strtod(errors[e], NULL) / 100, memory);
-        snprintf(knobs, sizeof knobs, "fpr=%s", errors[e]);
-        one("weir", knobs, memory);
+        snprintf(parameters, sizeof parameters, "fpr=%s", errors[e]);
+        one("recent", parameters, memory);
     }
 }
 
@@ -242,17 +242,17 @@ int main(int argc, char **argv)
     if (rivals)
         all_rivals(memory);
     for (size_t e = 0; !widths && !rivals && e < sizeof errors / sizeof *errors; e++) {
-        char knobs[32];
+        char parameters[32];
 
-        snprintf(knobs, sizeof knobs, "fpr=%s", errors[e]);
+        snprintf(parameters, sizeof parameters, "fpr=%s", errors[e]);
         for (size_t f = 0; f < sizeof filters / sizeof *filters; f++)
-            one(filters[f], knobs, memory);
+            one(filters[f], parameters, memory);
     }
     for (int width = 8; widths && width <= 24; width += width < 16 ? 1 : 4) {
-        char knobs[32];
+        char parameters[32];
 
-        snprintf(knobs, sizeof knobs, "width=%d", width);
-        one("weir", knobs, memory);
+        snprintf(parameters, sizeof parameters, "width=%d", width);
+        one("recent", parameters, memory);
     }
     return 0;
 }

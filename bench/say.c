@@ -1,4 +1,4 @@
-/* say.c - leaving with a sentence. */
+/* say.c - leaving with a message. */
 #include "speed.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* screen.c - the verdict cache of screens, measured as filters are: the screen `weir` before
+/* screen.c - the verdict cache of screens, measured as filters are: the screen `cache` before
  * a store that answers at once.
  *
  * Most keys of the stream are new and the store is asked for them; then the same keys come
@@ -14,14 +14,14 @@
 #define SMALL (16 << 10) /* bytes */
 #define LINE 64
 
-static weir_screen *open_screen(const char *knobs, double bytes)
+static weir_screen *open_screen(const char *parameters, double bytes)
 {
-    char sentence[160];
+    char spec[160];
     struct weir_error error;
     weir_screen *s;
 
-    snprintf(sentence, sizeof sentence, "weir memory=%.0f seed=%d %s", bytes, SEED, knobs);
-    if (weir_screen_open(&s, sentence, &error) != WEIR_OK)
+    snprintf(spec, sizeof spec, "cache memory=%.0f seed=%d %s", bytes, SEED, parameters);
+    if (weir_screen_open(&s, spec, &error) != WEIR_OK)
         die("%s", error.text);
     return s;
 }
@@ -71,17 +71,18 @@ static double time_of(weir_screen *w, const struct stream *s)
     return (now_ns() - start) / (double)(s->n - lead);
 }
 
-void screen_run(struct table *t, const char *knobs, double load, double memory_mib,
+void screen_run(struct table *t, const char *parameters, double load, double memory_mib,
                 const struct stream *s)
 {
     struct row row = {.memory_mib = memory_mib, .algorithm = "screen", .batch = true, .lines = 1};
-    weir_screen *w = open_screen(knobs, memory_mib * 1048576), *small = open_screen(knobs, SMALL);
+    weir_screen *w = open_screen(parameters, memory_mib * 1048576),
+                *small = open_screen(parameters, SMALL);
 
     row.hashing = true;
     settle(small, load);
     tile(w, small);
-    snprintf(row.settings, sizeof row.settings, "weir width=%u slots=%u", (unsigned)w->config.width,
-             (unsigned)w->config.slots);
+    snprintf(row.settings, sizeof row.settings, "cache width=%u slots=%u",
+             (unsigned)w->config.width, (unsigned)w->config.slots);
     if (load < FULL)
         snprintf(row.settings + strlen(row.settings), 16, " load=%.0f%%", 100 * load);
     table_note(t, &row, time_of(w, s));

@@ -17,45 +17,45 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static void print(const char *what, const char *sentence, const struct outcome *o, double records)
+static void print(const char *what, const char *spec, const struct outcome *o, double records)
 {
-    printf("%s\t%s\t%.5f\t%.5f\t%.6f\t%.6f\t%.1f\t%.5f\n", what, sentence, o->precision, o->recall,
+    printf("%s\t%s\t%.5f\t%.5f\t%.6f\t%.6f\t%.1f\t%.5f\n", what, spec, o->precision, o->recall,
            o->fpr, o->fnr, o->calls, o->calls / records);
     fflush(stdout);
 }
 
 /* ---- the paper's set-up ---- */
 
-static void measure_screen(const struct screen_run *t, size_t streams, const char *sentence)
+static void measure_screen(const struct screen_run *t, size_t streams, const char *spec)
 {
     struct outcome mean;
     char what[64];
 
     snprintf(what, sizeof what, "zipf-%g B=%zu m=%zu", t->alpha, t->set, t->records);
-    screen_run_means(t, streams, sentence, t->records, &mean);
-    print(what, sentence, &mean, (double)t->records);
+    screen_run_means(t, streams, spec, t->records, &mean);
+    print(what, spec, &mean, (double)t->records);
 }
 
 static void measure_windows(size_t streams)
 {
     static const struct screen_run t = {10000, 100, 40000, 2};
-    static const char *const sentences[] = {
+    static const char *const specs[] = {
         "none seed=1",
         "1bf memory=1000bit set=100 seed=1",
         "strict memory=1000bit set=100 seed=1",
         "dabf memory=1000bit set=100 seed=1",
-        "weir memory=1000bit seed=1",
-        "weir memory=1000bit width=16 seed=1",
-        "weir memory=1000bit width=14 seed=1",
+        "cache memory=1000bit seed=1",
+        "cache memory=1000bit width=16 seed=1",
+        "cache memory=1000bit width=14 seed=1",
     };
 
-    for (size_t i = 0; i < COUNT(sentences); i++)
-        measure_screen(&t, streams, sentences[i]);
+    for (size_t i = 0; i < COUNT(specs); i++)
+        measure_screen(&t, streams, specs[i]);
     for (int window = 100; window <= 1000; window += 100) {
-        char sentence[100];
+        char spec[100];
 
-        snprintf(sentence, sizeof sentence, "dabf memory=1000bit set=100 window=%d seed=1", window);
-        measure_screen(&t, streams, sentence);
+        snprintf(spec, sizeof spec, "dabf memory=1000bit set=100 window=%d seed=1", window);
+        measure_screen(&t, streams, spec);
     }
 }
 
@@ -70,15 +70,15 @@ static void measure_skews(size_t streams)
     for (size_t a = 0; a < COUNT(alphas); a++)
         for (size_t i = 0; i < COUNT(sizes); i++) {
             struct screen_run t = {10000, sizes[i].set, 4000, alphas[a]};
-            char sentence[100];
+            char spec[100];
 
             for (size_t k = 0; k < COUNT(screens); k++) {
-                snprintf(sentence, sizeof sentence, "%s memory=%zubit set=%zu seed=1", screens[k],
+                snprintf(spec, sizeof spec, "%s memory=%zubit set=%zu seed=1", screens[k],
                          sizes[i].bits, sizes[i].set);
-                measure_screen(&t, streams, sentence);
+                measure_screen(&t, streams, spec);
             }
-            snprintf(sentence, sizeof sentence, "weir memory=%zubit seed=1", sizes[i].bits);
-            measure_screen(&t, streams, sentence);
+            snprintf(spec, sizeof spec, "cache memory=%zubit seed=1", sizes[i].bits);
+            measure_screen(&t, streams, spec);
         }
 }
 
@@ -99,8 +99,8 @@ static const struct pair {
 };
 
 static const char *const forms[] = {
-    "weir memory=%s seed=1",
-    "weir memory=%s width=16 seed=1",
+    "cache memory=%s seed=1",
+    "cache memory=%s width=16 seed=1",
     "1bf memory=%s set=%u seed=1",
     "strict memory=%s set=%u seed=1",
     "dabf memory=%s set=%u seed=1",
@@ -117,15 +117,14 @@ static void measure_pair(const struct pair *p, const char *folder)
     for (size_t m = 0; m < COUNT(p->memory); m++)
         for (size_t i = 0; i < COUNT(forms); i++) {
             struct outcome o = {0};
-            char sentence[200];
+            char spec[200];
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-            snprintf(sentence, sizeof sentence, forms[i], p->memory[m], p->keys, p->capacity,
-                     p->window);
+            snprintf(spec, sizeof spec, forms[i], p->memory[m], p->keys, p->capacity, p->window);
 #pragma GCC diagnostic pop
-            screen_run_add(&d, sentence, d.n, &o);
-            print(p->query, sentence, &o, (double)d.n);
+            screen_run_add(&d, spec, d.n, &o);
+            print(p->query, spec, &o, (double)d.n);
         }
     draw_close(&d);
 }

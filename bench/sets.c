@@ -29,15 +29,15 @@
 #define QUESTIONS (AT_ONCE * 256) /* of a kind, per round */
 #define ROUNDS_MOST 99
 
-static const char *const sentences[] = {
+static const char *const specs[] = {
     "bloom fpr=0.00390625", "counting fpr=0.00390625", "cuckoo fpr=0.4%", "fuse fpr=0.4%",
     "bloom fpr=0.002",      "counting fpr=0.002",      "cuckoo fpr=0.2%", "fuse fpr=0.2%",
 };
-#define SENTENCES (sizeof sentences / sizeof *sentences)
+#define SPECS (sizeof specs / sizeof *specs)
 #define PER_ERROR 4 /* the first of each is bloom */
 
 struct measured {
-    weir *w;
+    weir_filter *w;
     double build;
     double member[ROUNDS_MOST], stranger[ROUNDS_MOST]; /* ns per question */
     double error;
@@ -63,7 +63,7 @@ static struct weir_key key_of(uint64_t number)
     return weir_hash_bytes(WEIR_HASH_XXH3, SEED, &number, sizeof number);
 }
 
-static void build(struct measured *m, const char *sentence, uint64_t n)
+static void build(struct measured *m, const char *spec, uint64_t n)
 {
     static struct weir_key keys[AT_ONCE];
     char full[200];
@@ -71,7 +71,7 @@ static void build(struct measured *m, const char *sentence, uint64_t n)
     weir_builder *b;
     double began;
 
-    snprintf(full, sizeof full, "%s capacity=%llu seed=%d", sentence, (unsigned long long)n, SEED);
+    snprintf(full, sizeof full, "%s capacity=%llu seed=%d", spec, (unsigned long long)n, SEED);
     if (weir_build_begin(&b, full, NULL, &error) != WEIR_OK)
         die(error.text);
     for (uint64_t at = 0, some; at < n; at += some) {
@@ -89,7 +89,7 @@ static void build(struct measured *m, const char *sentence, uint64_t n)
     m->build += processor_time() - began;
 }
 
-static double ask(const weir *w, const struct weir_key *keys, uint64_t *seen)
+static double ask(const weir_filter *w, const struct weir_key *keys, uint64_t *seen)
 {
     static uint8_t verdicts[AT_ONCE];
     double began = processor_time();
@@ -114,7 +114,7 @@ static void play_round(struct measured *m, int round, uint64_t n)
         members[i] = key_of(key_of(number).hi % n);
         strangers[i] = key_of(UINT64_C(1) << 40 | number);
     }
-    for (size_t i = 0; i < SENTENCES; i++) {
+    for (size_t i = 0; i < SPECS; i++) {
         if (!m[i].w)
             continue;
         m[i].member[round] = ask(m[i].w, members, &seen);
@@ -144,20 +144,20 @@ static void print_all(struct measured *m, int rounds, double n)
 
     printf("filter\tsettings\tkeys\tbits_per_key\tbuild_ns\tmember_ns\tstranger_ns\terror\t"
            "member_ratio\tstranger_ratio\n");
-    for (size_t i = 0; i < SENTENCES; i++) {
+    for (size_t i = 0; i < SPECS; i++) {
         if (!m[i].w)
             continue;
         struct weir_stats stats = weir_stats_of(m[i].w);
         double of_member = lower_quartile(m[i].member, rounds);
         double of_stranger = lower_quartile(m[i].stranger, rounds);
-        int name = (int)strcspn(sentences[i], " ");
+        int name = (int)strcspn(specs[i], " ");
 
         if (i % PER_ERROR == 0) {
             member = of_member;
             stranger = of_stranger;
         }
-        printf("%.*s\t%s\t%.0f\t%.3f\t%.1f\t%.2f\t%.2f\t%.6f\t%.3f\t%.3f\n", name, sentences[i],
-               sentences[i] + name + 1, n, 8 * (double)stats.memory / n, m[i].build * 1e9 / n,
+        printf("%.*s\t%s\t%.0f\t%.3f\t%.1f\t%.2f\t%.2f\t%.6f\t%.3f\t%.3f\n", name, specs[i],
+               specs[i] + name + 1, n, 8 * (double)stats.memory / n, m[i].build * 1e9 / n,
                of_member, of_stranger, m[i].error / rounds, of_member / member,
                of_stranger / stranger);
     }
@@ -165,17 +165,17 @@ static void print_all(struct measured *m, int rounds, double n)
     printf("ribbon\tpublished\t-\t8.080\t-\t-\t-\t0.003906\t-\t-\n");
 }
 
-static bool is_wanted(const char *sentence, const char *only)
+static bool is_wanted(const char *spec, const char *only)
 {
     char name[16];
 
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(sentence, " "), sentence);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(spec, " "), spec);
     return !only || strstr(only, name);
 }
 
 int main(int argc, char **argv)
 {
-    static struct measured m[SENTENCES];
+    static struct measured m[SPECS];
     uint64_t n = 10000000;
     int rounds = 15;
     const char *only = NULL;
@@ -192,13 +192,13 @@ int main(int argc, char **argv)
     }
     if (n < 1 || rounds < 1 || rounds > ROUNDS_MOST || argc % 2 == 0)
         die("it takes --keys N and --rounds N, from 1 to 99");
-    for (size_t i = 0; i < SENTENCES; i++)
-        if (is_wanted(sentences[i], only))
-            build(&m[i], sentences[i], n);
+    for (size_t i = 0; i < SPECS; i++)
+        if (is_wanted(specs[i], only))
+            build(&m[i], specs[i], n);
     for (int round = 0; round < rounds; round++)
         play_round(m, round, n);
     print_all(m, rounds, (double)n);
-    for (size_t i = 0; i < SENTENCES; i++)
+    for (size_t i = 0; i < SPECS; i++)
         weir_close(m[i].w);
     return 0;
 }

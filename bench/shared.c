@@ -3,7 +3,7 @@
  *
  *   shared [--memory MIB] [--threads N] [--rounds N] [--quick]
  *
- * All filters are of one sentence, full before they are measured, and shown the same batches,
+ * All filters are of one spec, full before they are measured, and shown the same batches,
  * half of whose keys are new. Rounds go over all rows in turn, and the best round counts.
  * "apart": each thread has a plain filter of its own, with its share of the memory: what the
  * machine gives to those who share nothing.
@@ -37,7 +37,7 @@ struct way {
     uint32_t threads, shards; /* shards 0: a plain filter */
     bool ordered, apart;
     size_t batch;
-    weir *plain[THREADS_MOST]; /* one for all, or for each thread */
+    weir_filter *plain[THREADS_MOST]; /* one for all, or for each thread */
     weir_shared *shared;
     double wall, processor; /* ns per key of the best round */
 };
@@ -73,7 +73,7 @@ struct worker {
     const struct way *way;
     pthread_mutex_t *reading; /* of the next batch */
     size_t *taken;
-    weir *plain;
+    weir_filter *plain;
     double processor;
 };
 
@@ -138,16 +138,16 @@ static void run(const struct bench *b, struct way *way)
 
 static void open_way(const struct bench *b, struct way *way)
 {
-    char sentence[96];
+    char spec[96];
     struct weir_error error;
     uint32_t filters = way->apart ? way->threads : 1;
 
-    snprintf(sentence, sizeof sentence, "weir memory=%.0f seed=%d",
-             b->memory_mib * (1 << 20) / filters, SEED);
-    if (way->shards && weir_shared_open(&way->shared, sentence, way->shards, NULL, &error))
+    snprintf(spec, sizeof spec, "recent memory=%.0f seed=%d", b->memory_mib * (1 << 20) / filters,
+             SEED);
+    if (way->shards && weir_shared_open(&way->shared, spec, way->shards, NULL, &error))
         die("%s", error.text);
     for (uint32_t i = 0; !way->shards && i < filters; i++)
-        if (weir_open(&way->plain[i], sentence, &error) != WEIR_OK)
+        if (weir_open(&way->plain[i], spec, &error) != WEIR_OK)
             die("%s", error.text);
     way->wall = way->processor = INFINITY;
 }

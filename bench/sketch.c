@@ -19,7 +19,7 @@
 #define REPEAT 5
 
 static const struct {
-    const char *name, *knobs;
+    const char *name, *parameters;
     uint32_t lines;
     bool hashed; /* takes keys that are hashed beforehand */
 } sketches[] = {{"count-min", "", 4, true},
@@ -55,14 +55,14 @@ static void sketch_run(struct table *t, size_t which, double memory_mib, const s
 {
     struct row row = {.memory_mib = memory_mib, .algorithm = sketches[which].name};
     struct weir_error error;
-    char sentence[128];
+    char spec[128];
     weir_sketch *s;
 
-    snprintf(sentence, sizeof sentence, "%s memory=%.0f seed=%d %s", row.algorithm,
-             memory_mib * 1048576, SEED, sketches[which].knobs);
-    if (weir_sketch_open(&s, sentence, &error) != WEIR_OK)
+    snprintf(spec, sizeof spec, "%s memory=%.0f seed=%d %s", row.algorithm, memory_mib * 1048576,
+             SEED, sketches[which].parameters);
+    if (weir_sketch_open(&s, spec, &error) != WEIR_OK)
         die("%s", error.text);
-    snprintf(row.settings, sizeof row.settings, "%s", sketches[which].knobs);
+    snprintf(row.settings, sizeof row.settings, "%s", sketches[which].parameters);
     row.lines = sketches[which].lines;
     row.batch = row.hashing = true;
     add_some(s, in, 0, in->n, &row); /* every page is there, and a summary is full */

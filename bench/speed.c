@@ -33,9 +33,9 @@ struct options {
 
 static bool is_filter(const char *name)
 {
-    for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i); i++)
-        if (!strcmp(weir_listed(WEIR_KIND_FILTER, i)->name, name))
-            return weir_listed(WEIR_KIND_FILTER, i)->traits & WEIR_CAN_LEARN;
+    for (size_t i = 0; weir_algorithm_at(WEIR_KIND_FILTER, i); i++)
+        if (!strcmp(weir_algorithm_at(WEIR_KIND_FILTER, i)->name, name))
+            return weir_algorithm_at(WEIR_KIND_FILTER, i)->traits & WEIR_CAN_OBSERVE;
     return false;
 }
 
@@ -98,7 +98,7 @@ static struct options read_options(int argc, char **argv)
 /* Every filter as it opens by default, full; and ours in all its modes, widths and
  * loads: keys per slot before the run. */
 static const struct way {
-    const char *knobs;
+    const char *parameters;
     double load;
 } ways[] = {
     {"", FULL},
@@ -141,24 +141,24 @@ static bool wanted(const struct options *o, const char *name)
 static void repetition(struct table *t, const struct options *o, double memory_mib,
                        const struct stream *s)
 {
-    for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i); i++) {
-        if (!wanted(o, weir_listed(WEIR_KIND_FILTER, i)->name) ||
-            !(weir_listed(WEIR_KIND_FILTER, i)->traits & WEIR_CAN_LEARN))
+    for (size_t i = 0; weir_algorithm_at(WEIR_KIND_FILTER, i); i++) {
+        if (!wanted(o, weir_algorithm_at(WEIR_KIND_FILTER, i)->name) ||
+            !(weir_algorithm_at(WEIR_KIND_FILTER, i)->traits & WEIR_CAN_OBSERVE))
             continue;
-        const char *name = weir_listed(WEIR_KIND_FILTER, i)->name;
+        const char *name = weir_algorithm_at(WEIR_KIND_FILTER, i)->name;
 
-        for (size_t j = 0; j < (strcmp(name, "weir") ? 1 : WAYS); j++) {
+        for (size_t j = 0; j < (strcmp(name, "recent") ? 1 : WAYS); j++) {
             if (memory_mib < LOADS_KEPT && ways[j].load < FULL)
                 continue;
             limit_run(t, memory_mib, 2 * (uint32_t)s->n);
-            filter_run(t, name, ways[j].knobs, ways[j].load, memory_mib, s);
+            filter_run(t, name, ways[j].parameters, ways[j].load, memory_mib, s);
         }
     }
     for (size_t j = 0; wanted(o, "screen") && j < SCREENS; j++) {
         if (memory_mib < LOADS_KEPT && screens[j].load < FULL)
             continue;
         limit_run(t, memory_mib, 2 * (uint32_t)s->n);
-        screen_run(t, screens[j].knobs, screens[j].load, memory_mib, s);
+        screen_run(t, screens[j].parameters, screens[j].load, memory_mib, s);
     }
     if (wanted(o, "libbloom") || wanted(o, "bloom"))
         peer_run(t, memory_mib, s);

@@ -70,9 +70,9 @@ void table_print(const struct table *t);
 
 /* With so many keys per slot before; "window=" is given one that half the memory holds. */
 #define FULL INFINITY
-void filter_run(struct table *t, const char *name, const char *knobs, double load,
+void filter_run(struct table *t, const char *name, const char *parameters, double load,
                 double memory_mib, const struct stream *s);
-void screen_run(struct table *t, const char *knobs, double load, double memory_mib,
+void screen_run(struct table *t, const char *parameters, double load, double memory_mib,
                 const struct stream *s);
 void limit_run(struct table *t, double memory_mib, uint32_t lines_per_run);
 void peer_run(struct table *t, double memory_mib, const struct stream *s);
@@ -105,7 +105,7 @@ static inline double now_ns(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* Say why in one sentence and leave. */
+/* Say why in one message and leave. */
 __attribute__((noreturn, format(printf, 1, 2))) void die(const char *why, ...);
 
 void *must_allocate(size_t bytes);

@@ -37,7 +37,7 @@ struct stream stream_open(size_t n)
 {
     struct stream s = {.n = n};
     uint64_t keys = universe(n);
-    weir *hasher;
+    weir_filter *hasher;
 
     if (weir_open(&hasher, "bloom memory=64 seed=1", NULL) != WEIR_OK)
         die("cannot open a filter to hash with");

@@ -8,14 +8,14 @@
 
 int main(int argc, char **argv)
 {
-    const char *sentence = argc > 1 ? argv[1] : "weir memory=64M fpr=0.1%";
+    const char *spec = argc > 1 ? argv[1] : "recent memory=64M fpr=0.1%";
     char *line = NULL;
     size_t room = 0;
     ssize_t length;
-    weir *w;
+    weir_filter *w;
     struct weir_error error;
 
-    if (weir_open(&w, sentence, &error) != WEIR_OK) {
+    if (weir_open(&w, spec, &error) != WEIR_OK) {
         fprintf(stderr, "once: %s\n", error.text);
         return 2;
     }

@@ -13,10 +13,14 @@
 #include <vector>
 #include <weir.h>
 
-namespace {
+namespace
+{
 
 struct closer {
-    void operator()(weir *w) const { weir_close(w); }
+    void operator()(weir_filter *w) const
+    {
+        weir_close(w);
+    }
 };
 using filter = std::unique_ptr<weir, closer>;
 
@@ -31,19 +35,19 @@ filter open_or_load(const char *path)
 {
     std::ifstream file(path, std::ios::binary);
     weir_error error;
-    weir *w;
+    weir_filter *w;
 
     if (!file) {
-        check(weir_open(&w, "weir memory=4M fpr=0.1%", &error), error);
+        check(weir_open(&w, "recent memory=4M fpr=0.1%", &error), error);
         return filter(w);
     }
     std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    check(weir_load(&w, bytes.data(), bytes.size(), nullptr, &error), error);
+    check(weir_load_buffer(&w, bytes.data(), bytes.size(), nullptr, NULL, &error), error);
     return filter(w);
 }
 
 // Written beside it first: a crash leaves the old file or the new one, not half of it.
-void save(const weir *w, const std::string &path)
+void save(const weir_filter *w, const std::string &path)
 {
     std::ofstream file(path + ".new", std::ios::binary);
     weir_error error;
@@ -53,12 +57,12 @@ void save(const weir *w, const std::string &path)
             .good();
     };
 
-    check(weir_write(w, sink, &file, &error), error);
+    check(weir_save_stream(w, sink, &file, &error), error);
     if (!file.flush() || std::rename((path + ".new").c_str(), path.c_str()) != 0)
         throw std::runtime_error("cannot write " + path);
 }
 
-void pass_new(weir *w, const std::vector<std::string> &lines)
+void pass_new(weir_filter *w, const std::vector<std::string> &lines)
 {
     std::vector<weir_bytes> bytes;
     std::vector<uint8_t> verdicts(lines.size());

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""proxies.py NAME PEER LOG [SENTENCE [redis://HOST:PORT]] - one of two proxies that tell each other what they have.
+"""proxies.py NAME PEER LOG [SPEC [redis://HOST:PORT]] - one of two proxies that tell each other what they have.
 
 LOG has a key and a size in bytes per line. The proxy keeps objects in a cache of CACHE bytes and drops those that were used
-longest ago. After every ROUND requests it publishes a summary of its cache, a filter that SENTENCE opens, and takes that of
+longest ago. After every ROUND requests it publishes a summary of its cache, a filter that SPEC opens, and takes that of
 its peer. What is not in its own cache but in the peer's summary is asked for there, the rest is fetched from afar. Without a
-SENTENCE nothing is exchanged. Summaries are files of this folder, or keys of a Redis with weir.so.
+SPEC nothing is exchanged. Summaries are files of this folder, or keys of a Redis with weir.so.
 
 Run two of them at once, each with the other as its peer, under names that no run before has used; each prints one line of JSON."""
 import json
@@ -24,8 +24,8 @@ CLASSES = {"small": 10_000, "medium": 100_000, "large": 1 << 40}  # sizes below
 class Files:
     """A summary is a file, and so is the list of what is in the cache, which stands for the proxy that is asked."""
 
-    def publish(self, name, sentence, objects):
-        summary = weir.open(sentence)
+    def publish(self, name, spec, objects):
+        summary = weir.open(spec)
         summary.observe_many([key for key, _ in objects], importance=[size for _, size in objects])
         data = summary.tobytes()
         self.put(name + ".weir", data)
@@ -57,8 +57,8 @@ class Server:
         import redis
         self.redis = redis.Redis.from_url(url)
 
-    def publish(self, name, sentence, objects):
-        self.redis.execute_command("WEIR.CREATE", name + ".weir", sentence)
+    def publish(self, name, spec, objects):
+        self.redis.execute_command("WEIR.CREATE", name + ".weir", spec)
         words = [word for key, size in objects for word in (size, key)]
         self.redis.execute_command("WEIR.OBSERVE", name + ".weir", "WEIGHTED", "ITEMS", *words)
         self.redis.sadd(name + ".has", "", *(key for key, _ in objects))
@@ -108,14 +108,14 @@ class Proxy:
             self.held -= self.cache.popitem(last=False)[1]
 
 
-def main(name, peer, log, sentence="", url=""):
+def main(name, peer, log, spec="", url=""):
     proxy, exchange = Proxy(), Server(url) if url else Files()
     says = has = lambda key: False
     requests = [line.split() for line in open(log)]
     for start in range(0, len(requests), ROUND):
         number = start // ROUND
-        if sentence and number:
-            proxy.told["exchanged"] += exchange.publish(f"{name}.{number}", sentence, proxy.cache.items())
+        if spec and number:
+            proxy.told["exchanged"] += exchange.publish(f"{name}.{number}", spec, proxy.cache.items())
             says, has = exchange.fetch(f"{peer}.{number}")
             exchange.drop(f"{name}.{number - 2}")  # the peer has read it, or would not be in this round
         for key, size in requests[start:start + ROUND]:

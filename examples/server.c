@@ -174,14 +174,14 @@ static void start(struct worker *w, weir_shared *filter, int listener)
 int main(int argc, char **argv)
 {
     static struct worker worker[THREADS];
-    const char *sentence = argc > 2 ? argv[2] : "weir memory=64M fpr=0.1%";
+    const char *spec = argc > 2 ? argv[2] : "recent memory=64M fpr=0.1%";
     struct weir_error error;
     struct weir_stats stats;
     weir_shared *filter;
     sigset_t signals;
     int caught, listener;
 
-    if (weir_shared_open(&filter, sentence, SHARDS, NULL, &error) != WEIR_OK) {
+    if (weir_shared_open(&filter, spec, SHARDS, NULL, &error) != WEIR_OK) {
         fprintf(stderr, "server: %s\n", error.text);
         return 2;
     }
@@ -200,8 +200,8 @@ int main(int argc, char **argv)
         pthread_join(worker[i].thread, NULL);
     }
     weir_shared_measure(filter, &stats, sizeof stats);
-    printf("%llu lines, %llu new\n", (unsigned long long)stats.shown,
-           (unsigned long long)stats.fresh);
+    printf("%llu lines, %llu new\n", (unsigned long long)stats.observed,
+           (unsigned long long)stats.new_keys);
     weir_shared_close(filter);
     close(listener);
     return 0;

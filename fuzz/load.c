@@ -2,7 +2,7 @@
  * verify and merge end in a usable filter, sketch or screen, or an error.
  *
  * Each input is tried as a file, which must get past the checksums, and, for every
- * kind of part, forged: with its sentence, words and cells under lengths and checksums
+ * kind of part, forged: with its spec, words and cells under lengths and checksums
  * that are right. A source must give what memory gives. What loads is used in every way,
  * merged with its clone and with one that is empty, and what it then saves must load
  * again. */
@@ -57,19 +57,19 @@ static bool take(void *context, void *data, size_t size)
     return true;
 }
 
-static const struct weir_options allowed = {.size = sizeof allowed, .most = 1 << 24};
+static const struct weir_options allowed = {.size = sizeof allowed, .max_bytes = 1 << 24};
 
 /* ---- filters ---- */
 
-static bool learns(const weir *w)
+static bool learns(const weir_filter *w)
 {
-    char config[WEIR_SENTENCE];
+    char config[WEIR_SPEC_MAX];
 
     weir_config(w, config, sizeof config);
-    return weir_find(WEIR_KIND_FILTER, config)->traits & WEIR_CAN_LEARN;
+    return weir_find_algorithm(WEIR_KIND_FILTER, config)->traits & WEIR_CAN_OBSERVE;
 }
 
-static void show_keys(weir *w)
+static void show_keys(weir_filter *w)
 {
     struct weir_key keys[12];
     uint8_t verdicts[12];
@@ -89,22 +89,22 @@ static void show_keys(weir *w)
     weir_forget(w, keys[0], NULL, NULL);
 }
 
-static void save_and_load(const weir *w)
+static void save_and_load(const weir_filter *w)
 {
     struct bytes b = {NULL, 0};
-    weir *again;
+    weir_filter *again;
 
-    require(weir_write(w, append, &b, NULL) == WEIR_OK && b.size == weir_saved_size(w));
-    require(weir_load(&again, b.data, b.size, NULL, NULL) == WEIR_OK);
+    require(weir_save_stream(w, append, &b, NULL) == WEIR_OK && b.size == weir_saved_size(w));
+    require(weir_load_buffer(&again, b.data, b.size, NULL, NULL, NULL) == WEIR_OK);
     weir_close(again);
     free(b.data);
 }
 
-static void use(weir *w)
+static void use(weir_filter *w)
 {
     struct weir_stats stats = weir_stats_of(w);
-    weir *twin = weir_clone(w, NULL), *empty;
-    char config[WEIR_SENTENCE];
+    weir_filter *twin = weir_clone(w, NULL), *empty;
+    char config[WEIR_SPEC_MAX];
 
     require(stats.fill >= 0 && stats.fill <= 1.000001);
     require(stats.error >= 0 && stats.error <= 1.000001);
@@ -118,7 +118,7 @@ static void use(weir *w)
     show_keys(w);
     if (twin)
         require(weir_merge(w, twin, NULL) != WEIR_MISMATCH);
-    if (stats.shown < UINT64_C(1) << 60) /* what comes after 2^62 arrivals nobody will know */
+    if (stats.observed < UINT64_C(1) << 60) /* what comes after 2^62 arrivals nobody will know */
         save_and_load(w);
     weir_clear(w);
     save_and_load(w);
@@ -130,7 +130,7 @@ static void use(weir *w)
 /* An empty one takes over all that another has. */
 static void merge_sketch(const weir_sketch *s)
 {
-    char config[WEIR_SENTENCE];
+    char config[WEIR_SPEC_MAX];
     weir_sketch *empty;
 
     require(weir_sketch_config(s, config, sizeof config) < sizeof config);
@@ -154,9 +154,9 @@ static void use_sketch(weir_sketch *s)
         require(list[i].error <= list[i].count || list[i].error == WEIR_NO_BOUND);
     weir_sketch_advance(s, 1000000);
     weir_sketch_stats_of(s);
-    require(weir_sketch_write(s, append, &b, NULL) == WEIR_OK &&
+    require(weir_sketch_save_stream(s, append, &b, NULL) == WEIR_OK &&
             b.size == weir_sketch_saved_size(s));
-    require(weir_sketch_load(&again, b.data, b.size, NULL, NULL) == WEIR_OK);
+    require(weir_sketch_load_buffer(&again, b.data, b.size, NULL, NULL, NULL) == WEIR_OK);
     require(weir_sketch_merge(s, again, NULL) != WEIR_MISMATCH);
     weir_sketch_clear(s);
     weir_sketch_close(again);
@@ -167,13 +167,13 @@ static void use_sketch(weir_sketch *s)
  * more than a fuzzer is given. */
 static bool asks_for_much(const uint8_t *data, size_t size)
 {
-    static const char knob[] = " memory=";
-    const uint8_t *at = memmem(data, size, knob, sizeof knob - 1);
+    static const char parameter[] = " memory=";
+    const uint8_t *at = memmem(data, size, parameter, sizeof parameter - 1);
     size_t digits = 0;
 
     if (!at)
         return false;
-    for (at += sizeof knob - 1;
+    for (at += sizeof parameter - 1;
          at + digits < data + size && at[digits] >= '0' && at[digits] <= '9';)
         digits++;
     return digits > 7;
@@ -187,9 +187,9 @@ static void try_sketch(const uint8_t *data, size_t size)
 
     if (asks_for_much(data, size))
         return;
-    bool loads = weir_sketch_load(&s, data, size, NULL, &error) == WEIR_OK;
+    bool loads = weir_sketch_load_buffer(&s, data, size, NULL, NULL, &error) == WEIR_OK;
     require((s != NULL) == loads && (loads || error.text[0]));
-    require((weir_sketch_load_from(&sourced, take, &from, &allowed, &error) == WEIR_OK) == loads);
+    require((weir_sketch_load_stream(&sourced, take, &from, &allowed, &error) == WEIR_OK) == loads);
     require((sourced != NULL) == loads && (loads || error.text[0]));
     if (loads) {
         require(weir_sketch_saved_size(s) == weir_sketch_saved_size(sourced));
@@ -218,7 +218,7 @@ static bool answer(void *context, const struct weir_bytes *keys, size_t n, uint8
 /* A clone and an empty one take over all that another has. */
 static void merge_screen(const weir_screen *s)
 {
-    char config[WEIR_SENTENCE];
+    char config[WEIR_SPEC_MAX];
     weir_screen *twin = weir_screen_clone(s, NULL), *empty;
 
     require(twin && weir_screen_config(s, config, sizeof config) < sizeof config);
@@ -248,12 +248,12 @@ static void use_screen(weir_screen *s)
         keys[i] = (struct weir_bytes){&names[i], sizeof *names};
     }
     merge_screen(s);
-    weir_screen_learn_set(s, keys, 3);
+    weir_screen_add_members(s, keys, 3);
     require(weir_screen_check(s, keys, 20, answer, NULL, answers) <= 20);
     if (stats.checked < UINT64_C(1) << 60) {
-        require(weir_screen_write(s, append, &b, NULL) == WEIR_OK &&
+        require(weir_screen_save_stream(s, append, &b, NULL) == WEIR_OK &&
                 b.size == weir_screen_saved_size(s));
-        require(weir_screen_load(&again, b.data, b.size, NULL, NULL) == WEIR_OK);
+        require(weir_screen_load_buffer(&again, b.data, b.size, NULL, NULL, NULL) == WEIR_OK);
         weir_screen_close(again);
     }
     free(b.data);
@@ -264,10 +264,10 @@ static void try_screen(const uint8_t *data, size_t size)
     struct stretch from = {data, size};
     struct weir_error error;
     weir_screen *s, *sourced;
-    bool loads = weir_screen_load(&s, data, size, NULL, &error) == WEIR_OK;
+    bool loads = weir_screen_load_buffer(&s, data, size, NULL, NULL, &error) == WEIR_OK;
 
     require((s != NULL) == loads && (loads || error.text[0]));
-    require((weir_screen_load_from(&sourced, take, &from, &allowed, &error) == WEIR_OK) == loads);
+    require((weir_screen_load_stream(&sourced, take, &from, &allowed, &error) == WEIR_OK) == loads);
     require((sourced != NULL) == loads && (loads || error.text[0]));
     if (loads)
         use_screen(s);
@@ -282,20 +282,20 @@ static void try_source(const uint8_t *data, size_t size, bool loads)
 {
     struct stretch from = {data, size};
     struct weir_error error;
-    weir *w;
+    weir_filter *w;
 
-    require((weir_load_from(&w, take, &from, &allowed, &error) == WEIR_OK) == loads);
+    require((weir_load_stream(&w, take, &from, &allowed, &error) == WEIR_OK) == loads);
     require((w != NULL) == loads && (loads || error.text[0]));
     weir_close(w);
 }
 
 /* A view is written with the cells and the sums that it has, damaged or not. */
-static void write_view(const weir *v, const uint8_t *data, size_t size)
+static void write_view(const weir_filter *v, const uint8_t *data, size_t size)
 {
     struct bytes b = {NULL, 0};
     struct weir_part from, to;
 
-    require(weir_write(v, append, &b, NULL) == WEIR_OK && b.size == weir_saved_size(v));
+    require(weir_save_stream(v, append, &b, NULL) == WEIR_OK && b.size == weir_saved_size(v));
     require(weir_part_head(data, size, &from, sizeof from, NULL) == WEIR_OK);
     require(weir_part_head(b.data, b.size, &to, sizeof to, NULL) == WEIR_OK);
     size_t cells = (size_t)part_lines(from.body_size), sums = 8 * part_blocks(from.body_size);
@@ -305,14 +305,14 @@ static void write_view(const weir *v, const uint8_t *data, size_t size)
 }
 
 /* What loads can be viewed, and tells the same; what can be viewed can be asked. */
-static void try_view(const uint8_t *data, size_t size, const weir *loaded)
+static void try_view(const uint8_t *data, size_t size, const weir_filter *loaded)
 {
     struct weir_error error;
     struct weir_key keys[12];
     uint8_t verdicts[12];
-    weir *v;
+    weir_filter *v;
 
-    if (weir_view(&v, data, size, NULL, NULL, &error) != WEIR_OK) {
+    if (weir_view_buffer(&v, data, size, NULL, NULL, &error) != WEIR_OK) {
         require(!loaded && v == NULL && error.text[0]);
         return;
     }
@@ -330,7 +330,7 @@ static void try_view(const uint8_t *data, size_t size, const weir *loaded)
     weir_close(v);
 }
 
-static void close_all(weir **shards, uint32_t n)
+static void close_all(weir_filter **shards, uint32_t n)
 {
     while (n > 0)
         weir_close(shards[--n]);
@@ -340,15 +340,15 @@ static void close_all(weir **shards, uint32_t n)
 static void try_shards(const uint8_t *data, size_t size)
 {
     struct weir_error error;
-    weir *shards[3], *views[3];
+    weir_filter *shards[3], *views[3];
     weir_shared *shared;
     uint32_t n, seen;
-    bool loads = weir_load_all(shards, 3, &n, data, size, NULL, NULL, &error) == WEIR_OK;
+    bool loads = weir_load_shards(shards, 3, &n, data, size, NULL, NULL, &error) == WEIR_OK;
 
     require(loads ? n > 0 : n == 0 && error.text[0]);
-    if (weir_view_all(views, 3, &seen, data, size, NULL, NULL, &error) != WEIR_OK)
+    if (weir_view_shards(views, 3, &seen, data, size, NULL, NULL, &error) != WEIR_OK)
         require(!loads && seen == 0 && error.text[0]);
-    bool joins = weir_shared_load(&shared, data, size, NULL, NULL, &error) == WEIR_OK;
+    bool joins = weir_shared_load_buffer(&shared, data, size, NULL, NULL, &error) == WEIR_OK;
     require((shared != NULL) == joins && (joins || error.text[0]));
     require(!loads || joins);
     for (uint32_t i = 0; i < seen; i++)
@@ -363,8 +363,8 @@ static void try_shards(const uint8_t *data, size_t size)
 static void try_file(const uint8_t *data, size_t size)
 {
     struct weir_error error;
-    weir *w;
-    bool loads = weir_load(&w, data, size, NULL, &error) == WEIR_OK;
+    weir_filter *w;
+    bool loads = weir_load_buffer(&w, data, size, NULL, NULL, &error) == WEIR_OK;
 
     try_source(data, size, loads);
     try_view(data, size, w);
@@ -390,7 +390,7 @@ static void forge(const uint8_t *data, size_t size, struct part_head h, struct b
 {
     size_t left = size - PART_LINE, words;
 
-    h.sentence = (const char *)data + PART_LINE;
+    h.spec = (const char *)data + PART_LINE;
     h.length = bits_load32(data + 20) % 1024;
     h.length = h.length < left ? h.length : (uint32_t)left;
     size_t at = (h.length + 7) / 8 * 8;
@@ -418,21 +418,21 @@ static void try_forged(const uint8_t *data, size_t size, uint32_t kind,
 static void try_forged_shards(const uint8_t *data, size_t size)
 {
     struct bytes parts = {NULL, 0};
-    weir *w;
+    weir_filter *w;
 
     for (uint32_t i = 0; i < 2; i++)
         forge(data, size, (struct part_head){WEIR_PART_FILTER, .shard = i, .shards = 2}, &parts);
     require(weir_verify(parts.data, parts.size, NULL) == WEIR_OK);
     try_shards(parts.data, parts.size);
-    require(weir_load(&w, parts.data, parts.size, NULL, NULL) == WEIR_BAD_DATA && !w);
+    require(weir_load_buffer(&w, parts.data, parts.size, NULL, NULL, NULL) == WEIR_BAD_DATA && !w);
     free(parts.data);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char keys[WEIR_KEYS];
+    char keys[WEIR_KEY_DESCRIPTION_MAX];
 
-    require(weir_saved_keys(data, size, keys, sizeof keys) == strlen(keys));
+    require(weir_saved_key_description(data, size, keys, sizeof keys) == strlen(keys));
     try_file(data, size);
     try_sketch(data, size);
     try_screen(data, size);

@@ -1,9 +1,9 @@
-/* merge.c - two sketches of one sentence, led through any calls: added to, taken from,
+/* merge.c - two sketches of one spec, led through any calls: added to, taken from,
  * advanced to any clock, merged, saved, loaded, forged. They stay usable, keep their
  * memory, and while they are honest their counts keep what they promise.
  *
  * Forged: bytes of the saved part are changed and it is written anew, so that its
- * checksums are right. Input: the sentence, a line break, then the calls: a byte each that
+ * checksums are right. Input: the spec, a line break, then the calls: a byte each that
  * says which, and what it takes. */
 #include <weir.h>
 #include <weir/sketch.h>
@@ -169,7 +169,7 @@ static struct file save(const weir_sketch *s)
     struct file f = {.room = weir_sketch_saved_size(s)};
 
     f.data = malloc(f.room);
-    require(f.data && weir_sketch_write(s, keep, &f, NULL) == WEIR_OK && f.size == f.room);
+    require(f.data && weir_sketch_save_stream(s, keep, &f, NULL) == WEIR_OK && f.size == f.room);
     return f;
 }
 
@@ -180,7 +180,8 @@ static void save_and_load(struct subject *s)
     size_t used;
 
     weir_sketch_close(s->sketch);
-    require(weir_sketch_load(&s->sketch, first.data, first.size, &used, NULL) == WEIR_OK);
+    require(weir_sketch_load_buffer(&s->sketch, first.data, first.size, &used, NULL, NULL) ==
+            WEIR_OK);
     require(used == first.size);
     second = save(s->sketch);
     require(first.size == second.size && memcmp(first.data, second.data, first.size) == 0);
@@ -205,7 +206,7 @@ static void put_bytes(const void *what, struct part_writer *out)
     part_put(out, bytes->data, bytes->size);
 }
 
-/* Cells and words, under the same sentence. */
+/* Cells and words, under the same spec. */
 static void forge(struct subject *s, struct input *in)
 {
     struct file first = save(s->sketch), forged = {.room = first.size};
@@ -221,7 +222,7 @@ static void forge(struct subject *s, struct input *in)
         change((uint8_t *)h.word, h.words * sizeof *h.word, in);
     require(part_write(&h, put_bytes, &(struct weir_bytes){cells, (size_t)h.cells}, keep, &forged,
                        NULL) == WEIR_OK);
-    if (weir_sketch_load(&other, forged.data, forged.size, NULL, NULL) == WEIR_OK) {
+    if (weir_sketch_load_buffer(&other, forged.data, forged.size, NULL, NULL, NULL) == WEIR_OK) {
         weir_sketch_close(s->sketch);
         s->sketch = other;
         s->honest = false;
@@ -255,12 +256,12 @@ static void require_top(const weir_sketch *s)
 
 static void require_promises(const struct subject *s)
 {
-    char config[WEIR_SENTENCE];
+    char config[WEIR_SPEC_MAX];
     struct weir_sketch_stats stats = weir_sketch_stats_of(s->sketch);
     uint64_t memory = 0;
 
     weir_sketch_config(s->sketch, config, sizeof config);
-    require(weir_sentence_number(config, "memory", &memory) && stats.memory <= memory);
+    require(weir_spec_number(config, "memory", &memory) && stats.memory <= memory);
     uint64_t most = strstr(config, "counter=32") ? UINT32_MAX : UINT64_MAX;
     bool kept = strncmp(config, "top", 3) == 0;
     for (unsigned i = 0; i < KEYS; i++) {
@@ -326,23 +327,23 @@ static void call(struct subject *subject, struct input *in)
 }
 
 /* How many calls such sketches are led through; 0 if there are none, or too large. */
-static int calls_for(const char *sentence)
+static int calls_for(const char *spec)
 {
-    char config[WEIR_SENTENCE];
+    char config[WEIR_SPEC_MAX];
     uint64_t memory;
 
-    if (weir_complete(WEIR_KIND_SKETCH, sentence, config, sizeof config, NULL) != WEIR_OK ||
-        !weir_sentence_number(config, "memory", &memory) || memory > OPENED_MOST)
+    if (weir_spec_complete(WEIR_KIND_SKETCH, spec, config, sizeof config, NULL) != WEIR_OK ||
+        !weir_spec_number(config, "memory", &memory) || memory > OPENED_MOST)
         return 0;
     return memory <= SMALL_MOST ? CALLS_SMALL : CALLS_LARGE;
 }
 
-static void run(const char *sentence, int calls, struct input in)
+static void run(const char *spec, int calls, struct input in)
 {
     struct subject subject[2] = {{.honest = true}, {.honest = true}};
 
     for (int i = 0; i < 2; i++)
-        require(weir_sketch_open(&subject[i].sketch, sentence, NULL) == WEIR_OK);
+        require(weir_sketch_open(&subject[i].sketch, spec, NULL) == WEIR_OK);
     for (; calls > 0 && in.at < in.end; calls--)
         call(subject, &in);
     for (int i = 0; i < 2; i++) {
@@ -355,22 +356,22 @@ static void run(const char *sentence, int calls, struct input in)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const uint8_t *line = memchr(data, '\n', size);
-    char sentence[WEIR_SENTENCE] = "";
+    char spec[WEIR_SPEC_MAX] = "";
 
-    if (!line || line - data > WEIR_SENTENCE - 32)
+    if (!line || line - data > WEIR_SPEC_MAX - 32)
         return 0;
-    memcpy(sentence, data, (size_t)(line - data));
-    if (strlen(sentence) != (size_t)(line - data))
+    memcpy(spec, data, (size_t)(line - data));
+    if (strlen(spec) != (size_t)(line - data))
         return 0;
-    if (!strstr(sentence, "seed="))
-        strcat(sentence, " seed=1");
-    if (!strstr(sentence, "memory=") && !strstr(sentence, "width=") && !strstr(sentence, "error="))
-        strcat(sentence, " memory=4k");
-    int calls = calls_for(sentence);
+    if (!strstr(spec, "seed="))
+        strcat(spec, " seed=1");
+    if (!strstr(spec, "memory=") && !strstr(spec, "width=") && !strstr(spec, "error="))
+        strcat(spec, " memory=4k");
+    int calls = calls_for(spec);
     if (calls == 0)
         return 0;
     watching = true;
-    run(sentence, calls, (struct input){line + 1, data + size});
+    run(spec, calls, (struct input){line + 1, data + size});
     watching = false;
     return 0;
 }

@@ -28,10 +28,10 @@ static const char *const words[] = {
     "4294967295",
     "9223372036854775807",
     "-1",
-    "weir memory=256 seed=1",
+    "recent memory=256 seed=1",
     "bloom memory=128 seed=1",
     "counting memory=128 seed=1",
-    "weir memory=256 span=1s seed=2",
+    "recent memory=256 span=1s seed=2",
     "NX",
     "AT",
     "ONCE",
@@ -140,12 +140,12 @@ static void add_part(struct input *in)
     uint8_t which = byte(in);
     size_t before = image_size;
     struct weir_bytes body;
-    weir *w;
+    weir_filter *w;
 
     if (which % 8 > 5) {
         if (weir_open(&w, words[15 + which / 8 % 4], NULL) != WEIR_OK)
             return;
-        if (weir_write(w, add, NULL, NULL) != WEIR_OK)
+        if (weir_save_stream(w, add, NULL, NULL) != WEIR_OK)
             image_size = before;
         weir_close(w);
         return;

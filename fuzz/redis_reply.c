@@ -1,4 +1,4 @@
-/* redis_reply.c - whatever a Redis sends, a question ends in answers or in one sentence.
+/* redis_reply.c - whatever a Redis sends, a question ends in answers or in one message.
  *
  * The bytes are in the socket before anything is asked, and then the server hangs up, so
  * that nothing waits. Where the question failed nothing may be answered, and in what
@@ -34,7 +34,7 @@ static void take(void *context, const struct weir_bytes *keys, size_t n)
             *sum += ((const unsigned char *)keys[i].data)[j];
 }
 
-static void require_sentence(const struct store *store)
+static void require_spec(const struct store *store)
 {
     const char *text = store_failure(store);
     size_t n = strlen(text), step;
@@ -102,7 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     redis_adopt(&store, connect_to(data + 1, size - 1, &server));
     store_extend(&store);
     if (ask(&store, data[0]) != STORE_OK)
-        require_sentence(&store);
+        require_spec(&store);
     redis_disconnect(&store);
     close(server);
     url_close(&store.url);

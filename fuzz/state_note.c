@@ -77,7 +77,7 @@ static void make(struct state *s, const uint8_t *at, const uint8_t *end)
     s->output = number[5];
     strcpy(s->written, number[0] >> 10 & 1 ? "0123456789abcdef0123456789abcdef" : "");
     take_text(&at, end, s->config, sizeof s->config);
-    s->config[strcspn(s->config, "\n")] = '\0'; /* a sentence has no line break */
+    s->config[strcspn(s->config, "\n")] = '\0'; /* a spec has no line break */
     take_text(&at, end, s->records, sizeof s->records);
     take_text(&at, end, s->input, sizeof s->input);
 }

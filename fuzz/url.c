@@ -1,9 +1,9 @@
 /* url.c - any text given as the address of a store is taken apart or refused in one
- * sentence, and nothing of it is shown that could be a password.
+ * spec, and nothing of it is shown that could be a password.
  *
  * What stands before an @ in the address of a server can be nothing else. So a word
  * is put there, between any other text, and looked for in all that may be shown: the
- * name, the sentence, and what is left of a message that repeats the address.
+ * name, the spec, and what is left of a message that repeats the address.
  *
  * Input: a byte that picks the scheme, then the text before the word, behind it, and
  * behind the @, with line breaks between. */

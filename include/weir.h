@@ -1,15 +1,15 @@
 /* weir.h - have I seen this before? On a stream without end, in memory that
  * never grows.
  *
- *     weir *w;
+ *     weir_filter *w;
  *     struct weir_error error;
- *     if (weir_open(&w, "weir memory=64M fpr=0.1%", &error) != WEIR_OK)
+ *     if (weir_open(&w, "recent memory=64M fpr=0.1%", &error) != WEIR_OK)
  *         die(error.text);
  *     if (weir_observe(w, weir_hash(w, line, length)) == WEIR_NEW)
  *         puts(line);
  *     weir_close(w);
  *
- * A filter is opened from a sentence, shown hashed keys, and answers before it
+ * A filter is opened from a spec, shown hashed keys, and answers before it
  * remembers. It can err in both ways, at rates that its configuration bounds:
  * a new key taken for seen (false positive), a seen one forgotten (false
  * negative).
@@ -18,9 +18,9 @@
  * while nobody changes it. Different handles share nothing.
  *
  * Costs: a call with one key waits for the memory where its cells are, one cache line of the
- * filter weir, of others as many as they have probes; batches hide that. Calls on a whole
+ * filter recent, of others as many as they have probes; batches hide that. Calls on a whole
  * handle (clone, clear, merge, save, load) pass over its memory once; opening takes it
- * untouched. Calls on sentences take less than a millisecond. Nothing allocates but what
+ * untouched. Calls on specs take less than a millisecond. Nothing allocates but what
  * opens, loads, clones or builds, and merging where that is said.
  *
  * Frozen since 0.2.0: a program that was linked with libweir.so.0 runs with
@@ -44,13 +44,13 @@ extern "C" {
 #define WEIR_API
 #endif
 
-typedef struct weir weir;
+typedef struct weir_filter weir_filter;
 
 /* ---- what can go wrong ---- */
 
 enum weir_status {
     WEIR_OK = 0,
-    WEIR_BAD_CONFIG,   /* the sentence asks for what cannot be */
+    WEIR_BAD_CONFIG,   /* the spec asks for what cannot be */
     WEIR_NO_MEMORY,    /* the system gave no memory, or no randomness */
     WEIR_BAD_DATA,     /* these bytes are not a saved filter, or a damaged one */
     WEIR_MISMATCH,     /* two filters of different configuration */
@@ -59,7 +59,7 @@ enum weir_status {
     WEIR_FULL          /* no room for a key, or for so many (weir/build.h) */
 };
 
-/* One sentence for a person: what was wrong, the value, what would be right.
+/* One message for a person: what was wrong, the value, what would be right.
  * No line break, no full stop. Wherever an error is taken, NULL will do. */
 struct weir_error {
     int32_t status; /* enum weir_status */
@@ -68,25 +68,26 @@ struct weir_error {
 
 /* ---- open and close ---- */
 
-/* Open a filter: "NAME knob=value ...". The name may be left out (weir), as
- * may every knob; docs/filters.md lists them, weir_listed() too. NULL means "".
+/* Open a filter: "NAME parameter=value ...". The name may be left out (weir), as
+ * may every parameter; docs/filters.md lists them, weir_algorithm_at() too. NULL means "".
  * Without seed= the seed is random: filters that are to be merged, or to give
  * the same verdicts twice, need one. On failure *out is NULL. */
-WEIR_API enum weir_status weir_open(weir **out, const char *config, struct weir_error *error);
+WEIR_API enum weir_status weir_open(weir_filter **out, const char *config,
+                                    struct weir_error *error);
 
 /* Where the memory of a handle comes from: for programs that account for theirs. A
  * block taken is zeroed, and aligned as malloc() does; NULL says that there is none. */
-struct weir_memory {
-    void *(*take)(void *context, size_t size);
-    void (*give)(void *context, void *block);
+struct weir_allocator {
+    void *(*allocate)(void *context, size_t size);
+    void (*free)(void *context, void *block);
     void *context;
 };
 
-/* What is said beside the sentence; zero stands for what was not said. */
+/* What is said beside the spec; zero stands for what was not said. */
 struct weir_options {
-    size_t size;               /* sizeof this struct: it may grow */
-    struct weir_memory memory; /* both NULL: the system's */
-    uint64_t most;             /* bytes that a handle may take, as in its figures; 0: any */
+    size_t size;                     /* sizeof this struct: it may grow */
+    struct weir_allocator allocator; /* both NULL: the system's */
+    uint64_t max_bytes;              /* bytes that a handle may take, as in its figures; 0: any */
 };
 
 /* weir_open() with options; NULL are the defaults. Every byte of the handle is taken by
@@ -96,18 +97,18 @@ struct weir_options {
  * merges or closes, in the thread of that call, and no other. A handle that would take
  * more than the most is refused (WEIR_NO_MEMORY) before anything is taken. The system's memory
  * comes on huge pages from 2 MiB up; what a program gives is used as it is. */
-WEIR_API enum weir_status weir_open_with(weir **out, const char *config,
+WEIR_API enum weir_status weir_open_with(weir_filter **out, const char *config,
                                          const struct weir_options *options,
                                          struct weir_error *error);
 
-WEIR_API void weir_close(weir *w);
+WEIR_API void weir_close(weir_filter *w);
 
 /* A second filter in the same state; NULL if memory is short (WEIR_NO_MEMORY), or of a
  * view (WEIR_UNSUPPORTED). */
-WEIR_API weir *weir_clone(const weir *w, struct weir_error *error);
+WEIR_API weir_filter *weir_clone(const weir_filter *w, struct weir_error *error);
 
 /* Forget everything, as if just opened with the same seed. */
-WEIR_API void weir_clear(weir *w);
+WEIR_API void weir_clear(weir_filter *w);
 
 /* ---- keys ---- */
 
@@ -129,9 +130,9 @@ struct weir_bytes {
  * does so without a filter. Importance is set to 1; assign it where it matters. A
  * key that was hashed for another seed is a caller's bug, which builds with
  * WEIR_DEBUG notice and stop at; others give verdicts that mean nothing. */
-WEIR_API struct weir_key weir_hash(const weir *w, const void *data, size_t size);
+WEIR_API struct weir_key weir_hash(const weir_filter *w, const void *data, size_t size);
 
-WEIR_API void weir_hash_many(const weir *w, const struct weir_bytes *bytes, size_t n,
+WEIR_API void weir_hash_many(const weir_filter *w, const struct weir_bytes *bytes, size_t n,
                              struct weir_key *keys);
 
 /* ---- observe and ask ---- */
@@ -143,69 +144,71 @@ enum weir_verdict { WEIR_NEW = 0, WEIR_SEEN = 1 };
  *
  * A filter that is full and has no room for it (cuckoo; others have no such state) does not
  * remember the key, which weir_measure() counts as overflow. On a filter that cannot learn
- * (without WEIR_CAN_LEARN: fuse, made by weir/build.h) and on a view this is a caller's
+ * (without WEIR_CAN_OBSERVE: fuse, made by weir/build.h) and on a view this is a caller's
  * bug: of a filter that cannot learn builds with WEIR_DEBUG stop at it, others answer as
  * weir_ask(). */
-WEIR_API enum weir_verdict weir_observe(weir *w, struct weir_key key);
+WEIR_API enum weir_verdict weir_observe(weir_filter *w, struct weir_key key);
 
 /* The same for n keys in order, several times as fast: memory is fetched ahead.
  * verdicts[i] becomes 0 (new) or 1 (seen); verdicts and bytes of the filter are
  * exactly those that one by one would give. */
-WEIR_API void weir_observe_many(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
+WEIR_API void weir_observe_many(weir_filter *w, const struct weir_key *keys, size_t n,
+                                uint8_t *verdicts);
 
 /* Say whether a key was probably seen, without remembering it. */
-WEIR_API enum weir_verdict weir_ask(const weir *w, struct weir_key key);
+WEIR_API enum weir_verdict weir_ask(const weir_filter *w, struct weir_key key);
 
-WEIR_API void weir_ask_many(const weir *w, const struct weir_key *keys, size_t n,
+WEIR_API void weir_ask_many(const weir_filter *w, const struct weir_key *keys, size_t n,
                             uint8_t *verdicts);
 
 /* The same for keys as bytes, each hashed on the way. */
-WEIR_API enum weir_verdict weir_observe_bytes(weir *w, const void *data, size_t size);
-WEIR_API void weir_observe_bytes_many(weir *w, const struct weir_bytes *bytes, size_t n,
+WEIR_API enum weir_verdict weir_observe_bytes(weir_filter *w, const void *data, size_t size);
+WEIR_API void weir_observe_bytes_many(weir_filter *w, const struct weir_bytes *bytes, size_t n,
                                       uint8_t *verdicts);
-WEIR_API enum weir_verdict weir_ask_bytes(const weir *w, const void *data, size_t size);
-WEIR_API void weir_ask_bytes_many(const weir *w, const struct weir_bytes *bytes, size_t n,
+WEIR_API enum weir_verdict weir_ask_bytes(const weir_filter *w, const void *data, size_t size);
+WEIR_API void weir_ask_bytes_many(const weir_filter *w, const struct weir_bytes *bytes, size_t n,
                                   uint8_t *verdicts);
 
 /* How many showings of a key are stored, in filters that store each of them (cuckoo): not
  * fewer than there are, more if the fingerprint of another is the same. Others say 0 or 1,
  * as weir_ask(). */
-WEIR_API uint32_t weir_count(const weir *w, struct weir_key key);
+WEIR_API uint32_t weir_count(const weir_filter *w, struct weir_key key);
 
 /* Fetch the memory of a key ahead: for callers that see one key at a time but know
  * the next few. A dozen keys before its turn is about right. Changes nothing. */
-WEIR_API void weir_touch(const weir *w, struct weir_key key);
+WEIR_API void weir_prefetch(const weir_filter *w, struct weir_key key);
 
 /* Take back one showing of a key. WEIR_UNSUPPORTED where the filter cannot;
  * *was_there, if not NULL, says whether there was anything to forget.
  * Forgetting what was never shown makes others be forgotten. */
-WEIR_API enum weir_status weir_forget(weir *w, struct weir_key key, bool *was_there,
+WEIR_API enum weir_status weir_forget(weir_filter *w, struct weir_key key, bool *was_there,
                                       struct weir_error *error);
 
 /* Tell a filter opened with span= what time it is, in milliseconds of one clock
  * (say, since 1970). The first call sets the beginning; a time before the
  * latest told changes nothing. Between calls no time passes. Filters without
  * span= take no notice. */
-WEIR_API void weir_advance(weir *w, uint64_t now);
+WEIR_API void weir_advance(weir_filter *w, uint64_t now);
 
 /* weir_observe_many() of keys that have a time each, in the milliseconds of
  * weir_advance(): exactly as if that were called before each of them. So a time
  * before the latest does not turn the clock back; its key is shown as of now. */
-WEIR_API void weir_observe_many_at(weir *w, const struct weir_key *keys, const uint64_t *times,
-                                   size_t n, uint8_t *verdicts);
+WEIR_API void weir_observe_many_at(weir_filter *w, const struct weir_key *keys,
+                                   const uint64_t *times, size_t n, uint8_t *verdicts);
 
 /* Add to a filter all that another of the same configuration and seed has
  * seen. WEIR_MISMATCH or WEIR_UNSUPPORTED leave it as it was. */
-WEIR_API enum weir_status weir_merge(weir *into, const weir *from, struct weir_error *error);
+WEIR_API enum weir_status weir_merge(weir_filter *into, const weir_filter *from,
+                                     struct weir_error *error);
 
 /* ---- what it knows of itself ---- */
 
 struct weir_stats {
     uint64_t memory;   /* bytes of cells, at most what memory= asked for */
     uint64_t bytes;    /* all that the handle occupies */
-    uint64_t shown;    /* keys observed, of which */
+    uint64_t observed; /* keys observed, of which */
     uint64_t seen;     /* were said to be seen, and */
-    uint64_t fresh;    /* to be new */
+    uint64_t new_keys; /* to be new */
     double fill;       /* share of cells in use */
     double error;      /* chance that a new key would be taken for seen now */
     uint64_t lost;     /* keys that fell out of window= or span= too early: for want of memory */
@@ -215,10 +218,10 @@ struct weir_stats {
 /* Fill in the figures, as many as the caller's struct of this size has room for; a
  * struct of a later version gets zeros for what this library does not know. Reads
  * at most four million cells: some milliseconds. */
-WEIR_API void weir_measure(const weir *w, struct weir_stats *out, size_t size);
+WEIR_API void weir_measure(const weir_filter *w, struct weir_stats *out, size_t size);
 
 /* The same by value; compiled into the caller, so that the struct may grow. */
-static inline struct weir_stats weir_stats_of(const weir *w)
+static inline struct weir_stats weir_stats_of(const weir_filter *w)
 {
     struct weir_stats stats;
 
@@ -226,9 +229,9 @@ static inline struct weir_stats weir_stats_of(const weir *w)
     return stats;
 }
 
-/* The configuration in full, with every choice made: a sentence that opens an
+/* The configuration in full, with every choice made: a spec that opens an
  * equal filter. Returns its length; cuts off at size - 1. */
-WEIR_API size_t weir_config(const weir *w, char *buffer, size_t size);
+WEIR_API size_t weir_config(const weir_filter *w, char *buffer, size_t size);
 
 /* ---- save and load ---- */
 
@@ -239,32 +242,29 @@ typedef bool (*weir_sink)(void *context, const void *data, size_t size);
 typedef bool (*weir_source)(void *context, void *data, size_t size);
 
 /* Bytes that saving will take. Does not change while the filter lives. */
-WEIR_API size_t weir_saved_size(const weir *w);
+WEIR_API size_t weir_saved_size(const weir_filter *w);
 
 /* Save into a buffer of at least that many bytes; returns them, or 0 if the
  * buffer is too small (WEIR_WRITE_FAILED). */
-WEIR_API size_t weir_save(const weir *w, void *buffer, size_t size, struct weir_error *error);
+WEIR_API size_t weir_save_buffer(const weir_filter *w, void *buffer, size_t size,
+                                 struct weir_error *error);
 
 /* Save through a sink: WEIR_OK or WEIR_WRITE_FAILED. */
-WEIR_API enum weir_status weir_write(const weir *w, weir_sink sink, void *context,
-                                     struct weir_error *error);
+WEIR_API enum weir_status weir_save_stream(const weir_filter *w, weir_sink sink, void *context,
+                                           struct weir_error *error);
 
 /* Load the filter that data begins with. Any bytes give a usable filter or an
  * error; so does one shard of several, which weir/saved.h loads together. *used, if not
  * NULL, gets the bytes it took: another part may follow. */
-WEIR_API enum weir_status weir_load(weir **out, const void *data, size_t size, size_t *used,
-                                    struct weir_error *error);
-
-/* The same with the options of weir_open_with(). */
-WEIR_API enum weir_status weir_load_with(weir **out, const void *data, size_t size, size_t *used,
-                                         const struct weir_options *options,
-                                         struct weir_error *error);
+WEIR_API enum weir_status weir_load_buffer(weir_filter **out, const void *data, size_t size,
+                                           size_t *used, const struct weir_options *options,
+                                           struct weir_error *error);
 
 /* ---- files of several parts ---- */
 
 /* Saved data is a sequence of parts, each with its kind, length and checksum
  * (docs/format.md): shards of one filter, or a filter and a program's notes on
- * it. weir_write() writes one part; these write and read the others. */
+ * it. weir_save_stream() writes one part; these write and read the others. */
 enum weir_part_kind {
     WEIR_PART_FILTER = 1,
     WEIR_PART_NOTE = 2,
@@ -279,8 +279,8 @@ struct weir_part {
     size_t body_size;
     size_t size;            /* of the whole part: the next begins after as many bytes */
     uint32_t shard, shards; /* 0 of 1: the whole; see weir/saved.h */
-    const char *sentence;   /* what opens an equal one, not terminated; a note has none */
-    size_t sentence_size;
+    const char *spec;       /* what opens an equal one, not terminated; a note has none */
+    size_t spec_size;
 };
 
 /* Look at the part that data begins with: WEIR_OK, or WEIR_BAD_DATA if it is
@@ -296,10 +296,10 @@ WEIR_API enum weir_status weir_part_write(uint32_t kind, const void *body, size_
 
 /* ---- which filters there are ---- */
 
-struct weir_about {
+struct weir_algorithm {
     const char *name;
     const char *idea; /* one line */
-    uint64_t traits;  /* of enum weir_trait: what it can do, given the knobs for it */
+    uint64_t traits;  /* of enum weir_trait: what it can do, given the parameters for it */
 };
 
 /* What can be asked of a filter, a sketch (weir/sketch.h) or a screen
@@ -309,74 +309,73 @@ enum weir_trait {
     WEIR_CAN_MERGE = 1 << 1,       /* weir_merge(), weir_sketch_merge(), weir_screen_merge() */
     WEIR_CAN_WINDOW = 1 << 2,      /* forget by count: window=; half-life= in records */
     WEIR_CAN_TIME = 1 << 3,        /* by time, which it must be told: span=; half-life= as a time */
-    WEIR_CAN_WEIGH = 1 << 4,       /* keep longer what matters more: importance= */
-    WEIR_CAN_LAST = 1 << 5,        /* serve a stream without end: neither fills up nor ages */
+    WEIR_CAN_IMPORTANCE = 1 << 4,  /* keep longer what matters more: importance= */
+    WEIR_CAN_RUN_FOREVER = 1 << 5, /* serve a stream without end: neither fills up nor ages */
     WEIR_CAN_KEEP_ALL = 1 << 6,    /* miss no key that was shown: forgets none by itself */
     WEIR_CAN_LIST = 1 << 7,        /* list the keys that came most often: weir_sketch_top() */
     WEIR_CAN_COUNT_ANY = 1 << 8,   /* count any key, by its hash alone: weir_sketch_add_hashed() */
     WEIR_CAN_HOLD_SET = 1 << 9,    /* a screen that is told the set before the first check */
     WEIR_CAN_CONFIRM = 1 << 10,    /* a screen that asks the store at all */
-    WEIR_CAN_LEARN = 1 << 11,      /* be shown keys, one after the other: weir_observe() */
+    WEIR_CAN_OBSERVE = 1 << 11,    /* be shown keys, one after the other: weir_observe() */
     WEIR_CAN_ONE_LINE = 1 << 12,   /* do with one cache line per key */
     WEIR_FOR_IMPORTANCE = 1 << 16, /* of use only where some keys matter more than others */
     WEIR_FOR_TABLES = 1 << 17      /* there to reproduce the tables of a paper, not to be chosen */
 };
 
 /* A parameter, and what it takes. */
-struct weir_knob {
+struct weir_parameter {
     const char *name;
     const char *takes; /* "a whole number from 1 to 32" */
     const char *does;  /* "hash functions" */
 };
 
-/* ---- sentences as values ---- */
+/* ---- specs as values ---- */
 
 /* The same for filters, sketches and screens. Nothing here opens one or takes its
  * memory; any thread may call. */
 enum weir_kind { WEIR_KIND_FILTER, WEIR_KIND_SKETCH, WEIR_KIND_SCREEN };
 
-#define WEIR_SENTENCE 512 /* no completed sentence is longer, with its end */
+#define WEIR_SPEC_MAX 512 /* no completed spec is longer, with its end */
 
-/* The i-th of a kind, and its j-th knob; NULL after the last. The first filter and the
- * first screen are the defaults, for sentences without a name. */
-WEIR_API const struct weir_about *weir_listed(enum weir_kind kind, size_t i);
-WEIR_API const struct weir_knob *weir_listed_knob(enum weir_kind kind, size_t i, size_t j);
+/* The i-th of a kind, and its j-th parameter; NULL after the last. The first filter and the
+ * first screen are the defaults, for specs without a name. */
+WEIR_API const struct weir_algorithm *weir_algorithm_at(enum weir_kind kind, size_t i);
+WEIR_API const struct weir_parameter *weir_parameter_at(enum weir_kind kind, size_t i, size_t j);
 
-/* What a sentence names, and a knob of that by name ("k", or "k=3"); NULL if there
- * is none. Only the name in the sentence is looked at. */
-WEIR_API const struct weir_about *weir_find(enum weir_kind kind, const char *sentence);
-WEIR_API const struct weir_knob *weir_find_knob(enum weir_kind kind, const char *sentence,
-                                                const char *knob);
+/* What a spec names, and a parameter of that by name ("k", or "k=3"); NULL if there
+ * is none. Only the name in the spec is looked at. */
+WEIR_API const struct weir_algorithm *weir_find_algorithm(enum weir_kind kind, const char *spec);
+WEIR_API const struct weir_parameter *weir_find_parameter(enum weir_kind kind, const char *spec,
+                                                          const char *parameter);
 
-/* Complete a sentence: what weir_config() says of the filter that it opens. WEIR_OK, or
+/* Complete a spec: what weir_config() says of the filter that it opens. WEIR_OK, or
  * what weir_open() would say, but for memory that is not to be had. */
-WEIR_API enum weir_status weir_complete(enum weir_kind kind, const char *sentence, char *buffer,
-                                        size_t size, struct weir_error *error);
+WEIR_API enum weir_status weir_spec_complete(enum weir_kind kind, const char *spec, char *buffer,
+                                             size_t size, struct weir_error *error);
 
-/* What can be done with these knobs: of enum weir_trait. Statuses as of
- * weir_complete(). */
-WEIR_API enum weir_status weir_traits(enum weir_kind kind, const char *sentence, uint64_t *traits,
-                                      struct weir_error *error);
+/* What can be done with these parameters: of enum weir_trait. Statuses as of
+ * weir_spec_complete(). */
+WEIR_API enum weir_status weir_spec_traits(enum weir_kind kind, const char *spec, uint64_t *traits,
+                                           struct weir_error *error);
 
-/* The sentence of one of n filters that share out the keys of the one asked for:
+/* The spec of one of n filters that share out the keys of the one asked for:
  * each has its part of memory=, capacity= and window=. A part is at least 64 bytes, and as
  * much as its keys need: n of them can take a little more than memory=. Also
  * WEIR_BAD_CONFIG if n is 0. */
-WEIR_API enum weir_status weir_divide(const char *sentence, uint32_t n, char *buffer, size_t size,
-                                      struct weir_error *error);
+WEIR_API enum weir_status weir_shard_spec(const char *spec, uint32_t n, char *buffer, size_t size,
+                                          struct weir_error *error);
 
-/* The value of a knob as a sentence of any kind has it. Returns its length, 0 if the sentence does
+/* The value of a parameter as a spec of any kind has it. Returns its length, 0 if the spec does
  * not have it; cuts off at size - 1. */
-WEIR_API size_t weir_sentence_knob(const char *sentence, const char *knob, char *buffer,
-                                   size_t size);
+WEIR_API size_t weir_spec_get(const char *spec, const char *parameter, char *buffer, size_t size);
 
-/* The same of a completed sentence, where it is a whole number: a count, a size in
+/* The same of a completed spec, where it is a whole number: a count, a size in
  * bytes (rounded up), a time in milliseconds. False if it is none. */
-WEIR_API bool weir_sentence_number(const char *sentence, const char *knob, uint64_t *number);
+WEIR_API bool weir_spec_number(const char *spec, const char *parameter, uint64_t *number);
 
 /* A size as memory= takes it, in bytes: 65536, 64K, 64KB, 64KiB, 1.5m, 8000bit. K, M, G
  * and T are powers of 1024 whatever follows them. False if it is none, or not whole. */
-WEIR_API bool weir_read_size(const char *text, uint64_t *bytes);
+WEIR_API bool weir_parse_size(const char *text, uint64_t *bytes);
 
 WEIR_API const char *weir_version(void);
 

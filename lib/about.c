@@ -1,10 +1,10 @@
 /* about.c - filters, sketches and screens that are not open: which there are, what
- * a sentence comes to, what can be asked of what it opens. */
+ * a spec comes to, what can be asked of what it opens. */
 #include <string.h>
 
 #include "filter/filter.h"
 #include "screen/screen.h"
-#include "sentence/error.h"
+#include "spec/error.h"
 #include "sketch/sketch.h"
 
 /* NULL: there is none, but for a program that was compiled with a later version. */
@@ -21,14 +21,14 @@ static const struct grammar *grammar_of(enum weir_kind kind)
     return NULL;
 }
 
-/* What a sentence of any kind is read into. */
+/* What a spec of any kind is read into. */
 union record {
     struct planned filter;
     struct sketch_config sketch;
     struct screen_config screen;
 };
 
-const struct weir_about *weir_listed(enum weir_kind kind, size_t i)
+const struct weir_algorithm *weir_algorithm_at(enum weir_kind kind, size_t i)
 {
     const struct grammar *g = grammar_of(kind);
 
@@ -38,29 +38,30 @@ const struct weir_about *weir_listed(enum weir_kind kind, size_t i)
     return NULL;
 }
 
-const struct weir_knob *weir_listed_knob(enum weir_kind kind, size_t i, size_t j)
+const struct weir_parameter *weir_parameter_at(enum weir_kind kind, size_t i, size_t j)
 {
     const struct grammar *g = grammar_of(kind);
 
-    for (int row = 0; weir_listed(kind, i) && row < g->n; row++)
-        if ((g->names[i]->knobs & HAS(row)) && j-- == 0)
+    for (int row = 0; weir_algorithm_at(kind, i) && row < g->n; row++)
+        if ((g->names[i]->parameters & HAS(row)) && j-- == 0)
             return &g->rows[row].about;
     return NULL;
 }
 
-const struct weir_about *weir_find(enum weir_kind kind, const char *sentence)
+const struct weir_algorithm *weir_find_algorithm(enum weir_kind kind, const char *spec)
 {
     const struct grammar *g = grammar_of(kind);
-    const struct named *of = g ? sentence_named(g, sentence) : NULL;
+    const struct named *of = g ? spec_named(g, spec) : NULL;
 
     return of ? &of->about : NULL;
 }
 
-const struct weir_knob *weir_find_knob(enum weir_kind kind, const char *sentence, const char *knob)
+const struct weir_parameter *weir_find_parameter(enum weir_kind kind, const char *spec,
+                                                 const char *parameter)
 {
     const struct grammar *g = grammar_of(kind);
-    const struct named *of = g ? sentence_named(g, sentence) : NULL;
-    int row = of ? sentence_row(g, of, (struct span){knob, strcspn(knob, "=")}) : -1;
+    const struct named *of = g ? spec_named(g, spec) : NULL;
+    int row = of ? spec_row(g, of, (struct span){parameter, strcspn(parameter, "=")}) : -1;
 
     return row < 0 ? NULL : &g->rows[row].about;
 }
@@ -68,37 +69,37 @@ const struct weir_knob *weir_find_knob(enum weir_kind kind, const char *sentence
 static enum weir_status hand_over(const struct grammar *g, const union record *r, char *buffer,
                                   size_t size, struct weir_error *error)
 {
-    if (sentence_write(g, r, buffer, size) < size)
+    if (spec_write(g, r, buffer, size) < size)
         return WEIR_OK;
-    return error_say(error, WEIR_BAD_CONFIG, "the buffer is too small for the sentence; one of ",
-                     "WEIR_SENTENCE bytes takes any", NULL);
+    return error_say(error, WEIR_BAD_CONFIG, "the buffer is too small for the spec; one of ",
+                     "WEIR_SPEC_MAX bytes takes any", NULL);
 }
 
-static enum weir_status complete(const struct grammar *g, const char *sentence, union record *r,
+static enum weir_status complete(const struct grammar *g, const char *spec, union record *r,
                                  struct weir_error *error)
 {
     if (g)
-        return sentence_complete(g, sentence, r, error);
+        return spec_complete(g, spec, r, error);
     return error_say(error, WEIR_BAD_CONFIG,
                      "there is no such kind: 0 are filters, 1 sketches, 2 screens", NULL);
 }
 
-enum weir_status weir_complete(enum weir_kind kind, const char *sentence, char *buffer, size_t size,
-                               struct weir_error *error)
+enum weir_status weir_spec_complete(enum weir_kind kind, const char *spec, char *buffer,
+                                    size_t size, struct weir_error *error)
 {
     const struct grammar *g = grammar_of(kind);
     union record r;
-    enum weir_status status = complete(g, sentence, &r, error);
+    enum weir_status status = complete(g, spec, &r, error);
 
     return status == WEIR_OK ? hand_over(g, &r, buffer, size, error) : status;
 }
 
-enum weir_status weir_traits(enum weir_kind kind, const char *sentence, uint64_t *traits,
-                             struct weir_error *error)
+enum weir_status weir_spec_traits(enum weir_kind kind, const char *spec, uint64_t *traits,
+                                  struct weir_error *error)
 {
     const struct grammar *g = grammar_of(kind);
     union record r;
-    enum weir_status status = complete(g, sentence, &r, error);
+    enum weir_status status = complete(g, spec, &r, error);
 
     if (status == WEIR_OK)
         *traits = g->traits(&r);
@@ -110,21 +111,21 @@ static enum weir_status complete_share(const union record *share, uint64_t memor
                                        union record *out, struct weir_error *error)
 {
     union record r = *share;
-    char sentence[WEIR_SENTENCE];
+    char spec[WEIR_SPEC_MAX];
 
     r.filter.config.memory = memory;
-    sentence_write(&filter_grammar, &r, sentence, sizeof sentence);
-    return sentence_complete(&filter_grammar, sentence, out, error);
+    spec_write(&filter_grammar, &r, spec, sizeof spec);
+    return spec_complete(&filter_grammar, spec, out, error);
 }
 
 /* Some filters need more than the n-th part of the memory: cuckoo has spare buckets, fuse more
  * places per key in small sets, a window may be at the limit. Find the least that works; that of
  * the whole always does. */
-enum weir_status weir_divide(const char *sentence, uint32_t n, char *buffer, size_t size,
-                             struct weir_error *error)
+enum weir_status weir_shard_spec(const char *spec, uint32_t n, char *buffer, size_t size,
+                                 struct weir_error *error)
 {
     union record share, r;
-    enum weir_status status = sentence_complete(&filter_grammar, sentence, &share, error);
+    enum weir_status status = spec_complete(&filter_grammar, spec, &share, error);
 
     if (status != WEIR_OK)
         return status;
@@ -132,7 +133,7 @@ enum weir_status weir_divide(const char *sentence, uint32_t n, char *buffer, siz
         return error_say(error, WEIR_BAD_CONFIG, "a filter is divided among 1 or more, not 0",
                          NULL);
     uint64_t whole = share.filter.config.memory;
-    sentence_divide(&filter_grammar, &share, n);
+    spec_divide(&filter_grammar, &share, n);
     uint64_t least = share.filter.config.memory, more = 0, most = (whole - least + 7) / 8;
     if (complete_share(&share, least, &r, NULL) == WEIR_OK)
         most = 0;

@@ -116,7 +116,7 @@ static void take_error(struct remote *r, struct node *n, struct command *c, cons
     } else if (wants_higher_number(c, text)) {
         c->sends = 0;
         lane_again(r, c, false);
-    } else if (begins(text, "ERR there is no such key") && c->verdicts && *r->sentence) {
+    } else if (begins(text, "ERR there is no such key") && c->verdicts && *r->spec) {
         r->figures.lost++;
         c->lane->lost = true;
         lane_again(r, c, true);

@@ -12,9 +12,9 @@
 #define NAME_MOST 400
 #define PORT 6379
 
-static bool refuse(char *why, size_t size, const char *sentence)
+static bool refuse(char *why, size_t size, const char *spec)
 {
-    snprintf(why, size, "%s", sentence);
+    snprintf(why, size, "%s", spec);
     return false;
 }
 

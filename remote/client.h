@@ -113,7 +113,7 @@ struct remote {
 
     struct lane *lane; /* the first for the name itself, then one for each shard */
     uint32_t lanes;
-    char sentence[WEIR_SENTENCE]; /* of a shard; empty: not known */
+    char spec[WEIR_SPEC_MAX]; /* of a shard; empty: not known */
     char producer[40];
     struct remote_figures figures;
 };

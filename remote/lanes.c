@@ -56,10 +56,10 @@ void lane_again(struct remote *r, struct command *c, bool pause)
 
 static bool send_create(const struct remote *r, const struct lane *l, struct node *n)
 {
-    char text[WEIR_SENTENCE + 700];
+    char text[WEIR_SPEC_MAX + 700];
     int size = snprintf(text, sizeof text,
                         "*4\r\n$11\r\nWEIR.CREATE\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n$2\r\nNX\r\n",
-                        strlen(l->key), l->key, strlen(r->sentence), r->sentence);
+                        strlen(l->key), l->key, strlen(r->spec), r->spec);
 
     return size < (int)sizeof text &&
            node_put(n, text, (size_t)size, (struct expected){.kind = TO_CREATE});

@@ -8,7 +8,7 @@
 #define REGISTER "shards="
 #define KEYS "keys="
 
-/* Fail with a sentence of ours. */
+/* Fail with a spec of ours. */
 static bool fail(struct remote *r, const char *before, const char *text, const char *after)
 {
     pthread_mutex_lock(&r->lock);
@@ -39,10 +39,10 @@ static const char *read_keys(const char *text, struct remote_filter *f)
     return end + 2;
 }
 
-/* "shards=16 weir memory=67108864 ...", or "shards=16 keys=--ignore-case; weir ..." */
+/* "shards=16 recent memory=67108864 ...", or "shards=16 keys=--ignore-case; weir ..." */
 static bool read_register(const redisReply *reply, struct remote_filter *f)
 {
-    const char *sentence;
+    const char *spec;
     char *end;
     unsigned long shards;
 
@@ -51,12 +51,12 @@ static bool read_register(const redisReply *reply, struct remote_filter *f)
     shards = strtoul(reply->str + strlen(REGISTER), &end, 10);
     if (shards < 1 || shards > REMOTE_SHARDS_MOST || *end != ' ')
         return false;
-    sentence = strncmp(end + 1, KEYS, strlen(KEYS)) == 0 ? read_keys(end + 1, f) : end + 1;
-    if (!sentence ||
-        weir_complete(WEIR_KIND_FILTER, sentence, f->sentence, sizeof f->sentence, NULL) != WEIR_OK)
+    spec = strncmp(end + 1, KEYS, strlen(KEYS)) == 0 ? read_keys(end + 1, f) : end + 1;
+    if (!spec ||
+        weir_spec_complete(WEIR_KIND_FILTER, spec, f->spec, sizeof f->spec, NULL) != WEIR_OK)
         return false;
     f->shards = (uint32_t)shards;
-    return strcmp(f->sentence, sentence) == 0;
+    return strcmp(f->spec, spec) == 0;
 }
 
 bool remote_look(struct remote *r, struct remote_filter *f)
@@ -75,25 +75,25 @@ bool remote_look(struct remote *r, struct remote_filter *f)
     return good;
 }
 
-/* The sentence of a shard. */
-static bool divide(struct remote *r, const struct remote_filter *f, char sentence[WEIR_SENTENCE])
+/* The spec of a shard. */
+static bool divide(struct remote *r, const struct remote_filter *f, char spec[WEIR_SPEC_MAX])
 {
     struct weir_error error;
 
-    return weir_divide(f->sentence, f->shards, sentence, WEIR_SENTENCE, &error) == WEIR_OK ||
+    return weir_shard_spec(f->spec, f->shards, spec, WEIR_SPEC_MAX, &error) == WEIR_OK ||
            fail(r, "", error.text, "");
 }
 
 bool remote_register(struct remote *r, const struct remote_filter *f)
 {
-    char text[WEIR_SENTENCE + WEIR_KEYS + 48], sentence[WEIR_SENTENCE];
+    char text[WEIR_SPEC_MAX + WEIR_KEY_DESCRIPTION_MAX + 48], spec[WEIR_SPEC_MAX];
     const char *words[] = {"SET", r->url.path, text, "NX"};
     struct call c = {0};
 
-    if (!divide(r, f, sentence))
+    if (!divide(r, f, spec))
         return false;
     snprintf(text, sizeof text, REGISTER "%u %s%s%s%s", f->shards, *f->keys ? KEYS : "", f->keys,
-             *f->keys ? "; " : "", f->sentence);
+             *f->keys ? "; " : "", f->spec);
     const redisReply *reply = call(r, &c, 4, words);
     bool good = reply != NULL;
     r->registered = good && reply->type == REDIS_REPLY_STATUS;
@@ -151,16 +151,16 @@ static bool refuse_shard(struct remote *r, const char *key, const redisReply *re
     return false;
 }
 
-static bool check_shards(struct remote *r, const char *sentence)
+static bool check_shards(struct remote *r, const char *spec)
 {
     struct call *list = calloc(r->lanes, sizeof *list);
-    const char *words[] = {"WEIR.INFO", NULL, "sentence"};
+    const char *words[] = {"WEIR.INFO", NULL, "spec"};
     bool good = list ? try_all(r, list, 3, words) : fail(r, "", "memory is short", "");
 
     for (uint32_t i = 0; good && i + 1 < r->lanes; i++) {
         const redisReply *reply = list[i].command.reply;
 
-        if (reply->type != REDIS_REPLY_STRING || strcmp(reply->str, sentence) != 0)
+        if (reply->type != REDIS_REPLY_STRING || strcmp(reply->str, spec) != 0)
             good = refuse_shard(r, r->lane[i + 1].key, reply);
     }
     free_all(r, list);
@@ -195,11 +195,11 @@ static bool undo(struct remote *r, const struct call *made)
 
 bool remote_attach(struct remote *r, const struct remote_filter *f, bool make)
 {
-    char sentence[WEIR_SENTENCE];
-    const char *words[] = {"WEIR.CREATE", NULL, sentence, "NX"};
+    char spec[WEIR_SPEC_MAX];
+    const char *words[] = {"WEIR.CREATE", NULL, spec, "NX"};
     struct call *made;
 
-    if (!divide(r, f, sentence))
+    if (!divide(r, f, spec))
         return false;
     pthread_mutex_lock(&r->lock);
     r->lanes = 1 + f->shards;
@@ -207,14 +207,14 @@ bool remote_attach(struct remote *r, const struct remote_filter *f, bool make)
     made = calloc(r->lanes, sizeof *made);
     if (!made)
         return fail(r, "", "memory is short", "");
-    bool good = (!make || try_all(r, made, 4, words)) && check_shards(r, sentence);
+    bool good = (!make || try_all(r, made, 4, words)) && check_shards(r, spec);
     if (!good && *r->refusal)
         undo(r, made);
     free_all(r, made);
     if (!good)
         return false;
     pthread_mutex_lock(&r->lock);
-    memcpy(r->sentence, sentence, sizeof sentence);
+    memcpy(r->spec, spec, sizeof spec);
     pthread_mutex_unlock(&r->lock);
     return true;
 }
@@ -235,9 +235,9 @@ static void take_figure(struct remote_shard *s, const char *name, const redisRep
         uint64_t *at;
     } whole[] = {{"memory", &s->memory},
                  {"bytes", &s->bytes},
-                 {"shown", &s->shown},
+                 {"observed", &s->observed},
                  {"seen", &s->seen},
-                 {"new", &s->fresh}};
+                 {"new", &s->new_keys}};
 
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
         if (strcmp(name, whole[i].name) == 0)

@@ -27,7 +27,7 @@ struct remote_options {
     bool (*interrupted)(void); /* whether the run is to end; may be NULL */
 };
 
-/* Connect. NULL and one sentence if the address is none, or nobody answers there. Several hosts may
+/* Connect. NULL and one message if the address is none, or nobody answers there. Several hosts may
  * stand in an address, with commas between. */
 struct remote *remote_open(const char *url, const struct remote_options *options, char *why,
                            size_t size);
@@ -41,16 +41,17 @@ const char *remote_name(const struct remote *r);
 const char *remote_key(const struct remote *r); /* the NAME in it */
 bool remote_is_cluster(const struct remote *r);
 
-/* Why it failed: a sentence. From then on nothing goes any more. */
+/* Why it failed: a spec. From then on nothing goes any more. */
 const char *remote_failure(const struct remote *r);
 
 /* ---- the filter ---- */
 
-/* What is there: the sentence of the whole, completed, and its shards. */
+/* What is there: the spec of the whole, completed, and its shards. */
 struct remote_filter {
-    char sentence[WEIR_SENTENCE];
+    char spec[WEIR_SPEC_MAX];
     uint32_t shards;
-    char keys[WEIR_KEYS]; /* how keys were made, see weir_saved_keys(); has no semicolon */
+    char keys[WEIR_KEY_DESCRIPTION_MAX]; /* how keys were made, see weir_saved_key_description();
+                                            has no semicolon */
 };
 
 /* Look for it: f->shards is 0 if it is not there. False if it failed. */
@@ -66,7 +67,7 @@ bool remote_attach(struct remote *r, const struct remote_filter *f, bool make);
 /* Figures of one shard. */
 struct remote_shard {
     char node[96]; /* where it is */
-    uint64_t memory, bytes, shown, seen, fresh;
+    uint64_t memory, bytes, observed, seen, new_keys;
     double fill, error;
 };
 bool remote_measure(struct remote *r, struct remote_shard *list);

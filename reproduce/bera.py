@@ -7,7 +7,7 @@ import bera_more as more
 from bera_streams import FILTERS, SBF, bytes_of, mib_of, paper_name, printed, spec, universe
 from common import Panel, Part, agrees, difference, draw, evaluate, percent, say, unpacked
 
-BESIDE = {"bloom": "`bloom` k=4", "rsbf": "`rsbf` of the text, k=2", "weir": "`weir` fpr=10%"}
+BESIDE = {"bloom": "`bloom` k=4", "rsbf": "`rsbf` of the text, k=2", "recent": "`recent` fpr=10%"}
 POINTS = 20
 SLIP_SCALE = 1000
 
@@ -37,7 +37,7 @@ def measure_borderline(ours, scale):
 def beside(*args, memories):
     """What they might have compared with."""
     return (evaluate(*args, filters=["bloom", "rsbf"], memories=memories)
-            + evaluate(*args, filters=["weir"], memories=memories, sets=["fpr=10%"]))
+            + evaluate(*args, filters=["recent"], memories=memories, sets=["fpr=10%"]))
 
 
 @functools.cache
@@ -127,7 +127,7 @@ def write_slips(doc, _):
 def write_beside(doc, scale):
     curves = measure_streams(scale)
     doc.add("### What they might have compared with",
-            "The same streams and memories: a plain Bloom filter, RSBF as the text has it, and `weir`, beside the paper's best. FPR / "
+            "The same streams and memories: a plain Bloom filter, RSBF as the text has it, and `recent`, beside the paper's best. FPR / "
             "FNR in percent. On such streams, where every old key is as likely to come again as a recent one and the end is "
             "known, Bloom is ahead wherever the stream fits; where it does not, it depends on what an error of either kind costs.")
     lines = []

@@ -150,20 +150,20 @@ def write_drift(doc, _):
     sizes = [bytes_of(mib, DRIFT_SCALE)]
     names = ["sbf", "rsbf-tables", "rsbf", "bsbf", "bsbfsd", "rlbsbf"]
     columns, share = {}, []
-    for title, knob in DRIFTS:
-        stream = f"uniform:n={n},distinct=15%" + knob.format(n // (10 if "at once" in title else 100))
+    for title, parameter in DRIFTS:
+        stream = f"uniform:n={n},distinct=15%" + parameter.format(n // (10 if "at once" in title else 100))
         rows = evaluate("--synthetic", stream, "--curve", 10, filters=names, memories=sizes, sets=["k=2", *SBF])
         rows += evaluate("--synthetic", stream, "--curve", 10, filters=["bloom"], memories=sizes, sets=["k=4"])
-        rows += evaluate("--synthetic", stream, "--curve", 10, filters=["weir"], memories=sizes, sets=["fpr=10%"])
+        rows += evaluate("--synthetic", stream, "--curve", 10, filters=["recent"], memories=sizes, sets=["fpr=10%"])
         columns[title] = {row["algorithm"]: row for row in rows if row["n"] == n}
         share.append(columns[title]["sbf"]["distinct"] / n)
-    label = {"rsbf-tables": "`rsbf`", "rsbf": "`rsbf` of the text", "bloom": "`bloom` k=4", "weir": "`weir` fpr=10%"}
+    label = {"rsbf-tables": "`rsbf`", "rsbf": "`rsbf` of the text", "bloom": "`bloom` k=4", "recent": "`recent` fpr=10%"}
     doc.add("### Evolving streams",
             "The paper says that BSBF and its kin adapt to a stream that evolves, and measures none. Here the keys to draw from are replaced as the stream goes on "
             f"(`drift=`): 1000M records and {mib} MiB at 1/{DRIFT_SCALE}, 15 % distinct without drift; FPR / FNR of the last tenth, in percent.")
     doc.table(["filter", *(f"{title} ({100 * s:.0f} % distinct)" for title, s in zip(columns, share))],
               [[label.get(name, f"`{name}`"), *(f"{percent(rows[name]['interval_fpr'])} / {percent(rows[name]['interval_fnr'])}" for rows in columns.values())]
-               for name in [*names, "bloom", "weir"]])
+               for name in [*names, "bloom", "recent"]])
     last = list(columns.values())[2]
     best = min(names, key=lambda name: last[name]["interval_fpr"] + last[name]["interval_fnr"])
     doc.add(f"With the keys replaced at 5 % every hundredth of the stream the sum of both rates is least for `{paper_name(best)}` among the paper's filters. Their FPR is "

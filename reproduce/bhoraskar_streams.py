@@ -24,7 +24,7 @@ def measure(trace, importance, *args, cell=3):
     bits = MEMORY * 8 // cell // 8
     return ([{**row, "algorithm": BF} for row in evaluate(*fields, filters=["bloom"], memories=[bits], sets=["k=5"])]
             + evaluate(*fields, filters=[*FILTERS[1:], "bloom"], memories=[MEMORY], sets=sets)
-            + evaluate(*fields, filters=["weir"], memories=[MEMORY], sets=[f"importance={importance}", "fpr=20%"]))
+            + evaluate(*fields, filters=["recent"], memories=[MEMORY], sets=[f"importance={importance}", "fpr=20%"]))
 
 
 def lines_of(trace):

@@ -12,8 +12,8 @@ STREAMS = 500
 SHADES = ["#9ecae9", "#6baed6", "#3f8fc5", "#1f6fb0", "#0b4d8c", "#06335f", "#8c6d1f", "#c08400", "#d55e00"]
 
 
-def means(sentence, members=100, records=4000, alpha=0.5, every=100):
-    printed = output_of([str(PROGRAM), str(members), str(records), str(alpha), str(STREAMS), str(every), sentence])
+def means(spec, members=100, records=4000, alpha=0.5, every=100):
+    printed = output_of([str(PROGRAM), str(members), str(records), str(alpha), str(STREAMS), str(every), spec])
     return [{name: float(text) for name, text in row.items()}
             for row in csv.DictReader(io.StringIO(printed), delimiter="\t")]
 
@@ -96,7 +96,7 @@ def write_window(doc, _):
     letter = [means(f"literal memory=1000 set=100 window={w} own=0 seed=1", **setting)[0] for w in windows]
     none = means("dabf memory=1000bit set=100 seed=1", **setting)[0]
     one = means("1bf memory=1000bit set=100 seed=1", **setting)[0]
-    ours = means("weir memory=1000bit seed=1", **setting)[0]
+    ours = means("recent memory=1000bit seed=1", **setting)[0]
     top.add("precision", [(w, r["precision"]) for w, r in zip(windows, rows)], colour=SHADES[4])
     top.add("recall", [(w, r["recall"]) for w, r in zip(windows, rows)], colour=SHADES[7])
     top.add("literal: recall", [(w, r["recall"]) for w, r in zip(windows, letter)], dashed=True, colour=SHADES[8])
@@ -104,16 +104,16 @@ def write_window(doc, _):
     top.add("nowin: recall", [(100, none["recall"]), (1000, none["recall"])], dashed=True, colour=SHADES[7])
     calls.add("dabf", [(w, r["calls"]) for w, r in zip(windows, rows)])
     calls.add("literal", [(w, r["calls"]) for w, r in zip(windows, letter)], dashed=True, colour=SHADES[8])
-    calls.add("weir", [(100, ours["calls"]), (1000, ours["calls"])], dashed=True, colour="#c64f63")
+    calls.add("cache", [(100, ours["calls"]), (1000, ours["calls"])], dashed=True, colour="#c64f63")
     missed.add("dabf", [(w, r["fnr"]) for w, r in zip(windows, rows)])
     missed.add("literal", [(w, r["fnr"]) for w, r in zip(windows, letter)], dashed=True, colour=SHADES[8])
     doc.add("### Figure 4: the window",
             "zipf-2, 1000 bits for both pairs together, B = 100, 40000 records. *Shared*: the store is asked if either pair lacks the key, and its answer serves both (a remark of "
-            "the paper's, and what `dabf` does). *Literal*: each pair asks for itself, as its section IV-C has it, with the same places in both. Beside it `weir`, a cache of the store's verdicts in as many bits.")
+            "the paper's, and what `dabf` does). *Literal*: each pair asks for itself, as its section IV-C has it, with the same places in both. Beside it `cache`, a cache of the store's verdicts in as many bits.")
     five = "precision", "recall", "fpr", "fnr", "calls"
     doc.table(["window", "precision", "recall", "FPR", "FNR", "calls", *(f"literal: {c}" for c in ("precision", "recall", "FPR", "FNR", "calls"))],
               [[str(w), *(figures(r[c]) for c in five), *(figures(l[c]) for c in five)] for w, r, l in zip(windows, rows, letter)]
-              + [[name, *(figures(r[c]) for c in five), *[""] * 5] for name, r in (("none", none), ("1bf", one), ("`weir`", ours))])
+              + [[name, *(figures(r[c]) for c in five), *[""] * 5] for name, r in (("none", none), ("1bf", one), ("`cache`", ours))])
     nearer = "shared" if abs(rows[-1]["fnr"] - 0.2) < abs(letter[-1]["fnr"] - 0.2) else "literal"
     doc.add(f"As printed: FPR {figures(max(r['fpr'] for r in rows + letter))} up to a window of 1000, precision near 1, recall and calls fall as the window grows, 1bf comes to about 0.5. FNR at 1000 is close to 0.2 in the paper, "
             f"{figures(rows[-1]['fnr'])} shared and {figures(letter[-1]['fnr'])} literal: its figure was made with {nearer} answers, though its algorithm says otherwise before the remark. The paper finds the FNR stable whatever the window; it grows with it "
@@ -173,7 +173,7 @@ def write_bound(doc, _):
     held = {name: sum(exact[case] <= bound(CELLS, *case) * (1 + 1e-12) for case in cases) for name, bound in (("tight", tight_bound), ("wide", wide_bound))}
     closer = sum(tight_bound(CELLS, *case) <= wide_bound(CELLS, *case) * (1 + 1e-12) for case in cases)
     doc.add("### The bound of Goel and Gupta",
-            "The paper cites p(n, k, d) <= (1 - (1 - 1/n)^(dk + (k-1)/2))^k; `weir` has had the wider (1 - e^(-k(d+1/2)/(n-1)))^k. For n = 64 the error can be enumerated, for every number of bits that may be "
+            "The paper cites p(n, k, d) <= (1 - (1 - 1/n)^(dk + (k-1)/2))^k; `cache` has had the wider (1 - e^(-k(d+1/2)/(n-1)))^k. For n = 64 the error can be enumerated, for every number of bits that may be "
             f"set: of {len(cases)} cases (d = 1..{KEYS[-1]}, k = 1..{FUNCTIONS[-1]}) the paper's bound holds in {held['tight']}, the wider one in {held['wide']}, and the paper's is the closer one in {closer}. In percent:")
     lines = [[str(k), str(d), *(f"{100 * value:.4g}" for value in (exact[d, k], (-math.expm1(-k * d / CELLS)) ** k, tight_bound(CELLS, d, k), wide_bound(CELLS, d, k)))]
              for k in (1, 2, 3, 6) for d in (1, 4, 8, 16)]

@@ -22,7 +22,7 @@ THREADS = str(os.cpu_count() or 1)
 
 # One colour per filter in every plot, told apart without red and green; the same as
 # in the pages of `weir eval --report`.
-COLOURS = {"weir": "#0067a5", "bloom": "#d55e00", "sbf": "#1f9e8f", "ibf-2c": "#cc6fa0", "ibf-mc": "#882255",
+COLOURS = {"recent": "#0067a5", "bloom": "#d55e00", "sbf": "#1f9e8f", "ibf-2c": "#cc6fa0", "ibf-mc": "#882255",
            "ibf-h": "#a63ea0", "bf": "#d55e00", "rsbf": "#c08400", "rsbf-tables": "#c08400", "bsbf": "#3b2a9b",
            "bsbfsd": "#6e7378", "rlbsbf": "#c64f63", "dabf": "#0067a5", "1bf": "#d55e00"}
 

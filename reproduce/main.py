@@ -58,7 +58,7 @@ def head(parts, scale):
     results = [("Bera et al. 2012, Tables 1-9", tables_result(parts))]
     results += [pair for name in parts for pair in RESULT.findall(parts[name])]
     return ["# The papers, redone", "",
-            *wrapped("Made by `make reproduce`, every sentence and figure of it: the paper's figure beside ours, and why where they differ. "
+            *wrapped("Made by `make reproduce`, every statement and figure of it: the paper's figure beside ours, and why where they differ. "
                      f"Memory and records of Bera et al. are at 1/{scale:g} where nothing else is said. Each part is preceded by a mark (to be seen in "
                      "the source of this page) with the command that redoes it alone; `make reproduce TABLE=3` redoes a table. "
                      "Parts on real streams need `WEIR_TRACES`, the folder of them."), "",

@@ -31,13 +31,13 @@ def write_retention(doc, _):
     rows = rows_of("retention", "--rivals", "--memory", MEMORY)
     fixed, by_error = rows[:2], [rows[2 + 5 * i:7 + 5 * i] for i in range(len(ERRORS))]
     doc.add("### Filters that forget by age",
-            f"`build/bench/retention --rivals --memory {MEMORY}`: an endless stream of new keys, as in [the weir filter](weir-filter.md#retention); error asked for as a ceiling at the fullest. *epoch*: Guarded Epoch Bloom (arXiv 2606.19210), r = 8 as in its figures and with the "
+            f"`build/bench/retention --rivals --memory {MEMORY}`: an endless stream of new keys, as in [the filter recent](recent.md#retention); error asked for as a ceiling at the fullest. *epoch*: Guarded Epoch Bloom (arXiv 2606.19210), r = 8 as in its figures and with the "
             "r that remembers most. *time-limited*: Time-limited Bloom filter (arXiv 2306.06742); where keys come evenly its generations are as long as those of an age-partitioned filter. *cuckoo*: buckets of 4 slots, a print, 8 bits of age for time-to-live and LRU, 8 bits of a counter; "
             "prints of 16 bits, or as many as the error takes.")
     lines = []
     for asked, group in [("", fixed), *zip(ERRORS, by_error)]:
         for row in group:
-            lines.append([asked, f"`{row['algorithm']}`" if row["algorithm"] == "weir" else row["algorithm"],
+            lines.append([asked, f"`{row['algorithm']}`" if row["algorithm"] == "recent" else row["algorithm"],
                           " ".join(word for word in row["settings"].split() if not word.startswith(("memory", "importance", "hash", "seed"))),
                           f"{percent(row['fpr'])} %", f"{row['bits_per_key']:.2f}", f"{row['limit_ratio']:.2f}", per_mib(row["age99"]), per_mib(row["age90"]), per_mib(row["age50"])])
     doc.table(["asked", "filter", "settings", "fpr", "bits per key", "limit ratio", "age99", "age90", "age50"], lines)
@@ -47,10 +47,10 @@ def write_retention(doc, _):
         ratios.append(best["limit_ratio"] / group[-1]["limit_ratio"])
         fewer.append(f"{best['limit_ratio']:.2f} ({best['algorithm']}) against {group[-1]['limit_ratio']:.2f} at {asked}")
     won = [asked for asked, ratio in zip(ERRORS, ratios) if ratio > 1]
-    doc.add(f"With 14 bits for each live key the epoch filter errs at {percent(fixed[0]['fpr'])} % on average over its epochs: the paper's 2.2 % comes out. Bits per key over log2(1/error), the best rival against `weir`: "
-            + "; ".join(fewer) + f". `weir` needs least at {' and '.join(won) if won else 'none of them'}{'' if len(won) == len(ERRORS) else '; at ' + ' and '.join(a for a in ERRORS if a not in won) + ' few epochs need less, as `two-buffer` does'}. "
+    doc.add(f"With 14 bits for each live key the epoch filter errs at {percent(fixed[0]['fpr'])} % on average over its epochs: the paper's 2.2 % comes out. Bits per key over log2(1/error), the best rival against `recent`: "
+            + "; ".join(fewer) + f". `recent` needs least at {' and '.join(won) if won else 'none of them'}{'' if len(won) == len(ERRORS) else '; at ' + ' and '.join(a for a in ERRORS if a not in won) + ' few epochs need less, as `two-buffer` does'}. "
             "What a rival has and it has not: the window of the epoch filter and of the time-limited one is certain (age99 near age50).")
-    doc.count("Guarded Epoch Bloom, time-limited Bloom, cuckoo with TTL and LRU", f"14 bits give {percent(fixed[0]['fpr'])} % (printed 2.2); `weir` remembers more per bit at {', '.join(won) if won else 'no error'} of {', '.join(ERRORS)}")
+    doc.count("Guarded Epoch Bloom, time-limited Bloom, cuckoo with TTL and LRU", f"14 bits give {percent(fixed[0]['fpr'])} % (printed 2.2); `recent` remembers more per bit at {', '.join(won) if won else 'no error'} of {', '.join(ERRORS)}")
 
 
 # ---- frequent keys ----

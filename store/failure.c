@@ -1,4 +1,4 @@
-/* failure.c - the sentence that says why a store failed. It is made of words of the
+/* failure.c - the spec that says why a store failed. It is made of words of the
  * store's server or library, too, so secrets are taken out of the whole of it before
  * anything is cut. */
 #include <stdarg.h>

@@ -11,7 +11,7 @@ typedef struct weir_bytes (*index_key)(const void *context, uint64_t number);
 struct key_index {
     struct index_slot *slot;
     size_t mask;
-    weir *hasher; /* a filter of no use but for its hash, with a seed nobody knows */
+    weir_filter *hasher; /* a filter of no use but for its hash, with a seed nobody knows */
     index_key key;
     const void *context;
 };

@@ -12,7 +12,7 @@
 
 #include "percent.h"
 
-#define SHORT_PASSWORD 3 /* bytes: fewer are in almost every sentence, */
+#define SHORT_PASSWORD 3 /* bytes: fewer are in almost every message, */
 #define SHORT_WORD 8     /* of a word more; guessed */
 #define PART 16          /* bytes that are no chance; guessed */
 #define STARS "***"

@@ -31,7 +31,7 @@ struct store_options {
     bool (*interrupted)(void); /* whether to give up at once; may be NULL */
 };
 
-/* NULL and one sentence if there is no such store, or it cannot be reached. A
+/* NULL and one message if there is no such store, or it cannot be reached. A
  * name that is no URL is that of a file of keys. */
 struct store *store_open(const char *url, const struct store_options *options, char *why,
                          size_t size);
@@ -48,10 +48,10 @@ bool store_size(struct store *store, uint64_t *keys);
 typedef void (*store_taker)(void *context, const struct weir_bytes *keys, size_t n);
 bool store_list(struct store *store, store_taker take, void *context);
 
-/* Answer n different keys, as a weir_oracle does; asked is a struct store. */
+/* Answer n different keys, as a weir_screen_store does; asked is a struct store. */
 void store_answer(void *asked, const struct weir_bytes *keys, size_t n, uint8_t *answers);
 
-/* Why the latest call failed: a sentence that begins with the name. */
+/* Why the latest call failed: a spec that begins with the name. */
 const char *store_failure(const struct store *store);
 
 struct store_stats {

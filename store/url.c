@@ -9,9 +9,9 @@
 
 #include "percent.h"
 
-static bool refuse(char *why, size_t size, const char *sentence)
+static bool refuse(char *why, size_t size, const char *spec)
 {
-    snprintf(why, size, "%s", sentence);
+    snprintf(why, size, "%s", spec);
     return false;
 }
 

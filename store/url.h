@@ -35,7 +35,7 @@ struct url_form {
     const char *const *shown; /* names of parameters, ends with NULL; list is one always */
 };
 
-/* False and a sentence, which shows nothing of the address. */
+/* False and a spec, which shows nothing of the address. */
 bool url_open(struct url *u, const char *text, struct url_form form, char *why, size_t size);
 void url_close(struct url *u);
 

@@ -25,9 +25,9 @@
     "  weir filter bad.weir -k 3 proxy.log      whose third field is in the set\n"                 \
     "  weir filter --keys hosts.txt proxy.log   the set made on the fly\n"
 #define CHECK_MORE                                                                                 \
-    "  weir check --oracle 'sqlite:bad.db?table=hosts&column=name' -k 3 proxy.log\n"               \
-    "  weir check --oracle 'postgres://db/net?table=bad&column=ip' access.log\n"                   \
-    "  weir check --oracle redis://localhost/bad --screen weir -m 512K access.log\n"
+    "  weir check --store 'sqlite:bad.db?table=hosts&column=name' -k 3 proxy.log\n"                \
+    "  weir check --store 'postgres://db/net?table=bad&column=ip' access.log\n"                    \
+    "  weir check --store redis://localhost/bad --screen cache -m 512K access.log\n"
 #define ASK_MORE                                                                                   \
     "  echo example.org | weir ask bad.weir     prints seen or new before each key\n"              \
     "  echo example.org | weir ask -q bad.weir  exit status 0 if all were seen\n"                  \
@@ -47,12 +47,12 @@
 #define MERGE_MORE "  weir merge -o all.weir a.weir b.weir     built with the same -m and --seed\n"
 #define SAVE_MORE "  weir save --at redis://127.0.0.1/seen -o seen.weir\n"
 #define LOAD_MORE "  weir load --at redis://127.0.0.1/seen seen.weir\n"
-#define LIST_MORE "  weir list weir                           one of them, with every knob\n"
+#define LIST_MORE "  weir list recent                           one of them, with every parameter\n"
 #define EVAL_MORE                                                                                  \
     "  weir eval access.log --report out.html            what to choose, and why\n"                \
-    "  weir eval -a weir,bloom -m 1M,16M access.log      which errs how often here\n"              \
+    "  weir eval -a recent,bloom -m 1M,16M access.log      which errs how often here\n"            \
     "  weir eval --synthetic uniform:n=1M -m 1M          on a stream of 'weir gen'\n"              \
-    "  weir eval --oracle keys:bad.txt -k 3 proxy.log    which screen for this set\n"
+    "  weir eval --store keys:bad.txt -k 3 proxy.log    which screen for this set\n"
 #define PLAN_MORE                                                                                  \
     "  weir plan -m 64M --stream uniform:n=100M,distinct=60%   which filter for it\n"              \
     "  weir plan --stream zipf:n=10M,fresh=10% -e 1% --fnr 5%  what memory it needs\n"             \
@@ -75,7 +75,7 @@ static const struct command commands[] = {
      "Pass the records whose key is in a filter",
      TAKES_FILTER | TAKES_KEYS | TAKES_STORE | TAKES_AT | TAKES_MADE | PASSES, cmd_filter,
      FILTER_MORE},
-    {"check", "--oracle URL [OPTIONS] [FILE...]", "Pass the records whose key is in a slow store",
+    {"check", "--store URL [OPTIONS] [FILE...]", "Pass the records whose key is in a slow store",
      TAKES_CHECK | TAKES_STORE | TAKES_RECORDS | TAKES_TIME | TAKES_OUTPUT | TAKES_STATE |
          TAKES_STATS | TAKES_QUIET,
      cmd_check, CHECK_MORE},
@@ -105,8 +105,8 @@ static const struct command commands[] = {
     {"plan", "[OPTIONS] [--stream SPEC]", "Say what theory expects of filters on a stream",
      TAKES_FILTER | TAKES_PLAN | TAKES_QUIET, cmd_plan, PLAN_MORE},
     {"gen", "SPEC", "Print a stream to try things on", 0, cmd_gen, GEN_MORE},
-    {"list", "[--json] [NAME]", "List the filters, sketches, screens and their knobs", TAKES_LIST,
-     cmd_list, LIST_MORE},
+    {"list", "[--json] [NAME]", "List the filters, sketches, screens and their parameters",
+     TAKES_LIST, cmd_list, LIST_MORE},
     {"help", "[COMMAND]", "Tell how to use a command", 0, cmd_help, NULL},
     {"version", "[--verbose]", "Print the version", TAKES_VERSION, cmd_version, NULL},
 };
@@ -198,7 +198,7 @@ int main(int argc, char **argv)
                         .check.max_wait = 0.01,
                         .patience = {.timeout = 5, .retries = 5},
                         .at.timeout = 30,
-                        .measures.truth_memory = (uint64_t)4 << 30};
+                        .measures.baseline_memory = (uint64_t)4 << 30};
     bool done = false;
     int status;
 

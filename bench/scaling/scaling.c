@@ -27,7 +27,7 @@
 #define RECORDS 1e12
 #define SHARDS 1000
 #define SHARD_MEMORY (UINT64_C(1) << 30)
-#define FILTER "weir fpr=0.1%%"
+#define FILTER "recent fpr=0.1%%"
 #define HEAVY 1000000 /* keys that are dealt one by one */
 #define SAMPLED 8     /* shards that are played, and the fullest and the emptiest */
 #define BATCH 4096
@@ -166,7 +166,7 @@ static void masters(void)
 /* ---- a shard ---- */
 
 struct shard {
-    weir *w;
+    weir_filter *w;
     uint64_t name, shown;
 };
 
@@ -174,11 +174,11 @@ static struct shard shard_open(uint64_t name)
 {
     struct shard s = {.name = name};
     struct weir_error error;
-    char sentence[96];
+    char spec[96];
 
-    snprintf(sentence, sizeof sentence, FILTER " memory=%" PRIu64 " seed=%" PRIu64,
-             SHARD_MEMORY / scale, name);
-    if (weir_open(&s.w, sentence, &error) != WEIR_OK)
+    snprintf(spec, sizeof spec, FILTER " memory=%" PRIu64 " seed=%" PRIu64, SHARD_MEMORY / scale,
+             name);
+    if (weir_open(&s.w, spec, &error) != WEIR_OK)
         die(&error);
     return s;
 }
@@ -226,13 +226,13 @@ static double predicted_missed(double gap)
 {
     struct weir_error error;
     struct weir_stream endless;
-    struct weir_gap told;
-    char sentence[96];
+    struct weir_gap_prediction told;
+    char spec[96];
 
     if (weir_stream_read(&endless, sizeof endless, "endless", &error) != WEIR_OK)
         die(&error);
-    snprintf(sentence, sizeof sentence, FILTER " memory=%" PRIu64, SHARD_MEMORY);
-    if (weir_predict_gap(&told, sizeof told, sentence, &endless, gap, &error) != WEIR_OK)
+    snprintf(spec, sizeof spec, FILTER " memory=%" PRIu64, SHARD_MEMORY);
+    if (weir_predict_gap(&told, sizeof told, spec, &endless, gap, &error) != WEIR_OK)
         die(&error);
     return told.missed;
 }
@@ -241,12 +241,12 @@ static void predict(struct weir_prediction *p)
 {
     struct weir_error error;
     struct weir_stream endless;
-    char sentence[96];
+    char spec[96];
 
     if (weir_stream_read(&endless, sizeof endless, "endless", &error) != WEIR_OK)
         die(&error);
-    snprintf(sentence, sizeof sentence, FILTER " memory=%" PRIu64, SHARD_MEMORY);
-    if (weir_predict(p, sizeof *p, sentence, &endless, &error) != WEIR_OK)
+    snprintf(spec, sizeof spec, FILTER " memory=%" PRIu64, SHARD_MEMORY);
+    if (weir_predict(p, sizeof *p, spec, &endless, &error) != WEIR_OK)
         die(&error);
 }
 
@@ -307,7 +307,7 @@ static void lose(double age, const char *series, const struct weir_prediction *p
     double before;
 
     show(&s, lost - age / SHARDS / (double)scale);
-    weir *copy = weir_clone(s.w, NULL);
+    weir_filter *copy = weir_clone(s.w, NULL);
     show(&s, lost);
     before = missed(&s, remembered);
     if (age == 0)

@@ -1,5 +1,5 @@
-/* sql_agg.c - weir_agg(key [, sentence]): the keys of all rows as the bytes of a file, that of a
- * filter (weir/build.h) or, where the sentence names one, of a sketch (weir/sketch.h). */
+/* sql_agg.c - weir_agg(key [, spec]): the keys of all rows as the bytes of a file, that of a
+ * filter (weir/build.h) or, where the spec names one, of a sketch (weir/sketch.h). */
 #include "sql.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ static const char name[] = "weir_agg";
 /* What SQLite keeps for each group of rows: zeros before the first. */
 struct agg {
     bool begun, failed;
-    char *sentence; /* as it was given, NULL if it was not */
+    char *spec; /* as it was given, NULL if it was not */
     weir_builder *builder;
     weir_sketch *sketch;
 };
@@ -25,7 +25,7 @@ static void clean(struct agg *a)
 {
     weir_build_cancel(a->builder);
     weir_sketch_close(a->sketch);
-    sqlite3_free(a->sentence);
+    sqlite3_free(a->spec);
     *a = (struct agg){.begun = true, .failed = a->failed};
 }
 
@@ -36,9 +36,10 @@ static void give_up(sqlite3_context *context, struct agg *a, const char *why)
     clean(a);
 }
 
-static bool is_sketch(const char *sentence)
+static bool is_sketch(const char *spec)
 {
-    return !weir_find(WEIR_KIND_FILTER, sentence) && weir_find(WEIR_KIND_SKETCH, sentence);
+    return !weir_find_algorithm(WEIR_KIND_FILTER, spec) &&
+           weir_find_algorithm(WEIR_KIND_SKETCH, spec);
 }
 
 /* No larger than a blob may be, so that what cannot be returned is refused at once. */
@@ -47,43 +48,43 @@ static struct weir_options options_of(sqlite3_context *context)
     sqlite3 *db = sqlite3_context_db_handle(context);
     int limit = sqlite3_limit(db, SQLITE_LIMIT_LENGTH, -1);
 
-    return (struct weir_options){.size = sizeof(struct weir_options), .most = (uint64_t)limit};
+    return (struct weir_options){.size = sizeof(struct weir_options), .max_bytes = (uint64_t)limit};
 }
 
 static bool open_agg(sqlite3_context *context, struct agg *a)
 {
-    const char *sentence = a->sentence ? a->sentence : AGG_DEFAULT;
+    const char *spec = a->spec ? a->spec : AGG_DEFAULT;
     struct weir_options options = options_of(context);
     struct weir_error error;
     enum weir_status status;
 
     a->begun = true;
-    if (is_sketch(sentence))
-        status = weir_sketch_open_with(&a->sketch, sentence, &options, &error);
+    if (is_sketch(spec))
+        status = weir_sketch_open_with(&a->sketch, spec, &options, &error);
     else
-        status = weir_build_begin(&a->builder, sentence, &options, &error);
+        status = weir_build_begin(&a->builder, spec, &options, &error);
     if (status != WEIR_OK)
         give_up(context, a, error.text);
     return status == WEIR_OK;
 }
 
-/* With the first row's sentence; those of the others must be the same. */
+/* With the first row's spec; those of the others must be the same. */
 static bool begin(sqlite3_context *context, struct agg *a, int n, sqlite3_value **values)
 {
-    const char *sentence = n > 1 ? sql_spec(values[1]) : NULL;
+    const char *spec = n > 1 ? sql_spec(values[1]) : NULL;
 
-    if (n > 1 && !sentence) {
+    if (n > 1 && !spec) {
         give_up(context, a,
                 "the filter spec is NULL or not text; use a name and parameters: 'fuse fpr=0.1%'");
         return false;
     }
     if (a->begun) {
-        if (!sentence || strcmp(sentence, a->sentence) == 0)
+        if (!spec || strcmp(spec, a->spec) == 0)
             return true;
-        give_up(context, a, "the sentence differs from row to row; it must be one for all");
+        give_up(context, a, "the spec differs from row to row; it must be one for all");
         return false;
     }
-    if (sentence && !(a->sentence = sql_copy(sentence, strlen(sentence)))) {
+    if (spec && !(a->spec = sql_copy(spec, strlen(spec)))) {
         a->failed = true;
         sqlite3_result_error_nomem(context);
         return false;
@@ -127,7 +128,7 @@ static void return_sketch(sqlite3_context *context, struct agg *a)
     size_t size = weir_sketch_saved_size(a->sketch);
     void *data = room(context, size);
 
-    if (data && weir_sketch_save(a->sketch, data, size, NULL) == size)
+    if (data && weir_sketch_save_buffer(a->sketch, data, size, NULL) == size)
         sqlite3_result_blob64(context, data, size, sqlite3_free);
     else
         sqlite3_free(data);
@@ -136,7 +137,7 @@ static void return_sketch(sqlite3_context *context, struct agg *a)
 static void return_filter(sqlite3_context *context, struct agg *a)
 {
     struct weir_error error;
-    weir *w;
+    weir_filter *w;
     enum weir_status status = weir_build_finish(a->builder, &w, &error);
     size_t size;
     void *data;
@@ -148,14 +149,14 @@ static void return_filter(sqlite3_context *context, struct agg *a)
     }
     size = weir_saved_size(w);
     data = room(context, size);
-    if (data && weir_save(w, data, size, NULL) == size)
+    if (data && weir_save_buffer(w, data, size, NULL) == size)
         sqlite3_result_blob64(context, data, size, sqlite3_free);
     else
         sqlite3_free(data);
     weir_close(w);
 }
 
-/* Of no rows, an empty filter: the sentence was never told. Also called, for the sake of cleaning
+/* Of no rows, an empty filter: the spec was never told. Also called, for the sake of cleaning
  * up, where a statement ends early. */
 static void finish(sqlite3_context *context)
 {

@@ -31,7 +31,7 @@ void sql_names_drop_first(struct sql_names *names)
     if (n->set)
         sql_set_leave(n->set);
     sqlite3_free(n->name);
-    sqlite3_free(n->sentence);
+    sqlite3_free(n->spec);
     sqlite3_free(n);
 }
 
@@ -54,8 +54,7 @@ struct sql_named *sql_names_find(const struct sql_names *names, struct weir_byte
     return NULL;
 }
 
-struct sql_named *sql_names_add(struct sql_names *names, struct weir_bytes name,
-                                const char *sentence)
+struct sql_named *sql_names_add(struct sql_names *names, struct weir_bytes name, const char *spec)
 {
     struct sql_named *n = sqlite3_malloc64(sizeof *n);
 
@@ -63,9 +62,9 @@ struct sql_named *sql_names_add(struct sql_names *names, struct weir_bytes name,
         return NULL;
     *n = (struct sql_named){.next = names->first,
                             .name = sql_copy(name.data, name.size),
-                            .sentence = sql_copy(sentence, strlen(sentence))};
+                            .spec = sql_copy(spec, strlen(spec))};
     names->first = n;
-    if (n->name && n->sentence)
+    if (n->name && n->spec)
         return n;
     sql_names_drop_first(names);
     return NULL;

@@ -8,9 +8,9 @@
 /* A filter with a name: one that learns, or a set; the other is NULL. */
 struct sql_named {
     struct sql_named *next;
-    char *name;     /* or the sentence, where there is none */
-    char *sentence; /* as it was given; "" if there was none */
-    weir *filter;
+    char *name; /* or the spec, where there is none */
+    char *spec; /* as it was given; "" if there was none */
+    weir_filter *filter;
     struct sql_set *set;
 };
 
@@ -28,8 +28,7 @@ void sql_names_leave(void *any);
 struct sql_named *sql_names_find(const struct sql_names *names, struct weir_bytes name);
 
 /* A name that is not there yet, with nothing behind it; NULL if memory is short. */
-struct sql_named *sql_names_add(struct sql_names *names, struct weir_bytes name,
-                                const char *sentence);
+struct sql_named *sql_names_add(struct sql_names *names, struct weir_bytes name, const char *spec);
 
 /* Take back the one that was added last. */
 void sql_names_drop_first(struct sql_names *names);

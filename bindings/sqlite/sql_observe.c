@@ -2,9 +2,9 @@
  * key before, 0 if not; then it has. The filter is opened when it is first named and lasts as long
  * as the connection:
  *
- *     'weir memory=16M window=1M'       a sentence: the filter of that very text
- *     'visits: weir memory=16M'         a name for it, so that there can be two of one sentence
- *     'visits'                          the one of that name; opened with no sentence if there is
+ *     'recent memory=16M window=1M'       a spec: the filter of that very text
+ *     'visits: recent memory=16M'         a name for it, so that there can be two of one spec
+ *     'visits'                          the one of that name; opened with no spec if there is
  * none
  *
  * SQLITE_DIRECTONLY: a schema out of someone else's file cannot take memory by it. */
@@ -17,21 +17,21 @@ SQLITE_EXTENSION_INIT3
 
 static const char function[] = "weir_observe";
 
-/* A first argument, taken apart: a name, or a sentence, or both. */
-struct wanted {
+/* A first argument, taken apart: a name, or a spec, or both. */
+struct named_spec {
     struct weir_bytes name;
-    const char *sentence; /* NULL if it is only named */
+    const char *spec; /* NULL if it is only named */
 };
 
-static struct wanted take_apart(const char *text)
+static struct named_spec take_apart(const char *text)
 {
     size_t word = strcspn(text, " \t\r\n=:");
 
     if (word > 0 && text[word] == ':')
-        return (struct wanted){{text, word}, text + word + 1};
-    if (word > 0 && !text[word] && !weir_find(WEIR_KIND_FILTER, text))
-        return (struct wanted){{text, word}, NULL};
-    return (struct wanted){{text, strlen(text)}, text};
+        return (struct named_spec){{text, word}, text + word + 1};
+    if (word > 0 && !text[word] && !weir_find_algorithm(WEIR_KIND_FILTER, text))
+        return (struct named_spec){{text, word}, NULL};
+    return (struct named_spec){{text, strlen(text)}, text};
 }
 
 static bool refuse(struct weir_error *error, const char *why)
@@ -41,51 +41,52 @@ static bool refuse(struct weir_error *error, const char *why)
 }
 
 /* Can rows be shown to it, one after the other, with nothing said of time? */
-static bool fits(const char *sentence, struct weir_error *error)
+static bool fits(const char *spec, struct weir_error *error)
 {
     char span[32];
     uint64_t traits;
 
-    if (weir_traits(WEIR_KIND_FILTER, sentence, &traits, error) != WEIR_OK)
+    if (weir_spec_traits(WEIR_KIND_FILTER, spec, &traits, error) != WEIR_OK)
         return false;
-    if (!(traits & WEIR_CAN_LEARN))
+    if (!(traits & WEIR_CAN_OBSERVE))
         return refuse(error,
                       "this filter is built whole and learns nothing after; weir_agg() builds it");
-    if (weir_sentence_knob(sentence, "span", span, sizeof span) > 0)
+    if (weir_spec_get(spec, "span", span, sizeof span) > 0)
         return refuse(error,
                       "span= needs to be told the time, which rows do not; window= counts them");
     return true;
 }
 
-static weir *open_one(struct sql_names *names, struct wanted w, struct weir_error *error)
+static weir_filter *open_one(struct sql_names *names, struct named_spec w, struct weir_error *error)
 {
-    const char *sentence = w.sentence ? w.sentence : "";
+    const char *spec = w.spec ? w.spec : "";
     struct sql_named *n;
 
-    if (!fits(sentence, error))
+    if (!fits(spec, error))
         return NULL;
-    n = sql_names_add(names, w.name, sentence);
+    n = sql_names_add(names, w.name, spec);
     if (!n) {
         refuse(error, "memory is short");
         return NULL;
     }
-    if (weir_open(&n->filter, sentence, error) == WEIR_OK)
+    if (weir_open(&n->filter, spec, error) == WEIR_OK)
         return n->filter;
     sql_names_drop_first(names);
     return NULL;
 }
 
-static weir *find_or_open(struct sql_names *names, const char *text, struct weir_error *error)
+static weir_filter *find_or_open(struct sql_names *names, const char *text,
+                                 struct weir_error *error)
 {
-    struct wanted w = take_apart(text);
+    struct named_spec w = take_apart(text);
     const struct sql_named *n = sql_names_find(names, w.name);
 
     if (!n)
         return open_one(names, w, error);
     if (n->set)
         refuse(error, "weir_keep() has this name, of a set that learns nothing");
-    else if (w.sentence && strcmp(w.sentence, n->sentence) != 0)
-        refuse(error, "a filter of this name is open with another sentence; name it alone, or "
+    else if (w.spec && strcmp(w.spec, n->spec) != 0)
+        refuse(error, "a filter of this name is open with another spec; name it alone, or "
                       "choose another name");
     else
         return n->filter;
@@ -97,12 +98,12 @@ static void observe(sqlite3_context *context, int n, sqlite3_value **values)
     const char *text = sql_spec(values[0]);
     struct weir_error error;
     struct weir_bytes key;
-    weir *w;
+    weir_filter *w;
 
     (void)n;
     if (!text) {
         sql_fail(context, function,
-                 "the filter has no name, or one that is not text; 'weir memory=16M' opens one");
+                 "the filter has no name, or one that is not text; 'recent memory=16M' opens one");
         return;
     }
     w = find_or_open(sqlite3_user_data(context), text, &error);

@@ -17,7 +17,7 @@ struct stretch {
 struct sql_set {
     unsigned users;
     struct weir_bytes file; /* our own copy, on a line */
-    weir **shard;
+    weir_filter **shard;
     uint32_t shards;
     struct stretch *between; /* cells: heads, and the sums of what lies there */
     size_t stretches;
@@ -58,11 +58,11 @@ static bool view(struct sql_set *set, size_t at, uint32_t shards, struct weir_er
     if (set->shard)
         return say(error,
                    "the blob holds more than one filter; 'weir merge -o F A B' makes one of two");
-    set->shard = calloc(shards, sizeof(weir *));
+    set->shard = calloc(shards, sizeof(weir_filter *));
     if (!set->shard)
         return say(error, "memory is short");
-    return weir_view_all(set->shard, shards, &set->shards, bytes_of(set) + at, set->file.size - at,
-                         NULL, NULL, error) == WEIR_OK;
+    return weir_view_shards(set->shard, shards, &set->shards, bytes_of(set) + at,
+                            set->file.size - at, NULL, NULL, error) == WEIR_OK;
 }
 
 static bool read_part(struct sql_set *set, size_t at, struct weir_part *part,
@@ -98,9 +98,9 @@ static bool read_parts(struct sql_set *set, struct weir_error *error)
 
 static bool same_keys(struct weir_bytes blob, struct weir_error *error)
 {
-    char keys[WEIR_KEYS];
+    char keys[WEIR_KEY_DESCRIPTION_MAX];
 
-    if (weir_saved_keys(blob.data, blob.size, keys, sizeof keys) == 0)
+    if (weir_saved_key_description(blob.data, blob.size, keys, sizeof keys) == 0)
         return true;
     error->status = WEIR_MISMATCH;
     snprintf(error->text, sizeof error->text,

@@ -12,7 +12,7 @@
 /* Is shared by the connection and the statements that ask it: counted, not freed. */
 struct sql_set;
 
-/* The set of a blob of these bytes; NULL with a sentence if they are no filter, or its keys were
+/* The set of a blob of these bytes; NULL with a message if they are no filter, or its keys were
  * not used as given (--ignore-case, several fields) and that is to matter. It counts one user. */
 struct sql_set *sql_set_open(struct weir_bytes blob, bool keys_differ, struct weir_error *error);
 

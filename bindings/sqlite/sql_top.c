@@ -2,7 +2,7 @@
  *
  *     SELECT key, count, error FROM weir_top((SELECT weir_agg(host, 'top') FROM log)) LIMIT 10
  *
- * The sketch is a blob of weir_agg() with the sentence of a sketch that keeps keys, or a state file
+ * The sketch is a blob of weir_agg() with the spec of a sketch that keeps keys, or a state file
  * of `weir top`. The true count of a key is at most count and at least count - error; error is NULL
  * where nothing is promised (heavykeeper). */
 #include "sql.h"
@@ -109,7 +109,7 @@ static int fail(struct cursor *c, const char *why)
     return SQLITE_ERROR;
 }
 
-/* The sketch of a file, in which the notes of the command may come first; NULL with a sentence. */
+/* The sketch of a file, in which the notes of the command may come first; NULL with a message. */
 static weir_sketch *load(struct weir_bytes file, struct weir_error *error)
 {
     const uint8_t *at = file.data;
@@ -120,7 +120,7 @@ static weir_sketch *load(struct weir_bytes file, struct weir_error *error)
         if (weir_part_read(at, left, &part, sizeof part, error) != WEIR_OK)
             return NULL;
         if (part.kind == WEIR_PART_COUNTS || part.kind == WEIR_PART_TOP) {
-            weir_sketch_load(&s, at, left, NULL, error);
+            weir_sketch_load_buffer(&s, at, left, NULL, NULL, error);
             return s;
         }
         if (part.kind == WEIR_PART_FILTER || part.kind == WEIR_PART_SCREEN)
@@ -130,27 +130,27 @@ static weir_sketch *load(struct weir_bytes file, struct weir_error *error)
     return NULL;
 }
 
-/* What weir_agg(key, 'top') gives for no rows: it is never told its sentence, and makes an empty
+/* What weir_agg(key, 'top') gives for no rows: it is never told its spec, and makes an empty
  * filter. */
 static bool is_of_no_rows(struct weir_bytes blob)
 {
     struct weir_stats stats;
-    weir *w;
+    weir_filter *w;
 
-    if (weir_view(&w, blob.data, blob.size, NULL, NULL, NULL) != WEIR_OK)
+    if (weir_view_buffer(&w, blob.data, blob.size, NULL, NULL, NULL) != WEIR_OK)
         return false;
     weir_measure(w, &stats, sizeof stats);
     weir_close(w);
-    return stats.shown == 0;
+    return stats.observed == 0;
 }
 
 static bool keeps_keys(const weir_sketch *s)
 {
-    char sentence[WEIR_SENTENCE];
-    const struct weir_about *about;
+    char spec[WEIR_SPEC_MAX];
+    const struct weir_algorithm *about;
 
-    weir_sketch_config(s, sentence, sizeof sentence);
-    about = weir_find(WEIR_KIND_SKETCH, sentence);
+    weir_sketch_config(s, spec, sizeof spec);
+    about = weir_find_algorithm(WEIR_KIND_SKETCH, spec);
     return about && (about->traits & WEIR_CAN_LIST);
 }
 

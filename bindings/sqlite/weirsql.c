@@ -1,6 +1,6 @@
 /* weirsql.c - an extension of SQLite: `SELECT load_extension('weirsql')`, or .load in its shell.
  *
- *     weir_agg(key [, sentence])   the keys of all rows as a filter file, or as a sketch
+ *     weir_agg(key [, spec])   the keys of all rows as a filter file, or as a sketch
  *     weir_has(filter, key)        is a key in such a filter?
  *     weir_keep(name, filter)      keep it, to be asked by name
  *     weir_observe(name, key)      was it seen before, by a filter of this connection?

@@ -1,14 +1,14 @@
 /* weir/build.h - filters of a set that is known whole: begin, add all keys, finish.
  *
  *     weir_builder *b;
- *     weir *w;
+ *     weir_filter *w;
  *     struct weir_error error;
  *     if (weir_build_begin(&b, "fuse fpr=0.4%", NULL, &error) != WEIR_OK ||
  *         weir_build_add_bytes(b, keys, n, &error) != WEIR_OK ||
  *         weir_build_finish(b, &w, &error) != WEIR_OK)
  *         die(error.text);
  *
- * Fixed filters (those that lack WEIR_CAN_LEARN: fuse) come to be in no other way. They take 8
+ * Fixed filters (those that lack WEIR_CAN_OBSERVE: fuse) come to be in no other way. They take 8
  * bytes a key until they are finished, and their size from how many keys there were; keys
  * may come more than once. Filters that can learn are opened and shown the keys.
  *
@@ -24,14 +24,14 @@ extern "C" {
 
 typedef struct weir_builder weir_builder;
 
-/* Begin a filter of this sentence; options as of weir_open_with(), NULL are the defaults: what a
+/* Begin a filter of this spec; options as of weir_open_with(), NULL are the defaults: what a
  * builder takes meanwhile comes from there too. A fixed filter needs no capacity= or
  * memory=; a memory= is a limit. WEIR_OK, or what weir_open() says; *out is NULL then. */
 WEIR_API enum weir_status weir_build_begin(weir_builder **out, const char *config,
                                            const struct weir_options *options,
                                            struct weir_error *error);
 
-/* The sentence as it is so far, with its seed: keys are to be hashed for that (weir/hash.h).
+/* The spec as it is so far, with its seed: keys are to be hashed for that (weir/hash.h).
  * Returns its length; cuts off at size - 1. */
 WEIR_API size_t weir_build_config(const weir_builder *b, char *buffer, size_t size);
 
@@ -50,7 +50,8 @@ WEIR_API enum weir_status weir_build_add_bytes(weir_builder *b, const struct wei
  * up so that they are uneven. *out is NULL then. Of a
  * fixed filter the same keys give the same bytes, in any order. Takes about 0.1 s for a million
  * keys, and 100 MB beside the keys and the filter. */
-WEIR_API enum weir_status weir_build_finish(weir_builder *b, weir **out, struct weir_error *error);
+WEIR_API enum weir_status weir_build_finish(weir_builder *b, weir_filter **out,
+                                            struct weir_error *error);
 
 /* Give up: the builder is gone. NULL will do. */
 WEIR_API void weir_build_cancel(weir_builder *b);
@@ -59,7 +60,7 @@ WEIR_API void weir_build_cancel(weir_builder *b);
 
 /* Room of the caller's, say a temporary file, for bytes that are written and read again by
  * their place. False: it could not be done. */
-struct weir_aside {
+struct weir_spill {
     bool (*put)(void *context, uint64_t at, const void *data, size_t size);
     bool (*get)(void *context, uint64_t at, void *data, size_t size);
     void *context;
@@ -67,7 +68,7 @@ struct weir_aside {
 
 /* Have the keys of a fixed filter put aside there instead of in memory; before the first is
  * added. Places grow from 0 without gaps, 8 bytes a key. Filters that can learn take no notice. */
-WEIR_API void weir_build_aside(weir_builder *b, const struct weir_aside *aside);
+WEIR_API void weir_build_spill(weir_builder *b, const struct weir_spill *spill);
 
 #ifdef __cplusplus
 }

@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* As hash= of a sentence. */
+/* As hash= of a spec. */
 enum weir_hash_kind {
     WEIR_HASH_XXH3 = 0, /* fast */
     WEIR_HASH_SIP = 1   /* keyed, for keys that strangers choose */

@@ -52,7 +52,7 @@ struct weir_stream {
 
 /* "uniform:n=1M,distinct=60%", "zipf:n=1M,universe=100k,alpha=1.1,fresh=30%",
  * "endless"; docs/planning.md has all of it. WEIR_OK or WEIR_BAD_CONFIG. */
-WEIR_API enum weir_status weir_stream_read(struct weir_stream *s, size_t size, const char *sentence,
+WEIR_API enum weir_status weir_stream_read(struct weir_stream *s, size_t size, const char *spec,
                                            struct weir_error *error);
 
 /* Distinct keys among its n arrivals, as is to be expected; infinite without end; NaN with
@@ -81,7 +81,7 @@ struct weir_prediction {
 };
 
 /* Fill in as much of a prediction as a struct of this size has room for.
- * WEIR_UNSUPPORTED where there is no model of this filter with these knobs, or of a stream
+ * WEIR_UNSUPPORTED where there is no model of this filter with these parameters, or of a stream
  * with a drift; WEIR_NO_MEMORY: up to a few megabytes are taken meanwhile. */
 WEIR_API enum weir_status weir_predict(struct weir_prediction *p, size_t size, const char *filter,
                                        const struct weir_stream *s, struct weir_error *error);
@@ -89,7 +89,7 @@ WEIR_API enum weir_status weir_predict(struct weir_prediction *p, size_t size, c
 /* The chance that a key is missed if it was last shown so many arrivals before, at the end of
  * the stream (of one without end: once the filter has settled). missed: of any key, as
  * arrivals are; NaN where the model does not tell (rsbf). */
-struct weir_gap {
+struct weir_gap_prediction {
     char config[320]; /* of the filter, as in struct weir_prediction */
     uint64_t memory;
     double missed;
@@ -99,14 +99,14 @@ struct weir_gap {
 
 /* Statuses as of weir_predict(); WEIR_BAD_CONFIG also for a gap that the stream has no room
  * for, or of none. */
-WEIR_API enum weir_status weir_predict_gap(struct weir_gap *out, size_t size, const char *filter,
-                                           const struct weir_stream *s, double gap,
-                                           struct weir_error *error);
+WEIR_API enum weir_status weir_predict_gap(struct weir_gap_prediction *out, size_t size,
+                                           const char *filter, const struct weir_stream *s,
+                                           double gap, struct weir_error *error);
 
 /* The least rate of false negatives that any filter of so many bits can have
  * over that many keys, drawn alike, with this rate of false positives; NaN
  * where there are none. */
-WEIR_API double weir_least_fnr(double bits, double keys, double fpr);
+WEIR_API double weir_min_fnr(double bits, double keys, double fpr);
 
 /* ---- a screen ---- */
 
@@ -135,7 +135,7 @@ WEIR_API enum weir_status weir_predict_screen(struct weir_screen_prediction *p, 
 /* ---- which filter ---- */
 
 /* Zero stands for what was not said. */
-struct weir_wish {
+struct weir_plan_request {
     size_t size;     /* sizeof this struct */
     uint64_t memory; /* bytes to spend */
     double fp, fn;   /* what a false positive costs, and a false negative; both 0: 1 each */
@@ -148,22 +148,24 @@ struct weir_wish {
  * repeats nothing can be missed: there it is one over the keys that are remembered.
  * NaN if the size of a struct is wrong. */
 WEIR_API double weir_cost(const struct weir_prediction *p, size_t size, const struct weir_stream *s,
-                          const struct weir_wish *wish);
+                          const struct weir_plan_request *wish);
 
 /* The settings of a filter that cost least, of those that keep the ceilings; where
  * none does, those that come nearest, and the cost is infinite. The name may be
- * followed by knobs that are not to be changed. Some hundred predictions: tens of
+ * followed by parameters that are not to be changed. Some hundred predictions: tens of
  * milliseconds. WEIR_BAD_CONFIG or WEIR_UNSUPPORTED as for weir_predict(). */
 WEIR_API enum weir_status weir_choose(struct weir_prediction *p, size_t size, const char *filter,
-                                      const struct weir_stream *s, const struct weir_wish *wish,
+                                      const struct weir_stream *s,
+                                      const struct weir_plan_request *wish,
                                       struct weir_error *error);
 
 /* The least memory, within 2 %, with which a filter keeps both ceilings; that of the
  * wish is the most that may be spent (0: 16 TiB). WEIR_UNSUPPORTED also where no
  * memory is enough. */
-WEIR_API enum weir_status weir_least_memory(struct weir_prediction *p, size_t size,
-                                            const char *filter, const struct weir_stream *s,
-                                            const struct weir_wish *wish, struct weir_error *error);
+WEIR_API enum weir_status weir_min_memory(struct weir_prediction *p, size_t size,
+                                          const char *filter, const struct weir_stream *s,
+                                          const struct weir_plan_request *wish,
+                                          struct weir_error *error);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,7 @@
 /* weir/shared.h - one filter, many threads.
  *
  *     weir_shared *s;
- *     if (weir_shared_open(&s, "weir memory=64M fpr=0.1%", 16, NULL, &error) != WEIR_OK)
+ *     if (weir_shared_open(&s, "recent memory=64M fpr=0.1%", 16, NULL, &error) != WEIR_OK)
  *         die(error.text);
  *     ... and in any number of threads:
  *     weir_shared_hash_many(s, lines, n, keys);
@@ -29,13 +29,13 @@ extern "C" {
 
 typedef struct weir_shared weir_shared;
 
-#define WEIR_SHARED_MOST 256 /* shards */
+#define WEIR_SHARED_SHARDS_MAX 256 /* shards */
 
 /* ---- open and close ---- */
 
-/* Open a filter of 1 to WEIR_SHARED_MOST shards; 0 means 8. Each gets its part of memory=,
- * capacity= and window= (weir_divide()), so all of them err like the one asked for. Keys are not
- * spread evenly: for a filter that can be full (cuckoo), add 4 sqrt(capacity * shards) to
+/* Open a filter of 1 to WEIR_SHARED_SHARDS_MAX shards; 0 means 8. Each gets its part of memory=,
+ * capacity= and window= (weir_shard_spec()), so all of them err like the one asked for. Keys are
+ * not spread evenly: for a filter that can be full (cuckoo), add 4 sqrt(capacity * shards) to
  * capacity=. Some
  * more shards than threads are good; from 2 MiB each on they can lie on huge pages. Options as of
  * weir_open_with(): every byte of it all, in one block more than there are shards.
@@ -45,12 +45,12 @@ WEIR_API enum weir_status weir_shared_open(weir_shared **out, const char *config
                                            struct weir_error *error);
 
 /* Make one of filters that are there: shard 0, 1 and on, which hold the keys that
- * weir_shard() gives them, as weir_load_all() and weir_view_all() have them. They belong to
+ * weir_shard() gives them, as weir_load_shards() and weir_view_shards() have them. They belong to
  * it from then on. WEIR_OK; otherwise they are the caller's still: WEIR_MISMATCH if their
  * configurations differ (those of sets that never change may differ in size), WEIR_BAD_CONFIG,
  * WEIR_NO_MEMORY. */
-WEIR_API enum weir_status weir_shared_join(weir_shared **out, weir *const *shards, uint32_t n,
-                                           const struct weir_options *options,
+WEIR_API enum weir_status weir_shared_join(weir_shared **out, weir_filter *const *shards,
+                                           uint32_t n, const struct weir_options *options,
                                            struct weir_error *error);
 
 /* When no other thread is in a call any more. NULL will do. */
@@ -59,7 +59,7 @@ WEIR_API void weir_shared_close(weir_shared *s);
 /* How many shards there are, and the filter of one of them, for the calls of weir.h that are
  * not here (weir_merge(), weir_clear()): while one is used, no other thread may call. */
 WEIR_API uint32_t weir_shared_shards(const weir_shared *s);
-WEIR_API weir *weir_shared_shard(weir_shared *s, uint32_t shard);
+WEIR_API weir_filter *weir_shared_shard(weir_shared *s, uint32_t shard);
 
 /* ---- keys ---- */
 
@@ -113,7 +113,7 @@ WEIR_API void weir_shared_observe_ordered(weir_shared *s, uint64_t ticket,
 
 /* What is done with keys of one shard, under its lock; it must not call on the shared handle.
  * times is NULL if none were given. */
-typedef void (*weir_shared_answer)(void *context, weir *shard, const struct weir_key *keys,
+typedef void (*weir_shared_answer)(void *context, weir_filter *shard, const struct weir_key *keys,
                                    const uint64_t *times, size_t n, uint8_t *verdicts);
 
 /* The same with another answer than observing (NULL: observing, without times). It is called for
@@ -141,17 +141,17 @@ WEIR_API size_t weir_shared_config(const weir_shared *s, char *buffer, size_t si
 
 /* ---- save and load ---- */
 
-/* Save all shards, one after the other, as weir_write_shard(): others wait for a shard while
+/* Save all shards, one after the other, as weir_save_shard(): others wait for a shard while
  * that is written, and keys that they show meanwhile may be in it or not. Statuses as of
- * weir_write(). */
-WEIR_API enum weir_status weir_shared_write(weir_shared *s, weir_sink sink, void *context,
-                                            struct weir_error *error);
+ * weir_save_stream(). */
+WEIR_API enum weir_status weir_shared_save_stream(weir_shared *s, weir_sink sink, void *context,
+                                                  struct weir_error *error);
 
 /* Load all shards of the filter that data begins with; a whole one becomes one shard. *used
- * and statuses as of weir_load(). */
-WEIR_API enum weir_status weir_shared_load(weir_shared **out, const void *data, size_t size,
-                                           size_t *used, const struct weir_options *options,
-                                           struct weir_error *error);
+ * and statuses as of weir_load_buffer(). */
+WEIR_API enum weir_status weir_shared_load_buffer(weir_shared **out, const void *data, size_t size,
+                                                  size_t *used, const struct weir_options *options,
+                                                  struct weir_error *error);
 
 #ifdef __cplusplus
 }

@@ -29,8 +29,8 @@ typedef struct weir_sketch weir_sketch;
 
 /* ---- open and close ---- */
 
-/* Open a sketch: "NAME knob=value ...", in the grammar of weir_open(). Every
- * knob may be left out; docs/sketches.md lists them. On failure *out is NULL. */
+/* Open a sketch: "NAME parameter=value ...", in the grammar of weir_open(). Every
+ * parameter may be left out; docs/sketches.md lists them. On failure *out is NULL. */
 WEIR_API enum weir_status weir_sketch_open(weir_sketch **out, const char *config,
                                            struct weir_error *error);
 WEIR_API enum weir_status weir_sketch_open_with(weir_sketch **out, const char *config,
@@ -161,25 +161,23 @@ WEIR_API size_t weir_sketch_config(const weir_sketch *s, char *buffer, size_t si
 /* Bytes that saving would take now. */
 WEIR_API size_t weir_sketch_saved_size(const weir_sketch *s);
 
-/* As weir_save() and weir_write(). */
-WEIR_API size_t weir_sketch_save(const weir_sketch *s, void *buffer, size_t size,
-                                 struct weir_error *error);
-WEIR_API enum weir_status weir_sketch_write(const weir_sketch *s, weir_sink sink, void *context,
-                                            struct weir_error *error);
+/* As weir_save_buffer() and weir_save_stream(). */
+WEIR_API size_t weir_sketch_save_buffer(const weir_sketch *s, void *buffer, size_t size,
+                                        struct weir_error *error);
+WEIR_API enum weir_status weir_sketch_save_stream(const weir_sketch *s, weir_sink sink,
+                                                  void *context, struct weir_error *error);
 
 /* Any bytes give a usable sketch or an error. */
-WEIR_API enum weir_status weir_sketch_load(weir_sketch **out, const void *data, size_t size,
-                                           size_t *used, struct weir_error *error);
-WEIR_API enum weir_status weir_sketch_load_with(weir_sketch **out, const void *data, size_t size,
-                                                size_t *used, const struct weir_options *options,
-                                                struct weir_error *error);
+WEIR_API enum weir_status weir_sketch_load_buffer(weir_sketch **out, const void *data, size_t size,
+                                                  size_t *used, const struct weir_options *options,
+                                                  struct weir_error *error);
 
-/* From a source, as weir_load_from() of weir/saved.h. Those that keep keys take as many bytes
+/* From a source, as weir_load_stream() of weir/saved.h. Those that keep keys take as many bytes
  * again meanwhile. There is no view of a sketch: keys are saved in another form than
  * they are kept, and counters are few enough to be loaded. */
-WEIR_API enum weir_status weir_sketch_load_from(weir_sketch **out, weir_source source,
-                                                void *context, const struct weir_options *options,
-                                                struct weir_error *error);
+WEIR_API enum weir_status weir_sketch_load_stream(weir_sketch **out, weir_source source,
+                                                  void *context, const struct weir_options *options,
+                                                  struct weir_error *error);
 
 #ifdef __cplusplus
 }

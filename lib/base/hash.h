@@ -22,7 +22,7 @@ struct hash128 {
 struct hash128 hash_fast(const void *data, size_t size, uint64_t seed);
 struct hash128 hash_keyed(const void *data, size_t size, uint64_t seed);
 
-/* By either of them: hash= of a sentence. */
+/* By either of them: hash= of a spec. */
 static inline struct hash128 hash_by(uint64_t keyed, const void *data, size_t size, uint64_t seed)
 {
     return keyed ? hash_keyed(data, size, seed) : hash_fast(data, size, seed);

@@ -16,20 +16,20 @@
 
 static void *take(const struct memory *from, uint64_t bytes)
 {
-    return from->take ? from->take(from->context, (size_t)bytes) : calloc(1, (size_t)bytes);
+    return from->allocate ? from->allocate(from->context, (size_t)bytes) : calloc(1, (size_t)bytes);
 }
 
 /* Huge pages are for memory that is ours: a caller has reasons of its own. */
 static uint64_t alignment(const struct memory *from, uint64_t bytes)
 {
-    return from->take || bytes < HUGE_PAGE ? CACHE_LINE : HUGE_PAGE;
+    return from->allocate || bytes < HUGE_PAGE ? CACHE_LINE : HUGE_PAGE;
 }
 
 static void *open_block(const struct memory *from, uint64_t bytes, void **allocation)
 {
     uint64_t align = alignment(from, bytes);
 
-    if (bytes > SIZE_MAX - align || (from->most && memory_taken(bytes) > from->most))
+    if (bytes > SIZE_MAX - align || (from->max_bytes && memory_taken(bytes) > from->max_bytes))
         return NULL;
     *allocation = take(from, bytes + align);
     if (!*allocation)
@@ -79,8 +79,8 @@ void memory_fill(void *at, uint64_t bytes, bool used)
 
 void memory_close(const struct memory *from, void *allocation)
 {
-    if (from->take)
-        from->give(from->context, allocation);
+    if (from->allocate)
+        from->free(from->context, allocation);
     else
         free(allocation);
 }

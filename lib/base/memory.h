@@ -16,10 +16,10 @@
 
 /* Where blocks come from, and how large one may be. All zero: the system, any size. */
 struct memory {
-    void *(*take)(void *context, size_t size); /* zeroed; NULL: the system's */
-    void (*give)(void *context, void *block);
+    void *(*allocate)(void *context, size_t size); /* zeroed; NULL: the system's */
+    void (*free)(void *context, void *block);
     void *context;
-    uint64_t most; /* bytes; 0: any */
+    uint64_t max_bytes; /* 0: any */
 };
 
 /* Bytes of the whole cache lines that so many take. */

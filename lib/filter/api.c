@@ -1,8 +1,8 @@
 /* api.c - the public calls: open, observe, ask, forget, merge, measure.
  *
- * A filter is one allocation, of which struct weir is the head:
+ * A filter is one allocation, of which struct weir_filter is the head:
  *
- *   [struct weir | pad][plane 0 | pad][plane 1 | pad] ... [a line]
+ *   [struct weir_filter | pad][plane 0 | pad][plane 1 | pad] ... [a line]
  *
  * each plane on a cache line of its own. */
 #include <weir/hash.h>
@@ -13,9 +13,9 @@
 #include "base/hand_out.h"
 #include "base/memory.h"
 #include "filter/filter.h"
-#include "sentence/given.h"
+#include "spec/caller_struct.h"
 
-#define HEAD_BYTES memory_lines(sizeof(weir))
+#define HEAD_BYTES memory_lines(sizeof(weir_filter))
 
 /* A line follows the last plane: cells are read some bytes at a time. */
 static uint64_t block_bytes(const struct shape *shape)
@@ -28,8 +28,8 @@ uint64_t handle_bytes(const struct shape *shape)
     return memory_taken(block_bytes(shape));
 }
 
-static weir *lay_out(weir *w, const struct config *config, const struct shape *shape,
-                     const struct memory *memory, void *allocation)
+static weir_filter *lay_out(weir_filter *w, const struct config *config, const struct shape *shape,
+                            const struct memory *memory, void *allocation)
 {
     if (!w)
         return NULL;
@@ -44,21 +44,21 @@ static weir *lay_out(weir *w, const struct config *config, const struct shape *s
     return w;
 }
 
-weir *handle_open(const struct config *config, const struct shape *shape,
-                  const struct memory *memory)
+weir_filter *handle_open(const struct config *config, const struct shape *shape,
+                         const struct memory *memory)
 {
     void *allocation;
-    weir *w = memory_open(memory, block_bytes(shape), &allocation);
+    weir_filter *w = memory_open(memory, block_bytes(shape), &allocation);
 
     return lay_out(w, config, shape, memory, allocation);
 }
 
-weir *handle_open_sparse(const struct config *config, const struct shape *shape,
-                         const struct memory *memory)
+weir_filter *handle_open_sparse(const struct config *config, const struct shape *shape,
+                                const struct memory *memory)
 {
     void *allocation;
     uint64_t uses, each = config->k ? config->k : 1;
-    weir *w = memory_open_sparse(memory, block_bytes(shape), &allocation, &uses);
+    weir_filter *w = memory_open_sparse(memory, block_bytes(shape), &allocation, &uses);
 
     lay_out(w, config, shape, memory, allocation);
     if (w)
@@ -66,15 +66,15 @@ weir *handle_open_sparse(const struct config *config, const struct shape *shape,
     return w;
 }
 
-static void use_many(weir *w, size_t n)
+static void use_many(weir_filter *w, size_t n)
 {
     w->sparse -= n < w->sparse ? n : w->sparse;
     if (w->sparse == 0)
-        memory_fill(w, block_bytes(&w->shape), w->shown > 0);
+        memory_fill(w, block_bytes(&w->shape), w->observed > 0);
 }
 
 /* So many keys are about to be observed. */
-static inline void use(weir *w, size_t n)
+static inline void use(weir_filter *w, size_t n)
 {
     if (__builtin_expect(w->sparse != 0, 0))
         use_many(w, n);
@@ -92,23 +92,23 @@ static enum weir_status check_openable(const struct config *c, struct weir_error
         NULL);
 }
 
-enum weir_status handle_plan(const char *sentence, struct planned *p, struct weir_error *error)
+enum weir_status handle_plan(const char *spec, struct planned *p, struct weir_error *error)
 {
-    enum weir_status status = sentence_complete(&filter_grammar, sentence, p, error);
+    enum weir_status status = spec_complete(&filter_grammar, spec, p, error);
 
     return status == WEIR_OK ? check_openable(&p->config, error) : status;
 }
 
-enum weir_status weir_open_with(weir **out, const char *sentence,
+enum weir_status weir_open_with(weir_filter **out, const char *spec,
                                 const struct weir_options *options, struct weir_error *error)
 {
     struct planned p;
     struct memory memory;
-    enum weir_status status = given_memory(options, &memory, error);
+    enum weir_status status = caller_memory(options, &memory, error);
 
     *out = NULL;
     if (status == WEIR_OK)
-        status = handle_plan(sentence, &p, error);
+        status = handle_plan(spec, &p, error);
     if (status != WEIR_OK)
         return status;
     *out = handle_open_sparse(&p.config, &p.shape, &memory);
@@ -116,30 +116,30 @@ enum weir_status weir_open_with(weir **out, const char *sentence,
                 : error_no_memory(error, p.config.memory / 8, handle_bytes(&p.shape), &memory);
 }
 
-enum weir_status weir_open(weir **out, const char *sentence, struct weir_error *error)
+enum weir_status weir_open(weir_filter **out, const char *spec, struct weir_error *error)
 {
-    return weir_open_with(out, sentence, NULL, error);
+    return weir_open_with(out, spec, NULL, error);
 }
 
-void weir_close(weir *w)
+void weir_close(weir_filter *w)
 {
     if (w)
         memory_close(&w->memory, w->allocation);
 }
 
-weir *weir_clone(const weir *w, struct weir_error *error)
+weir_filter *weir_clone(const weir_filter *w, struct weir_error *error)
 {
     if (w->is_view) {
         error_say(error, WEIR_UNSUPPORTED,
                   "a view is not cloned: its cells may be damaged; load it", NULL);
         return NULL;
     }
-    weir *twin = handle_open(&w->config, &w->shape, &w->memory);
+    weir_filter *twin = handle_open(&w->config, &w->shape, &w->memory);
     if (!twin) {
         error_no_memory(error, w->config.memory / 8, w->bytes, &w->memory);
         return NULL;
     }
-    twin->shown = w->shown;
+    twin->observed = w->observed;
     twin->seen = w->seen;
     twin->sample = w->sample;
     memcpy(twin->reg, w->reg, sizeof w->reg);
@@ -147,11 +147,11 @@ weir *weir_clone(const weir *w, struct weir_error *error)
     return twin;
 }
 
-void weir_clear(weir *w)
+void weir_clear(weir_filter *w)
 {
     if (w->is_view)
         return;
-    w->shown = 0;
+    w->observed = 0;
     w->seen = 0;
     w->sample.n = 0;
     use(w, SIZE_MAX);
@@ -163,27 +163,29 @@ void weir_clear(weir *w)
 
 #define AT_ONCE 256 /* keys hashed before they are shown */
 
-struct weir_key weir_hash(const weir *w, const void *data, size_t size)
+struct weir_key weir_hash(const weir_filter *w, const void *data, size_t size)
 {
     return weir_hash_bytes((uint32_t)w->config.hash, w->config.seed, data, size);
 }
 
-void weir_hash_many(const weir *w, const struct weir_bytes *bytes, size_t n, struct weir_key *keys)
+void weir_hash_many(const weir_filter *w, const struct weir_bytes *bytes, size_t n,
+                    struct weir_key *keys)
 {
     weir_hash_bytes_many((uint32_t)w->config.hash, w->config.seed, bytes, n, keys);
 }
 
 /* To be shown a key is for filters that can learn. */
-static inline void check_learns(const weir *w)
+static inline void check_learns(const weir_filter *w)
 {
 #ifdef WEIR_DEBUG
-    assert(w->is_view || w->ops->is.about.traits & WEIR_CAN_LEARN); /* or build it: weir/build.h */
+    assert(w->is_view ||
+           w->ops->is.about.traits & WEIR_CAN_OBSERVE); /* or build it: weir/build.h */
 #else
     (void)w;
 #endif
 }
 
-enum weir_verdict weir_observe(weir *w, struct weir_key key)
+enum weir_verdict weir_observe(weir_filter *w, struct weir_key key)
 {
     check_learns(w);
     check_keys(&w->config, &key, 1);
@@ -191,7 +193,7 @@ enum weir_verdict weir_observe(weir *w, struct weir_key key)
     return w->ops->observe(w, &key) ? WEIR_SEEN : WEIR_NEW;
 }
 
-void weir_observe_many(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+void weir_observe_many(weir_filter *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
     check_learns(w);
     check_keys(&w->config, keys, n);
@@ -200,7 +202,7 @@ void weir_observe_many(weir *w, const struct weir_key *keys, size_t n, uint8_t *
 }
 
 /* Copied together some at a time. */
-static void observe_copied(weir *w, const struct picked *p)
+static void observe_copied(weir_filter *w, const struct picked *p)
 {
     struct weir_key keys[AT_ONCE];
     uint8_t verdicts[AT_ONCE];
@@ -217,7 +219,7 @@ static void observe_copied(weir *w, const struct picked *p)
     }
 }
 
-void handle_observe_picked(weir *w, const struct picked *p)
+void handle_observe_picked(weir_filter *w, const struct picked *p)
 {
     if (!w->ops->observe_picked) {
         observe_copied(w, p);
@@ -231,19 +233,19 @@ void handle_observe_picked(weir *w, const struct picked *p)
     w->ops->observe_picked(w, p);
 }
 
-enum weir_verdict weir_ask(const weir *w, struct weir_key key)
+enum weir_verdict weir_ask(const weir_filter *w, struct weir_key key)
 {
     check_keys(&w->config, &key, 1);
     return w->ops->ask(w, &key) ? WEIR_SEEN : WEIR_NEW;
 }
 
-void weir_ask_many(const weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+void weir_ask_many(const weir_filter *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
     check_keys(&w->config, keys, n);
     w->ops->ask_many(w, keys, n, verdicts);
 }
 
-enum weir_verdict weir_observe_bytes(weir *w, const void *data, size_t size)
+enum weir_verdict weir_observe_bytes(weir_filter *w, const void *data, size_t size)
 {
     struct weir_key key = weir_hash(w, data, size);
 
@@ -252,14 +254,15 @@ enum weir_verdict weir_observe_bytes(weir *w, const void *data, size_t size)
     return w->ops->observe(w, &key) ? WEIR_SEEN : WEIR_NEW;
 }
 
-enum weir_verdict weir_ask_bytes(const weir *w, const void *data, size_t size)
+enum weir_verdict weir_ask_bytes(const weir_filter *w, const void *data, size_t size)
 {
     struct weir_key key = weir_hash(w, data, size);
 
     return w->ops->ask(w, &key) ? WEIR_SEEN : WEIR_NEW;
 }
 
-void weir_observe_bytes_many(weir *w, const struct weir_bytes *bytes, size_t n, uint8_t *verdicts)
+void weir_observe_bytes_many(weir_filter *w, const struct weir_bytes *bytes, size_t n,
+                             uint8_t *verdicts)
 {
     struct weir_key keys[AT_ONCE];
 
@@ -270,7 +273,8 @@ void weir_observe_bytes_many(weir *w, const struct weir_bytes *bytes, size_t n, 
     }
 }
 
-void weir_ask_bytes_many(const weir *w, const struct weir_bytes *bytes, size_t n, uint8_t *verdicts)
+void weir_ask_bytes_many(const weir_filter *w, const struct weir_bytes *bytes, size_t n,
+                         uint8_t *verdicts)
 {
     struct weir_key keys[AT_ONCE];
 
@@ -281,20 +285,20 @@ void weir_ask_bytes_many(const weir *w, const struct weir_bytes *bytes, size_t n
     }
 }
 
-uint32_t weir_count(const weir *w, struct weir_key key)
+uint32_t weir_count(const weir_filter *w, struct weir_key key)
 {
     check_keys(&w->config, &key, 1);
     return w->ops->count ? w->ops->count(w, key) : w->ops->ask(w, &key);
 }
 
-void weir_touch(const weir *w, struct weir_key key)
+void weir_prefetch(const weir_filter *w, struct weir_key key)
 {
     w->ops->touch(w, key);
 }
 
 /* How many of the keys from the first on, which the clock has come to, it changes
  * nothing for. */
-static size_t run_of(const weir *w, const uint64_t *times, size_t n)
+static size_t run_of(const weir_filter *w, const uint64_t *times, size_t n)
 {
     uint64_t last = w->ops->stands ? w->ops->stands(w) : UINT64_MAX;
     size_t run = 1;
@@ -305,8 +309,8 @@ static size_t run_of(const weir *w, const uint64_t *times, size_t n)
 }
 
 /* In runs during which the clock stands still. */
-void weir_observe_many_at(weir *w, const struct weir_key *keys, const uint64_t *times, size_t n,
-                          uint8_t *verdicts)
+void weir_observe_many_at(weir_filter *w, const struct weir_key *keys, const uint64_t *times,
+                          size_t n, uint8_t *verdicts)
 {
     for (size_t at = 0, run; at < n; at += run) {
         weir_advance(w, times[at]);
@@ -315,7 +319,7 @@ void weir_observe_many_at(weir *w, const struct weir_key *keys, const uint64_t *
     }
 }
 
-enum weir_status weir_forget(weir *w, struct weir_key key, bool *was_there,
+enum weir_status weir_forget(weir_filter *w, struct weir_key key, bool *was_there,
                              struct weir_error *error)
 {
     if (w->is_view)
@@ -325,20 +329,20 @@ enum weir_status weir_forget(weir *w, struct weir_key key, bool *was_there,
     check_keys(&w->config, &key, 1);
     if (!w->ops->forget)
         return error_say(error, WEIR_UNSUPPORTED, w->ops->is.about.name, " cannot forget a key; ",
-                         sentence_names(&filter_grammar, WEIR_CAN_FORGET).text, " can", NULL);
+                         spec_names(&filter_grammar, WEIR_CAN_FORGET).text, " can", NULL);
     bool there = w->ops->forget(w, key);
     if (was_there)
         *was_there = there;
     return WEIR_OK;
 }
 
-void weir_advance(weir *w, uint64_t now)
+void weir_advance(weir_filter *w, uint64_t now)
 {
     if (w->ops->advance)
         w->ops->advance(w, now);
 }
 
-enum weir_status weir_merge(weir *into, const weir *from, struct weir_error *error)
+enum weir_status weir_merge(weir_filter *into, const weir_filter *from, struct weir_error *error)
 {
     char a[64], b[64];
     const char *why = into->ops->unmergeable ? into->ops->unmergeable(&into->config) : NULL;
@@ -348,20 +352,20 @@ enum weir_status weir_merge(weir *into, const weir *from, struct weir_error *err
     if (!into->ops->merge)
         return error_say(error, WEIR_UNSUPPORTED, into->ops->is.about.name,
                          " filters cannot be merged: what one forgot depends on all it saw; ",
-                         sentence_names(&filter_grammar, WEIR_CAN_MERGE).text, " can", NULL);
-    if (sentence_differ(&filter_grammar, &into->config, &from->config, a, b))
+                         spec_names(&filter_grammar, WEIR_CAN_MERGE).text, " can", NULL);
+    if (spec_differ(&filter_grammar, &into->config, &from->config, a, b))
         return error_say(error, WEIR_MISMATCH, "the filters differ: ", a, " and ", b,
                          "; only filters of one configuration and seed can be merged", NULL);
     if (from->is_view)
         return error_say(error, WEIR_UNSUPPORTED,
                          "a view is not merged: its cells may be damaged; load it", NULL);
     into->ops->merge(into, from);
-    into->shown += from->shown;
+    into->observed += from->observed;
     into->seen += from->seen;
     return WEIR_OK;
 }
 
-static double fill_of(const weir *w)
+static double fill_of(const weir_filter *w)
 {
     double fill = 0;
 
@@ -375,14 +379,14 @@ static double fill_of(const weir *w)
     return fill;
 }
 
-void weir_measure(const weir *w, struct weir_stats *out, size_t size)
+void weir_measure(const weir_filter *w, struct weir_stats *out, size_t size)
 {
     struct weir_stats stats = {
         .memory = cells_size(w->shape.cells * w->shape.planes, w->shape.width),
         .bytes = w->bytes,
-        .shown = w->shown,
+        .observed = w->observed,
         .seen = w->seen,
-        .fresh = w->shown - w->seen,
+        .new_keys = w->observed - w->seen,
         .fill = fill_of(w),
         .error = w->ops->error(w),
         .lost = w->ops->lost ? w->ops->lost(w) : 0,
@@ -392,9 +396,9 @@ void weir_measure(const weir *w, struct weir_stats *out, size_t size)
     hand_out(out, size, &stats, sizeof stats);
 }
 
-size_t weir_config(const weir *w, char *buffer, size_t size)
+size_t weir_config(const weir_filter *w, char *buffer, size_t size)
 {
-    return sentence_write(&filter_grammar, &w->config, buffer, size);
+    return spec_write(&filter_grammar, &w->config, buffer, size);
 }
 
 const char *weir_version(void)

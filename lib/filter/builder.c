@@ -7,7 +7,7 @@
 
 #include "filter/digests.h"
 #include "filter/filter.h"
-#include "sentence/given.h"
+#include "spec/caller_struct.h"
 
 #define AT_ONCE 256 /* keys that are shown or hashed at a time */
 #define ENLARGEMENTS                                                                               \
@@ -19,7 +19,7 @@ struct weir_builder {
     struct config asked;             /* as it was said, but with its seed */
     struct memory memory, of_handle; /* one source, but the handle may have a limit */
     void *allocation;
-    weir *learner;          /* or: */
+    weir_filter *learner;   /* or: */
     struct digests digests; /* of a fixed one */
     uint64_t added;
 };
@@ -55,24 +55,24 @@ enum weir_status weir_build_begin(weir_builder **out, const char *config,
     struct planned planned;
     struct memory memory;
     void *allocation;
-    enum weir_status status = given_memory(options, &memory, error);
+    enum weir_status status = caller_memory(options, &memory, error);
 
     *out = NULL;
     if (status == WEIR_OK)
-        status = sentence_complete(&filter_grammar, config, &planned, error);
+        status = spec_complete(&filter_grammar, config, &planned, error);
     if (status != WEIR_OK)
         return status;
-    uint64_t most = memory.most; /* is of the handle */
-    memory.most = 0;
+    uint64_t most = memory.max_bytes; /* is of the handle */
+    memory.max_bytes = 0;
     weir_builder *b = memory_open(&memory, sizeof *b, &allocation);
     if (!b)
         return no_memory(error);
     b->planned = planned;
     b->memory = memory;
     b->of_handle = memory;
-    b->of_handle.most = most;
+    b->of_handle.max_bytes = most;
     b->allocation = allocation;
-    sentence_read(&filter_grammar, config, &b->asked, NULL);
+    spec_read(&filter_grammar, config, &b->asked, NULL);
     b->asked.seed = planned.config.seed;
     status = begin(b, error);
     if (status == WEIR_OK)
@@ -82,15 +82,15 @@ enum weir_status weir_build_begin(weir_builder **out, const char *config,
     return status;
 }
 
-void weir_build_aside(weir_builder *b, const struct weir_aside *aside)
+void weir_build_spill(weir_builder *b, const struct weir_spill *spill)
 {
     assert(b->added == 0);
-    b->digests.aside = *aside;
+    b->digests.spill = *spill;
 }
 
 size_t weir_build_config(const weir_builder *b, char *buffer, size_t size)
 {
-    return sentence_write(&filter_grammar, &b->planned.config, buffer, size);
+    return spec_write(&filter_grammar, &b->planned.config, buffer, size);
 }
 
 void weir_build_cancel(weir_builder *b)
@@ -113,7 +113,7 @@ static enum weir_status say_digests(enum weir_status status, struct weir_error *
     return status == WEIR_OK ? WEIR_OK : no_memory(error);
 }
 
-static enum weir_status say_full(const weir *w, struct weir_error *error)
+static enum weir_status say_full(const weir_filter *w, struct weir_error *error)
 {
     char keys[24];
     struct text t = text_in(keys, sizeof keys);
@@ -128,7 +128,7 @@ static enum weir_status show(weir_builder *b, const struct weir_key *keys, size_
                              struct weir_error *error)
 {
     uint8_t verdicts[AT_ONCE];
-    weir *w = b->learner;
+    weir_filter *w = b->learner;
 
     for (size_t at = 0, some; at < n; at += some) {
         some = n - at < AT_ONCE ? n - at : AT_ONCE;
@@ -171,7 +171,7 @@ enum weir_status weir_build_add_bytes(weir_builder *b, const struct weir_bytes *
 
 /* What filling takes meanwhile. */
 struct filling {
-    weir *w;
+    weir_filter *w;
     struct fixed_parts parts;
     struct digest_reader reader;
     uint64_t *digests;
@@ -196,7 +196,7 @@ static enum weir_status fill_parts(weir_builder *b, struct filling *f)
     return status;
 }
 
-static enum weir_status fill_handle(weir_builder *b, weir *w)
+static enum weir_status fill_handle(weir_builder *b, weir_filter *w)
 {
     struct fixed_parts parts = w->ops->fixed->parts(w);
     uint64_t head = memory_lines(sizeof(struct filling));
@@ -224,7 +224,7 @@ static enum weir_status say_uneven(const weir_builder *b, struct weir_error *err
 }
 
 /* One of the capacity that its configuration says; WEIR_FULL if that is too little. */
-static enum weir_status make_fixed(weir_builder *b, weir **out, struct weir_error *error)
+static enum weir_status make_fixed(weir_builder *b, weir_filter **out, struct weir_error *error)
 {
     struct planned *p = &b->planned;
 
@@ -233,7 +233,7 @@ static enum weir_status make_fixed(weir_builder *b, weir **out, struct weir_erro
             error->status = WEIR_FULL;
         return WEIR_BAD_CONFIG;
     }
-    weir *w = handle_open(&p->config, &p->shape, &b->of_handle);
+    weir_filter *w = handle_open(&p->config, &p->shape, &b->of_handle);
     if (!w)
         return error_no_memory(error, p->config.memory / 8, handle_bytes(&p->shape), &b->of_handle);
     enum weir_status status = fill_handle(b, w);
@@ -244,7 +244,7 @@ static enum weir_status make_fixed(weir_builder *b, weir **out, struct weir_erro
     return status == WEIR_FULL ? status : say_digests(status, error);
 }
 
-static enum weir_status finish_fixed(weir_builder *b, weir **out, struct weir_error *error)
+static enum weir_status finish_fixed(weir_builder *b, weir_filter **out, struct weir_error *error)
 {
     struct config *c = &b->planned.config;
     uint64_t different;
@@ -254,7 +254,7 @@ static enum weir_status finish_fixed(weir_builder *b, weir **out, struct weir_er
     for (int i = 0; status == WEIR_OK && !*out && i < ENLARGEMENTS; i++) {
         *c = b->asked;
         c->capacity = capacity;
-        c->is.given |= HAS(KNOB_CAPACITY);
+        c->is.given |= HAS(PARAMETER_CAPACITY);
         status = make_fixed(b, out, error);
         if (status == WEIR_FULL)
             status = WEIR_OK;
@@ -264,12 +264,12 @@ static enum weir_status finish_fixed(weir_builder *b, weir **out, struct weir_er
         return status == WEIR_BAD_CONFIG ? WEIR_FULL : status;
     if (!*out)
         return say_uneven(b, error);
-    (*out)->shown = b->added;
+    (*out)->observed = b->added;
     (*out)->seen = b->added - different;
     return WEIR_OK;
 }
 
-enum weir_status weir_build_finish(weir_builder *b, weir **out, struct weir_error *error)
+enum weir_status weir_build_finish(weir_builder *b, weir_filter **out, struct weir_error *error)
 {
     enum weir_status status = WEIR_OK;
 

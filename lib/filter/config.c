@@ -3,7 +3,7 @@
 #include "filter/config.h"
 
 #include "filter/filter.h"
-#include "sentence/error.h"
+#include "spec/error.h"
 
 #define FILTER(name) extern const struct filter_ops filter_##name;
 #include "filter/list.h"
@@ -54,60 +54,60 @@ static void write_enter(struct text *t, const void *value)
 static const char *const yes_or_no[] = {"yes", "no", NULL};
 
 /* clang-format off */
-static const struct knob_row rows[KNOBS] = {
+static const struct parameter_row rows[PARAMETERS] = {
 #define AT(member) offsetof(struct config, member)
-    [KNOB_MEMORY] = {{"memory", "a size from 64 (bytes) to 16T: 64M, 1G, 1000bit",
+    [PARAMETER_MEMORY] = {{"memory", "a size from 64 (bytes) to 16T: 64M, 1G, 1000bit",
         "memory of the cells"}, .kind = A_SIZE, .offset = AT(memory),
         .min = MEMORY_MIN, .max = MEMORY_MAX},
-    [KNOB_CAPACITY] = {{"capacity", "a count from 1 to 1T: 100k, 10M",
+    [PARAMETER_CAPACITY] = {{"capacity", "a count from 1 to 1T: 100k, 10M",
         "keys it is sized for"}, .kind = A_COUNT, .offset = AT(capacity),
         .min = 1, .max = COUNT_MAX},
-    [KNOB_FPR] = {{"fpr", "a rate above 0 and below 1: 0.01, 1%, 1e-4",
+    [PARAMETER_FPR] = {{"fpr", "a rate above 0 and below 1: 0.01, 1%, 1e-4",
         "ceiling of false positives"}, .kind = A_RATE, .offset = AT(fpr)},
-    [KNOB_K] = {{"k", "a whole number from 1 to 32",
+    [PARAMETER_K] = {{"k", "a whole number from 1 to 32",
         "hash functions"}, .kind = A_COUNT, .offset = AT(k),
         .min = 1, .max = K_MAX},
-    [KNOB_CELL] = {{"cell", "a whole number from 1 to 8",
+    [PARAMETER_CELL] = {{"cell", "a whole number from 1 to 8",
         "bits per cell"}, .kind = A_COUNT, .offset = AT(cell),
         .min = 1, .max = 8},
-    [KNOB_DECAY] = {{"decay", "a whole number from 1 to 65535",
+    [PARAMETER_DECAY] = {{"decay", "a whole number from 1 to 65535",
         "cells lowered per arrival (P)"}, .kind = A_COUNT, .offset = AT(decay),
         .min = 1, .max = DECAY_MAX},
-    [KNOB_P_STAR] = {{"p-star", "a rate from 0 to 1: 0.03, 3%",
+    [PARAMETER_P_STAR] = {{"p-star", "a rate from 0 to 1: 0.03, 3%",
         "chance of insertion below which every new key is inserted"},
         .kind = A_SHARE, .offset = AT(p_star),
         .min = 0, .max = 1000000000},
-    [KNOB_WINDOW] = {{"window", "a count from 1 to 1T: 100k, 10M",
+    [PARAMETER_WINDOW] = {{"window", "a count from 1 to 1T: 100k, 10M",
         "latest records whose keys are seen for certain"}, .kind = A_COUNT, .offset = AT(window),
         .min = 1, .max = COUNT_MAX},
-    [KNOB_SPAN] = {{"span", "a time from 4ms to 36500d: 500ms, 10s, 5m, 2h, 1d",
+    [PARAMETER_SPAN] = {{"span", "a time from 4ms to 36500d: 500ms, 10s, 5m, 2h, 1d",
         "keys of so long a time are seen for certain"}, .kind = A_TIME, .offset = AT(span),
         .min = 4, .max = UINT64_C(3153600000000)},
-    [KNOB_REFRESH] = {{"refresh", "yes, or no with window= or span=",
+    [PARAMETER_REFRESH] = {{"refresh", "yes, or no with window= or span=",
         "does a repeat renew its key's time"}, .kind = A_WORD, .offset = AT(refresh),
         .words = yes_or_no, .before = "yes"},
-    [KNOB_SLICES] = {{"slices", "a whole number from 1 to 96",
+    [PARAMETER_SLICES] = {{"slices", "a whole number from 1 to 96",
         "generations kept (l)"}, .kind = A_COUNT, .offset = AT(slices),
         .min = 1, .max = SLICES_MAX - K_MAX},
-    [KNOB_WIDTH] = {{"width", "8 to 16, 20, 24 or 32",
+    [PARAMETER_WIDTH] = {{"width", "8 to 16, 20, 24 or 32",
         "bits per fingerprint, at least"}, .kind = A_COUNT, .offset = AT(width),
         .min = 8, .max = 32},
-    [KNOB_SLOTS] = {{"slots", "a whole number from 1 to 63",
+    [PARAMETER_SLOTS] = {{"slots", "a whole number from 1 to 63",
         "fingerprints per line, at most"}, .kind = A_COUNT, .offset = AT(slots),
         .min = 1, .max = 63},
-    [KNOB_BITS] = {{"bits", "4 to 16, 20, 24 or 32",
+    [PARAMETER_BITS] = {{"bits", "4 to 16, 20, 24 or 32",
         "bits per fingerprint"}, .kind = A_COUNT, .offset = AT(bits),
         .min = 4, .max = 32},
-    [KNOB_IMPORTANCE] = {{"importance", "a range such as 1-50, or log, percentile, capped or none",
+    [PARAMETER_IMPORTANCE] = {{"importance", "a range such as 1-50, or log, percentile, capped or none",
         "how importance becomes a class"}, .kind = ITS_OWN,
         .offset = AT(importance), .read = read_importance, .write = write_importance},
-    [KNOB_ENTER] = {{"enter", "front, adapt, or a share of the line up to half: 0.25, 10%",
+    [PARAMETER_ENTER] = {{"enter", "front, adapt, or a share of the line up to half: 0.25, 10%",
         "how far behind the front a new key enters"}, .kind = ITS_OWN,
         .offset = AT(enter), .read = read_enter, .write = write_enter,
         .before = "front"},
-    [KNOB_HASH] = {{"hash", "xxh3, or sip where strangers choose the keys",
-        "hash function"}, .kind = A_WORD, .offset = AT(hash), .words = knob_hashes},
-    [KNOB_SEED] = {{"seed", "a whole number below 2^64",
+    [PARAMETER_HASH] = {{"hash", "xxh3, or sip where strangers choose the keys",
+        "hash function"}, .kind = A_WORD, .offset = AT(hash), .words = parameter_hashes},
+    [PARAMETER_SEED] = {{"seed", "a whole number below 2^64",
         "seed of hashing and chance (random if not given)"}, .kind = A_COUNT, .offset = AT(seed),
         .min = 0, .max = UINT64_MAX},
 #undef AT
@@ -137,7 +137,7 @@ static uint64_t traits(const void *record)
 
     lacks |= c->window ? 0 : WEIR_CAN_WINDOW;
     lacks |= c->span ? 0 : WEIR_CAN_TIME;
-    lacks |= c->importance.mode != IMPORTANCE_NONE ? 0 : WEIR_CAN_WEIGH;
+    lacks |= c->importance.mode != IMPORTANCE_NONE ? 0 : WEIR_CAN_IMPORTANCE;
     return c->is.of->about.traits & ~lacks;
 }
 
@@ -147,24 +147,24 @@ const struct grammar filter_grammar = {
     .names = filters,
     .nameless = true,
     .rows = rows,
-    .n = KNOBS,
-    .wishes = HAS(KNOB_FPR),
-    .if_set = HAS(KNOB_CAPACITY) | HAS(KNOB_WINDOW) | HAS(KNOB_SPAN) | HAS(KNOB_REFRESH) |
-              HAS(KNOB_ENTER),
-    .aside = HAS(KNOB_CAPACITY),
-    .chance = HAS(KNOB_HASH) | HAS(KNOB_SEED),
-    .divided = HAS(KNOB_MEMORY) | HAS(KNOB_CAPACITY) | HAS(KNOB_WINDOW),
-    .seed = KNOB_SEED,
+    .n = PARAMETERS,
+    .wishes = HAS(PARAMETER_FPR),
+    .if_set = HAS(PARAMETER_CAPACITY) | HAS(PARAMETER_WINDOW) | HAS(PARAMETER_SPAN) |
+              HAS(PARAMETER_REFRESH) | HAS(PARAMETER_ENTER),
+    .aside = HAS(PARAMETER_CAPACITY),
+    .chance = HAS(PARAMETER_HASH) | HAS(PARAMETER_SEED),
+    .divided = HAS(PARAMETER_MEMORY) | HAS(PARAMETER_CAPACITY) | HAS(PARAMETER_WINDOW),
+    .seed = PARAMETER_SEED,
     .begin = begin,
     .plan = plan,
     .traits = traits,
 };
 
-uint64_t *config_number(struct config *c, enum knob knob, uint64_t *most)
+uint64_t *config_number(struct config *c, enum parameter parameter, uint64_t *most)
 {
     if (most)
-        *most = rows[knob].max;
-    return knob_number(&rows[knob], c);
+        *most = rows[parameter].max;
+    return parameter_number(&rows[parameter], c);
 }
 
 bool config_refuse_fpr(const struct config *c, double reached, const char *advice,
@@ -193,11 +193,11 @@ bool config_window_fits(const struct config *c, double reached, struct weir_erro
 bool config_choose_k(struct config *c, double (*error_of)(const struct config *c, uint64_t k),
                      uint64_t fallback, struct weir_error *error)
 {
-    if (!config_has(c, KNOB_K))
-        c->k = config_has(c, KNOB_FPR) ? 1 : fallback;
-    if (!config_has(c, KNOB_FPR))
+    if (!config_has(c, PARAMETER_K))
+        c->k = config_has(c, PARAMETER_FPR) ? 1 : fallback;
+    if (!config_has(c, PARAMETER_FPR))
         return true;
-    while (!config_has(c, KNOB_K) && c->k < K_MAX && error_of(c, c->k) > c->fpr)
+    while (!config_has(c, PARAMETER_K) && c->k < K_MAX && error_of(c, c->k) > c->fpr)
         c->k++;
     return error_of(c, c->k) <= c->fpr ||
            config_refuse_fpr(c, error_of(c, c->k), "leave k out or allow more", error);

@@ -1,39 +1,39 @@
-/* config.h - what a sentence such as "rlbsbf memory=64M k=2" asks for.
+/* config.h - what a spec such as "rlbsbf memory=64M k=2" asks for.
  *
- * plan() of the filter completes it: after that every knob the filter has is
- * set, and the sentence written from it opens the same filter again. fpr is the
+ * plan() of the filter completes it: after that every parameter the filter has is
+ * set, and the spec written from it opens the same filter again. fpr is the
  * exception: it is a wish that plan() turns into the others, and is not kept. */
 #ifndef WEIR_FILTER_CONFIG_H
 #define WEIR_FILTER_CONFIG_H
 
 #include <weir.h>
 
-#include "sentence/grammar.h"
-#include "sentence/importance.h"
+#include "spec/grammar.h"
+#include "spec/importance.h"
 
-enum knob {
-    KNOB_MEMORY,
-    KNOB_CAPACITY,
-    KNOB_FPR,
-    KNOB_K,
-    KNOB_CELL,
-    KNOB_DECAY,
-    KNOB_P_STAR,
-    KNOB_WINDOW,
-    KNOB_SPAN,
-    KNOB_REFRESH,
-    KNOB_SLICES,
-    KNOB_WIDTH,
-    KNOB_SLOTS,
-    KNOB_BITS,
-    KNOB_IMPORTANCE,
-    KNOB_ENTER,
-    KNOB_HASH,
-    KNOB_SEED,
-    KNOBS
+enum parameter {
+    PARAMETER_MEMORY,
+    PARAMETER_CAPACITY,
+    PARAMETER_FPR,
+    PARAMETER_K,
+    PARAMETER_CELL,
+    PARAMETER_DECAY,
+    PARAMETER_P_STAR,
+    PARAMETER_WINDOW,
+    PARAMETER_SPAN,
+    PARAMETER_REFRESH,
+    PARAMETER_SLICES,
+    PARAMETER_WIDTH,
+    PARAMETER_SLOTS,
+    PARAMETER_BITS,
+    PARAMETER_IMPORTANCE,
+    PARAMETER_ENTER,
+    PARAMETER_HASH,
+    PARAMETER_SEED,
+    PARAMETERS
 };
 
-#define HAS_ALWAYS (HAS(KNOB_MEMORY) | HAS(KNOB_HASH) | HAS(KNOB_SEED))
+#define HAS_ALWAYS (HAS(PARAMETER_MEMORY) | HAS(PARAMETER_HASH) | HAS(PARAMETER_SEED))
 
 #define K_MAX 32
 #define SLICES_MAX 128
@@ -46,7 +46,7 @@ enum knob {
 #define ENTER_ADAPT UINT64_MAX
 
 struct config {
-    struct sentence is;
+    struct spec is;
     const struct filter_ops *ops;
     uint64_t memory; /* bits */
     uint64_t capacity;
@@ -68,19 +68,19 @@ struct config {
     uint64_t seed;
 };
 
-static inline bool config_has(const struct config *c, enum knob knob)
+static inline bool config_has(const struct config *c, enum parameter parameter)
 {
-    return c->is.given & HAS(knob);
+    return c->is.given & HAS(parameter);
 }
 
-/* Sentences of filters; they are read into a struct config, or a struct planned to
+/* Specs of filters; they are read into a struct config, or a struct planned to
  * be completed. */
 extern const struct grammar filter_grammar;
 
-/* The number of a knob that is one, and the most it may be (may be NULL). */
-uint64_t *config_number(struct config *c, enum knob knob, uint64_t *most);
+/* The number of a parameter that is one, and the most it may be (may be NULL). */
+uint64_t *config_number(struct config *c, enum parameter parameter, uint64_t *most);
 
-/* For plan(): a number that theory asks for, whole and no more than a knob may
+/* For plan(): a number that theory asks for, whole and no more than a parameter may
  * be: what is planned can be written, read and planned again. */
 static inline uint64_t config_at_most(double number, uint64_t most)
 {
@@ -99,7 +99,7 @@ static inline uint64_t config_memory(double bits_each, uint64_t n)
  * to the rounding of formulas that are each other's inverse. */
 static inline bool config_keeps_fpr(const struct config *c, double error)
 {
-    return !config_has(c, KNOB_FPR) || error <= c->fpr * 1.000001;
+    return !config_has(c, PARAMETER_FPR) || error <= c->fpr * 1.000001;
 }
 
 /* For plan(): k is the smallest one whose error keeps under fpr=, or what was

@@ -42,7 +42,7 @@ static bool grow(const struct digests *d, struct growing *g, uint64_t bytes)
 
 static bool in_slabs(const struct digests *d)
 {
-    return !d->aside.put;
+    return !d->spill.put;
 }
 
 /* A slab, as a block of memory and what gives it back. */
@@ -74,7 +74,7 @@ static bool take_slab(struct digests *d)
 static enum weir_status put_block(struct digests *d, uint32_t block, const uint64_t *digests)
 {
     if (!in_slabs(d))
-        return d->aside.put(d->aside.context, block * BLOCK_BYTES, digests, BLOCK_BYTES)
+        return d->spill.put(d->spill.context, block * BLOCK_BYTES, digests, BLOCK_BYTES)
                    ? WEIR_OK
                    : WEIR_WRITE_FAILED;
     if (block / SLAB_BLOCKS >= d->slabs_taken && !take_slab(d))
@@ -86,7 +86,7 @@ static enum weir_status put_block(struct digests *d, uint32_t block, const uint6
 static enum weir_status get_block(const struct digests *d, uint32_t block, uint64_t *digests)
 {
     if (!in_slabs(d))
-        return d->aside.get(d->aside.context, block * BLOCK_BYTES, digests, BLOCK_BYTES)
+        return d->spill.get(d->spill.context, block * BLOCK_BYTES, digests, BLOCK_BYTES)
                    ? WEIR_OK
                    : WEIR_WRITE_FAILED;
     memcpy(digests, slab_of(d, block), BLOCK_BYTES);

@@ -28,7 +28,7 @@ struct growing {
 
 struct digests {
     struct memory memory;
-    struct weir_aside aside;
+    struct weir_spill spill;
     struct digest_bin bin[DIGEST_BINS];
     struct growing buffers; /* a block for each bin */
     struct growing chain;   /* by block: the next of its bin */

@@ -1,6 +1,6 @@
 /* filter.h - the waist from inside: what a filter is made of and must say.
  *
- * struct weir holds every byte, so that saving, loading, cloning, clearing and
+ * struct weir_filter holds every byte, so that saving, loading, cloning, clearing and
  * measuring are each written once. A filter file owns behaviour only:
  *
  *   plan    complete the configuration, say how many cells of what width
@@ -23,7 +23,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "filter/config.h"
-#include "sentence/error.h"
+#include "spec/error.h"
 #include "theory/stream_model.h"
 
 #define REGISTERS K_MAX
@@ -47,19 +47,20 @@ struct fixed_parts {
 };
 
 struct fixed_ops {
-    struct fixed_parts (*parts)(const weir *w);
+    struct fixed_parts (*parts)(const weir_filter *w);
     /* The digests are ascending, without repeats. False if they are too many, or do not go
      * together: a filter of more capacity is needed. */
-    bool (*fill_part)(weir *w, uint64_t part, const uint64_t *digests, size_t n, void *scratch);
+    bool (*fill_part)(weir_filter *w, uint64_t part, const uint64_t *digests, size_t n,
+                      void *scratch);
 };
 
-/* A sentence that is complete, and the storage that it comes to. */
+/* A spec that is complete, and the storage that it comes to. */
 struct planned {
     struct config config;
     struct shape shape;
 };
 
-struct weir {
+struct weir_filter {
     const struct filter_ops *ops;
     struct config config;
     struct shape shape;
@@ -69,7 +70,7 @@ struct weir {
     uint8_t *cells;
     uint64_t stride; /* bytes from plane to plane */
     bool is_view;    /* the cells are the caller's, and are not to be written to */
-    uint64_t shown, seen;
+    uint64_t observed, seen;
     uint64_t reg[REGISTERS];
     struct sample sample;
     struct memory memory; /* where all of it comes from */
@@ -90,11 +91,11 @@ struct arrival {
  * those that another filter is shown after them, to be fetched ahead. */
 struct picked {
     const struct weir_key *keys;
-    const uint64_t *spots; /* of all keys of the batch, as locate() has them; or NULL */
+    const uint64_t *slot_refs; /* of all keys of the batch, as locate() has them; or NULL */
     uint8_t *verdicts;
     const uint16_t *at; /* NULL: all, in their order */
     size_t n;
-    const weir *next; /* or NULL */
+    const weir_filter *next; /* or NULL */
     const uint16_t *next_at;
     size_t next_n;
 };
@@ -102,35 +103,38 @@ struct picked {
 struct filter_ops {
     struct named is; /* name, idea, what it can do; HAS(...) | HAS_ALWAYS */
     bool (*plan)(struct config *c, struct shape *s, struct weir_error *error);
-    double (*error)(const weir *w);  /* chance to take a new key for seen, now */
-    double (*fill)(const weir *w);   /* where that is not the share of cells in use */
-    uint64_t (*lost)(const weir *w); /* keys that fell out of a window early, or NULL */
+    double (*error)(const weir_filter *w);  /* chance to take a new key for seen, now */
+    double (*fill)(const weir_filter *w);   /* where that is not the share of cells in use */
+    uint64_t (*lost)(const weir_filter *w); /* keys that fell out of a window early, or NULL */
 
     /* from loops.h; one key by its address, for copies from call to call cost as much as a line */
-    bool (*observe)(weir *w, const struct weir_key *key);
-    void (*observe_many)(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
-    bool (*ask)(const weir *w, const struct weir_key *key);
-    void (*ask_many)(const weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
-    void (*touch)(const weir *w, struct weir_key key); /* fetch its lines */
+    bool (*observe)(weir_filter *w, const struct weir_key *key);
+    void (*observe_many)(weir_filter *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
+    bool (*ask)(const weir_filter *w, const struct weir_key *key);
+    void (*ask_many)(const weir_filter *w, const struct weir_key *keys, size_t n,
+                     uint8_t *verdicts);
+    void (*touch)(const weir_filter *w, struct weir_key key); /* fetch its lines */
 
     /* observe_many() of some of a batch; or NULL: whoever wants that copies them together */
-    void (*observe_picked)(weir *w, const struct picked *p);
+    void (*observe_picked)(weir_filter *w, const struct picked *p);
 
     /* Where keys are and what is looked for there, for observe_picked(): the same in all filters
-     * of one shape. False if it has no such spots; or NULL. */
-    bool (*locate)(const weir *w, const struct weir_key *keys, size_t n, uint64_t *spots);
+     * of one shape. False if it has no such slot_refs; or NULL. */
+    bool (*locate)(const weir_filter *w, const struct weir_key *keys, size_t n,
+                   uint64_t *slot_refs);
 
     /* where it has a meaning, or NULL */
-    bool (*forget)(weir *w, struct weir_key key);
-    void (*advance)(weir *w, uint64_t now);
-    uint64_t (*stands)(const weir *w); /* the last time up to which advance() would do nothing */
-    void (*merge)(weir *into, const weir *from);
+    bool (*forget)(weir_filter *w, struct weir_key key);
+    void (*advance)(weir_filter *w, uint64_t now);
+    uint64_t (*stands)(
+        const weir_filter *w); /* the last time up to which advance() would do nothing */
+    void (*merge)(weir_filter *into, const weir_filter *from);
     const char *(*unmergeable)(const struct config *c); /* why, or NULL if it is not */
-    bool (*check)(const weir *w);                       /* can these loaded registers be? */
-    bool (*check_cells)(const weir *w);  /* and these cells with them? Reads them all. */
-    const struct fixed_ops *fixed;       /* it cannot learn: builder.c makes it */
-    uint64_t (*overflow)(const weir *w); /* showings for which there was no room */
-    uint32_t (*count)(const weir *w, struct weir_key key); /* showings stored of a key */
+    bool (*check)(const weir_filter *w);                /* can these loaded registers be? */
+    bool (*check_cells)(const weir_filter *w);  /* and these cells with them? Reads them all. */
+    const struct fixed_ops *fixed;              /* it cannot learn: builder.c makes it */
+    uint64_t (*overflow)(const weir_filter *w); /* showings for which there was no room */
+    uint32_t (*count)(const weir_filter *w, struct weir_key key); /* showings stored of a key */
 
     /* What it will do on such a stream, by its model; false where that has none.
      * The configuration is complete, p is all NAN before. */
@@ -149,8 +153,8 @@ static inline uint64_t shape_bytes(const struct shape *s)
     return shape_stride(s) * s->planes;
 }
 
-/* What a sentence comes to of which a filter can be opened. */
-enum weir_status handle_plan(const char *sentence, struct planned *p, struct weir_error *error);
+/* What a spec comes to of which a filter can be opened. */
+enum weir_status handle_plan(const char *spec, struct planned *p, struct weir_error *error);
 
 /* All that a handle of this shape occupies, and a view. */
 uint64_t handle_bytes(const struct shape *shape);
@@ -158,21 +162,22 @@ uint64_t handle_view_bytes(void);
 
 /* An empty filter from a configuration that is complete; NULL if memory is short. One that is
  * filled at once, or that learns key by key. */
-weir *handle_open(const struct config *config, const struct shape *shape,
-                  const struct memory *memory);
-
-weir *handle_open_sparse(const struct config *config, const struct shape *shape,
+weir_filter *handle_open(const struct config *config, const struct shape *shape,
                          const struct memory *memory);
 
-/* One of the words that a head has, on cells that stay where they are. */
-weir *handle_view(const struct planned *p, const uint8_t *cells, const struct memory *memory);
+weir_filter *handle_open_sparse(const struct config *config, const struct shape *shape,
+                                const struct memory *memory);
 
-/* Are two no shards of one filter? As sentence_differ(); but shards of a fixed filter are each as
+/* One of the words that a head has, on cells that stay where they are. */
+weir_filter *handle_view(const struct planned *p, const uint8_t *cells,
+                         const struct memory *memory);
+
+/* Are two no shards of one filter? As spec_differ(); but shards of a fixed filter are each as
  * large as their keys need. */
 bool handle_shards_differ(const struct config *a, const struct config *b, char *of_a, char *of_b);
 
 /* weir_observe_many() of some of a batch. */
-void handle_observe_picked(weir *w, const struct picked *p);
+void handle_observe_picked(weir_filter *w, const struct picked *p);
 
 /* Memory shared out evenly over planes of cells. */
 static inline void shape_planes(struct shape *s, const struct config *c, uint32_t planes,
@@ -183,7 +188,7 @@ static inline void shape_planes(struct shape *s, const struct config *c, uint32_
     s->cells = c->memory / ((uint64_t)planes * width);
 }
 
-static inline struct cells plane(const weir *w, uint64_t i)
+static inline struct cells plane(const weir_filter *w, uint64_t i)
 {
     return (struct cells){w->cells + i * w->stride, w->shape.cells, w->shape.width};
 }
@@ -208,18 +213,18 @@ static inline void check_keys(const struct config *c, const struct weir_key *key
 }
 
 /* The random numbers of an arrival. */
-static inline struct rng draws(const weir *w, const struct arrival *a)
+static inline struct rng draws(const weir_filter *w, const struct arrival *a)
 {
     return rng_at(w->config.seed, a->number);
 }
 
 /* The class of a key, 1..classes; the sample learns from every arrival. */
-static inline uint32_t class_of(weir *w, struct weir_key key, uint32_t classes)
+static inline uint32_t class_of(weir_filter *w, struct weir_key key, uint32_t classes)
 {
     const struct importance *imp = &w->config.importance;
 
-    if (importance_samples(imp) && sample_draws(&w->sample, w->shown))
-        sample_take(&w->sample, key.importance, w->shown, w->config.seed);
+    if (importance_samples(imp) && sample_draws(&w->sample, w->observed))
+        sample_take(&w->sample, key.importance, w->observed, w->config.seed);
     return importance_class(imp, &w->sample, key.importance, classes);
 }
 

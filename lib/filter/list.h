@@ -1,5 +1,5 @@
 /* list.h - every filter, in the order in which they are listed to people. */
-FILTER(weir)
+FILTER(recent)
 FILTER(bloom)
 FILTER(counting)
 FILTER(cuckoo)

@@ -18,7 +18,7 @@
 
 #ifndef LOOKS
 #define LOOKS 0
-static inline void look(const weir *w, struct arrival *a)
+static inline void look(const weir_filter *w, struct arrival *a)
 {
     (void)w, (void)a;
 }
@@ -28,7 +28,7 @@ static inline void look(const weir *w, struct arrival *a)
 #endif
 
 /* Keys from one step to the next. */
-static inline size_t keys_apart(const weir *w, size_t looks)
+static inline size_t keys_apart(const weir_filter *w, size_t looks)
 {
     size_t steps = looks + 1, least = 2 * steps, ahead = LINES_AHEAD / w->shape.lines;
 
@@ -37,7 +37,7 @@ static inline size_t keys_apart(const weir *w, size_t looks)
 }
 
 /* Look at those keys of a batch of n for which it is time when the i-th is prepared. */
-static inline void look_at_some(const weir *w, struct arrival *ring, size_t i, size_t apart,
+static inline void look_at_some(const weir_filter *w, struct arrival *ring, size_t i, size_t apart,
                                 size_t n, size_t looks)
 {
     for (size_t j = looks; j > 0; j--) {
@@ -50,13 +50,14 @@ static inline void look_at_some(const weir *w, struct arrival *ring, size_t i, s
 
 #ifndef ONLY_ASKED /* a filter that cannot learn has no more than touch and probe */
 #ifdef NO_VICTIMS  /* a filter has no cells to fetch beside those of the key */
-static inline void touch_victims(const weir *w, const struct arrival *a)
+static inline void touch_victims(const weir_filter *w, const struct arrival *a)
 {
     (void)w, (void)a;
 }
 #endif
 
-static inline void prepare(const weir *w, struct arrival *a, struct weir_key key, uint64_t number)
+static inline void prepare(const weir_filter *w, struct arrival *a, struct weir_key key,
+                           uint64_t number)
 {
     a->key = key;
     a->number = number;
@@ -66,32 +67,32 @@ static inline void prepare(const weir *w, struct arrival *a, struct weir_key key
 }
 
 #ifndef FUSED_SHOW /* a filter whose probe and admit are one brings its own */
-static inline bool show(weir *w, const struct arrival *a)
+static inline bool show(weir_filter *w, const struct arrival *a)
 {
     bool seen = probe(w, a);
 
     admit(w, a, seen);
-    w->shown++;
+    w->observed++;
     w->seen += seen;
     return seen;
 }
 #endif
 
-static bool observe(weir *w, const struct weir_key *key)
+static bool observe(weir_filter *w, const struct weir_key *key)
 {
     struct arrival a;
 
-    prepare(w, &a, *key, w->shown);
+    prepare(w, &a, *key, w->observed);
     if (LOOKS) /* it comes alone: there is no time to look */
         touch_victims(w, &a);
     return show(w, &a);
 }
 
-static void observe_many(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+static void observe_many(weir_filter *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
     struct arrival ring[KEYS_AHEAD];
     size_t apart = keys_apart(w, LOOKS), ahead = apart * (LOOKS + 1);
-    uint64_t first = w->shown;
+    uint64_t first = w->observed;
 
     for (size_t i = 0; i < n + ahead; i++) {
         if (i >= ahead)
@@ -103,7 +104,7 @@ static void observe_many(weir *w, const struct weir_key *keys, size_t n, uint8_t
 }
 #endif
 
-static inline void touch_to_ask(const weir *w, struct arrival *a)
+static inline void touch_to_ask(const weir_filter *w, struct arrival *a)
 {
     touch(w, a);
 #if LOOKS_TO_ASK
@@ -111,7 +112,7 @@ static inline void touch_to_ask(const weir *w, struct arrival *a)
 #endif
 }
 
-static bool ask(const weir *w, const struct weir_key *key)
+static bool ask(const weir_filter *w, const struct weir_key *key)
 {
     struct arrival a;
 
@@ -120,7 +121,7 @@ static bool ask(const weir *w, const struct weir_key *key)
     return probe(w, &a);
 }
 
-static void ask_many(const weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+static void ask_many(const weir_filter *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
     struct arrival ring[KEYS_AHEAD];
     size_t apart = keys_apart(w, LOOKS_TO_ASK), ahead = apart * (LOOKS_TO_ASK + 1);
@@ -136,7 +137,7 @@ static void ask_many(const weir *w, const struct weir_key *keys, size_t n, uint8
     }
 }
 
-static void touch_key(const weir *w, struct weir_key key)
+static void touch_key(const weir_filter *w, struct weir_key key)
 {
     struct arrival a;
 
@@ -145,12 +146,12 @@ static void touch_key(const weir *w, struct weir_key key)
 }
 
 #ifdef ONLY_ASKED
-static bool observe(weir *w, const struct weir_key *key)
+static bool observe(weir_filter *w, const struct weir_key *key)
 {
     return ask(w, key);
 }
 
-static void observe_many(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+static void observe_many(weir_filter *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
     ask_many(w, keys, n, verdicts);
 }

@@ -6,14 +6,14 @@
 #include "filter/filter.h"
 #include "theory/bloom.h"
 
-static double error_now(const weir *w)
+static double error_now(const weir_filter *w)
 {
     struct cells cells = plane(w, 0);
 
     return bloom_error_at(cells_fill(&cells), w->config.k);
 }
 
-static inline void touch(const weir *w, struct arrival *a)
+static inline void touch(const weir_filter *w, struct arrival *a)
 {
     struct cells cells = plane(w, 0);
 
@@ -21,7 +21,7 @@ static inline void touch(const weir *w, struct arrival *a)
         cells_touch(&cells, a->at[i] = place(a->key, i, cells.n));
 }
 
-static bool probe(const weir *w, const struct arrival *a)
+static bool probe(const weir_filter *w, const struct arrival *a)
 {
     struct cells cells = plane(w, 0);
     bool seen = true;

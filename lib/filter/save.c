@@ -11,13 +11,13 @@
 #include "base/text.h"
 #include "filter/filter.h"
 #include "format/part.h"
-#include "sentence/given.h"
+#include "spec/caller_struct.h"
 
 /* ---- writing ---- */
 
 static bool is_sampled(const struct config *c)
 {
-    return c->ops->is.knobs & HAS(KNOB_IMPORTANCE) && importance_samples(&c->importance);
+    return c->ops->is.parameters & HAS(PARAMETER_IMPORTANCE) && importance_samples(&c->importance);
 }
 
 /* The room of a full sample is kept, so that the size never changes. Two values to a
@@ -40,19 +40,19 @@ static void put_sample(struct part_head *h, const struct sample *sample)
 
 /* Arrivals have numbers: from this one on, the next would have none. In a file they stop there:
  * a filter that was loaded with as many can be saved. */
-#define SHOWN_MOST (UINT64_C(1) << 62)
+#define OBSERVED_MAX (UINT64_C(1) << 62)
 
-static void head_of(const weir *w, const char *sentence, size_t length, struct part_head *h)
+static void head_of(const weir_filter *w, const char *spec, size_t length, struct part_head *h)
 {
-    uint64_t shown = w->shown < SHOWN_MOST ? w->shown : SHOWN_MOST;
+    uint64_t observed = w->observed < OBSERVED_MAX ? w->observed : OBSERVED_MAX;
 
     *h = (struct part_head){.kind = WEIR_PART_FILTER,
                             .shards = 1,
-                            .sentence = sentence,
+                            .spec = spec,
                             .length = (uint32_t)length,
                             .cells = w->stride * w->shape.planes};
-    part_word(h, shown);
-    part_word(h, w->seen < shown ? w->seen : shown);
+    part_word(h, observed);
+    part_word(h, w->seen < observed ? w->seen : observed);
     for (uint32_t i = 0; i < w->shape.registers; i++)
         part_word(h, w->reg[i]);
     if (is_sampled(&w->config))
@@ -61,57 +61,56 @@ static void head_of(const weir *w, const char *sentence, size_t length, struct p
 
 static void put_cells(const void *what, struct part_writer *out)
 {
-    const weir *w = what;
+    const weir_filter *w = what;
 
     part_put(out, w->cells, (size_t)(w->stride * w->shape.planes));
 }
 
 /* Nobody has checked the cells of a view: their sums go with them. */
-static const uint8_t *sums_of_view(const weir *w)
+static const uint8_t *sums_of_view(const weir_filter *w)
 {
     return w->is_view ? w->cells + part_lines(w->stride * w->shape.planes) : NULL;
 }
 
-enum weir_status weir_write_shard(const weir *w, uint32_t shard, uint32_t shards, weir_sink sink,
-                                  void *context, struct weir_error *error)
+enum weir_status weir_save_shard(const weir_filter *w, uint32_t shard, uint32_t shards,
+                                 weir_sink sink, void *context, struct weir_error *error)
 {
     struct part_head h;
-    char sentence[WEIR_SENTENCE];
+    char spec[WEIR_SPEC_MAX];
 
-    if (shards > WEIR_SHARDS || shard >= shards)
+    if (shards > WEIR_SHARDS_MAX || shard >= shards)
         return error_say(error, WEIR_UNSUPPORTED,
                          "there is no such shard: of n, at most 65536, they are 0 to n - 1", NULL);
-    head_of(w, sentence, sentence_write(&filter_grammar, &w->config, sentence, sizeof sentence),
-            &h);
+    head_of(w, spec, spec_write(&filter_grammar, &w->config, spec, sizeof spec), &h);
     h.shard = shard;
     h.shards = shards;
     h.sums = sums_of_view(w);
     return part_write(&h, put_cells, w, sink, context, error);
 }
 
-enum weir_status weir_write(const weir *w, weir_sink sink, void *context, struct weir_error *error)
+enum weir_status weir_save_stream(const weir_filter *w, weir_sink sink, void *context,
+                                  struct weir_error *error)
 {
-    return weir_write_shard(w, 0, 1, sink, context, error);
+    return weir_save_shard(w, 0, 1, sink, context, error);
 }
 
-size_t weir_saved_size(const weir *w)
+size_t weir_saved_size(const weir_filter *w)
 {
     struct part_head h;
-    char sentence[WEIR_SENTENCE];
+    char spec[WEIR_SPEC_MAX];
 
-    head_of(w, sentence, sentence_write(&filter_grammar, &w->config, sentence, sizeof sentence),
-            &h);
+    head_of(w, spec, spec_write(&filter_grammar, &w->config, spec, sizeof spec), &h);
     return (size_t)part_size(&h);
 }
 
-size_t weir_save(const weir *w, void *buffer, size_t size, struct weir_error *error)
+size_t weir_save_buffer(const weir_filter *w, void *buffer, size_t size, struct weir_error *error)
 {
     struct part_buffer out = {buffer};
     size_t needed = weir_saved_size(w);
 
     if (!part_fits(needed, size, error))
         return 0;
-    weir_write(w, part_into_buffer, &out, NULL);
+    weir_save_stream(w, part_into_buffer, &out, NULL);
     return needed;
 }
 
@@ -121,11 +120,11 @@ size_t weir_save(const weir *w, void *buffer, size_t size, struct weir_error *er
 static enum weir_status plan_saved(const struct part_head *h, struct planned *p,
                                    struct weir_error *error)
 {
-    char text[WEIR_SENTENCE];
+    char text[WEIR_SPEC_MAX];
 
     if (h->kind != WEIR_PART_FILTER)
         return part_bad(error, "this part is not a filter");
-    if (!part_sentence(h, text) || !sentence_restore(&filter_grammar, text, p))
+    if (!part_spec(h, text) || !spec_restore(&filter_grammar, text, p))
         return part_bad(error,
                         "the saved configuration is not one that this version of weir writes");
     if (h->words != words_of(&p->config, &p->shape) || h->cells != shape_bytes(&p->shape))
@@ -134,11 +133,11 @@ static enum weir_status plan_saved(const struct part_head *h, struct planned *p,
     return WEIR_OK;
 }
 
-static void take_words(weir *w, const struct part_head *h)
+static void take_words(weir_filter *w, const struct part_head *h)
 {
     const uint64_t *word = h->word;
 
-    w->shown = *word++;
+    w->observed = *word++;
     w->seen = *word++;
     for (uint32_t i = 0; i < w->shape.registers; i++)
         w->reg[i] = *word++;
@@ -150,10 +149,10 @@ static void take_words(weir *w, const struct part_head *h)
         w->sample.value[i] = (uint32_t)(word[i / 2] >> 32 * (i % 2));
 }
 
-static bool words_possible(const weir *w)
+static bool words_possible(const weir_filter *w)
 {
-    return (!w->ops->check || w->ops->check(w)) && w->seen <= w->shown && w->shown <= SHOWN_MOST &&
-           w->sample.n <= SAMPLE_SIZE && sample_valid(&w->sample);
+    return (!w->ops->check || w->ops->check(w)) && w->seen <= w->observed &&
+           w->observed <= OBSERVED_MAX && w->sample.n <= SAMPLE_SIZE && sample_valid(&w->sample);
 }
 
 static enum weir_status impossible(struct weir_error *error)
@@ -162,7 +161,7 @@ static enum weir_status impossible(struct weir_error *error)
 }
 
 /* Behind the last cell of each plane there is nothing. */
-static bool gaps_empty(const weir *w)
+static bool gaps_empty(const weir_filter *w)
 {
     uint64_t size = cells_size(w->shape.cells, w->shape.width);
 
@@ -174,7 +173,7 @@ static bool gaps_empty(const weir *w)
 }
 
 /* The cells are in their place: can it all be? */
-static enum weir_status check_state(weir *w, struct weir_error *error)
+static enum weir_status check_state(weir_filter *w, struct weir_error *error)
 {
     bool possible =
         words_possible(w) && gaps_empty(w) && (!w->ops->check_cells || w->ops->check_cells(w));
@@ -182,11 +181,11 @@ static enum weir_status check_state(weir *w, struct weir_error *error)
     return possible ? WEIR_OK : impossible(error);
 }
 
-static enum weir_status load_planned(weir **out, const struct part_head *h, const struct planned *p,
-                                     struct part_input in, const struct memory *memory,
-                                     struct weir_error *error)
+static enum weir_status load_planned(weir_filter **out, const struct part_head *h,
+                                     const struct planned *p, struct part_input in,
+                                     const struct memory *memory, struct weir_error *error)
 {
-    weir *w = handle_open(&p->config, &p->shape, memory);
+    weir_filter *w = handle_open(&p->config, &p->shape, memory);
 
     if (!w)
         return error_no_memory(error, p->config.memory / 8, handle_bytes(&p->shape), memory);
@@ -202,7 +201,7 @@ static enum weir_status load_planned(weir **out, const struct part_head *h, cons
 }
 
 /* A filter of which every byte is there, whichever shard it is. */
-static enum weir_status load_part(weir **out, const uint8_t *data, const struct part_head *h,
+static enum weir_status load_part(weir_filter **out, const uint8_t *data, const struct part_head *h,
                                   const struct memory *memory, struct weir_error *error)
 {
     struct part_memory rest = {data + part_head_size(h)};
@@ -215,7 +214,7 @@ static enum weir_status load_part(weir **out, const uint8_t *data, const struct 
 }
 
 /* The same, its cells left where they are. */
-static enum weir_status view_part(weir **out, const uint8_t *data, const struct part_head *h,
+static enum weir_status view_part(weir_filter **out, const uint8_t *data, const struct part_head *h,
                                   const struct memory *memory, struct weir_error *error)
 {
     struct planned p;
@@ -223,7 +222,7 @@ static enum weir_status view_part(weir **out, const uint8_t *data, const struct 
 
     if (status != WEIR_OK)
         return status;
-    weir *w = handle_view(&p, data + part_head_size(h), memory);
+    weir_filter *w = handle_view(&p, data + part_head_size(h), memory);
     if (!w)
         return error_no_memory(error, handle_view_bytes(), handle_view_bytes(), memory);
     take_words(w, h);
@@ -236,15 +235,16 @@ static enum weir_status view_part(weir **out, const uint8_t *data, const struct 
 }
 
 /* What becomes of a part of which every byte is there. */
-typedef enum weir_status (*taker)(weir **out, const uint8_t *data, const struct part_head *h,
+typedef enum weir_status (*taker)(weir_filter **out, const uint8_t *data, const struct part_head *h,
                                   const struct memory *memory, struct weir_error *error);
 
-static enum weir_status take_whole(weir **out, taker take, struct weir_bytes from, size_t *used,
-                                   const struct weir_options *options, struct weir_error *error)
+static enum weir_status take_whole(weir_filter **out, taker take, struct weir_bytes from,
+                                   size_t *used, const struct weir_options *options,
+                                   struct weir_error *error)
 {
     struct part_head h;
     struct memory memory;
-    enum weir_status status = given_memory(options, &memory, error);
+    enum weir_status status = caller_memory(options, &memory, error);
 
     *out = NULL;
     if (status == WEIR_OK)
@@ -258,33 +258,27 @@ static enum weir_status take_whole(weir **out, taker take, struct weir_bytes fro
     return status;
 }
 
-enum weir_status weir_load_with(weir **out, const void *data, size_t size, size_t *used,
-                                const struct weir_options *options, struct weir_error *error)
+enum weir_status weir_load_buffer(weir_filter **out, const void *data, size_t size, size_t *used,
+                                  const struct weir_options *options, struct weir_error *error)
 {
     return take_whole(out, load_part, (struct weir_bytes){data, size}, used, options, error);
 }
 
-enum weir_status weir_load(weir **out, const void *data, size_t size, size_t *used,
-                           struct weir_error *error)
-{
-    return weir_load_with(out, data, size, used, NULL, error);
-}
-
-enum weir_status weir_view(weir **out, const void *data, size_t size, size_t *used,
-                           const struct weir_options *options, struct weir_error *error)
+enum weir_status weir_view_buffer(weir_filter **out, const void *data, size_t size, size_t *used,
+                                  const struct weir_options *options, struct weir_error *error)
 {
     return take_whole(out, view_part, (struct weir_bytes){data, size}, used, options, error);
 }
 
-enum weir_status weir_load_from(weir **out, weir_source source, void *context,
-                                const struct weir_options *options, struct weir_error *error)
+enum weir_status weir_load_stream(weir_filter **out, weir_source source, void *context,
+                                  const struct weir_options *options, struct weir_error *error)
 {
     struct part_input in = {source, context};
     uint8_t head[PART_HEAD_MOST];
     struct part_head h;
     struct planned p;
     struct memory memory;
-    enum weir_status status = given_memory(options, &memory, error);
+    enum weir_status status = caller_memory(options, &memory, error);
 
     *out = NULL;
     if (status == WEIR_OK)
@@ -303,9 +297,9 @@ static enum weir_status bad_order(struct weir_error *error)
     return part_bad(error, "the shards of the filter are not all there, in their order");
 }
 
-static bool same_sentence(const struct part_head *a, const struct part_head *b)
+static bool same_spec(const struct part_head *a, const struct part_head *b)
 {
-    return a->length == b->length && memcmp(a->sentence, b->sentence, a->length) == 0;
+    return a->length == b->length && memcmp(a->spec, b->spec, a->length) == 0;
 }
 
 bool handle_shards_differ(const struct config *a, const struct config *b, char *of_a, char *of_b)
@@ -316,16 +310,16 @@ bool handle_shards_differ(const struct config *a, const struct config *b, char *
         other.memory = a->memory;
         other.capacity = a->capacity;
     }
-    return sentence_differ(&filter_grammar, a, &other, of_a, of_b);
+    return spec_differ(&filter_grammar, a, &other, of_a, of_b);
 }
 
 static bool same_but_for_size(const struct part_head *a, const struct part_head *b)
 {
-    char of_a[WEIR_SENTENCE], of_b[WEIR_SENTENCE];
+    char of_a[WEIR_SPEC_MAX], of_b[WEIR_SPEC_MAX];
     struct planned first, other;
 
-    if (!part_sentence(a, of_a) || !sentence_restore(&filter_grammar, of_a, &first) ||
-        !part_sentence(b, of_b) || !sentence_restore(&filter_grammar, of_b, &other))
+    if (!part_spec(a, of_a) || !spec_restore(&filter_grammar, of_a, &first) ||
+        !part_spec(b, of_b) || !spec_restore(&filter_grammar, of_b, &other))
         return false;
     return !handle_shards_differ(&first.config, &other.config, of_a, of_b);
 }
@@ -336,7 +330,7 @@ static enum weir_status check_shard(const struct part_head *h, uint32_t i,
 {
     if (h->kind != WEIR_PART_FILTER || h->shard != i || h->shards != first->shards)
         return bad_order(error);
-    if (!same_sentence(h, first) && !same_but_for_size(h, first))
+    if (!same_spec(h, first) && !same_but_for_size(h, first))
         return part_bad(error, "the shards of the filter are not of one configuration");
     return WEIR_OK;
 }
@@ -348,7 +342,7 @@ struct taking {
     struct part_head first;
 };
 
-static enum weir_status take_shard(weir **out, const struct taking *t, uint32_t i,
+static enum weir_status take_shard(weir_filter **out, const struct taking *t, uint32_t i,
                                    struct weir_bytes from, size_t *used, struct weir_error *error)
 {
     struct part_head h;
@@ -367,7 +361,7 @@ static enum weir_status take_shard(weir **out, const struct taking *t, uint32_t 
 static enum weir_status begin_taking(struct taking *t, uint32_t most, struct weir_bytes from,
                                      const struct weir_options *options, struct weir_error *error)
 {
-    enum weir_status status = given_memory(options, &t->memory, error);
+    enum weir_status status = caller_memory(options, &t->memory, error);
 
     if (status == WEIR_OK)
         status = part_find(from.data, from.size, &t->first, error);
@@ -378,7 +372,7 @@ static enum weir_status begin_taking(struct taking *t, uint32_t most, struct wei
     return status;
 }
 
-static enum weir_status take_all(weir **out, taker take, uint32_t most, uint32_t *n,
+static enum weir_status take_all(weir_filter **out, taker take, uint32_t most, uint32_t *n,
                                  struct weir_bytes from, size_t *used,
                                  const struct weir_options *options, struct weir_error *error)
 {
@@ -400,18 +394,18 @@ static enum weir_status take_all(weir **out, taker take, uint32_t most, uint32_t
     return status;
 }
 
-enum weir_status weir_load_all(weir **out, uint32_t most, uint32_t *n, const void *data,
-                               size_t size, size_t *used, const struct weir_options *options,
-                               struct weir_error *error)
+enum weir_status weir_load_shards(weir_filter **out, uint32_t most, uint32_t *n, const void *data,
+                                  size_t size, size_t *used, const struct weir_options *options,
+                                  struct weir_error *error)
 {
     struct weir_bytes from = {data, size};
 
     return take_all(out, load_part, most, n, from, used, options, error);
 }
 
-enum weir_status weir_view_all(weir **out, uint32_t most, uint32_t *n, const void *data,
-                               size_t size, size_t *used, const struct weir_options *options,
-                               struct weir_error *error)
+enum weir_status weir_view_shards(weir_filter **out, uint32_t most, uint32_t *n, const void *data,
+                                  size_t size, size_t *used, const struct weir_options *options,
+                                  struct weir_error *error)
 {
     struct weir_bytes from = {data, size};
 

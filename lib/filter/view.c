@@ -12,7 +12,7 @@
 
 /* The filter, and its operations without those that write. */
 struct view {
-    weir filter;
+    weir_filter filter;
     struct filter_ops ops;
 };
 
@@ -24,13 +24,14 @@ static inline void check_observing(void)
 #endif
 }
 
-static bool ask_instead(weir *w, const struct weir_key *key)
+static bool ask_instead(weir_filter *w, const struct weir_key *key)
 {
     check_observing();
     return w->ops->ask(w, key);
 }
 
-static void ask_many_instead(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+static void ask_many_instead(weir_filter *w, const struct weir_key *keys, size_t n,
+                             uint8_t *verdicts)
 {
     check_observing();
     w->ops->ask_many(w, keys, n, verdicts);
@@ -61,7 +62,7 @@ uint64_t handle_view_bytes(void)
     return memory_taken(sizeof(struct view));
 }
 
-weir *handle_view(const struct planned *p, const uint8_t *cells, const struct memory *memory)
+weir_filter *handle_view(const struct planned *p, const uint8_t *cells, const struct memory *memory)
 {
     void *allocation;
     struct view *v = memory_open(memory, sizeof *v, &allocation);
@@ -69,14 +70,14 @@ weir *handle_view(const struct planned *p, const uint8_t *cells, const struct me
     if (!v)
         return NULL;
     v->ops = without_writing(p->config.ops);
-    v->filter = (weir){.ops = &v->ops,
-                       .config = p->config,
-                       .shape = p->shape,
-                       .allocation = allocation,
-                       .bytes = handle_view_bytes(),
-                       .cells = (uint8_t *)(uintptr_t)cells,
-                       .stride = shape_stride(&p->shape),
-                       .is_view = true,
-                       .memory = *memory};
+    v->filter = (weir_filter){.ops = &v->ops,
+                              .config = p->config,
+                              .shape = p->shape,
+                              .allocation = allocation,
+                              .bytes = handle_view_bytes(),
+                              .cells = (uint8_t *)(uintptr_t)cells,
+                              .stride = shape_stride(&p->shape),
+                              .is_view = true,
+                              .memory = *memory};
     return &v->filter;
 }

@@ -18,7 +18,7 @@
 #include <weir/saved.h>
 
 #include "base/bits.h"
-#include "sentence/error.h"
+#include "spec/error.h"
 
 #define PART_LINE 64
 #define PART_BLOCK (UINT64_C(1) << 20) /* bytes of cells under one sum */
@@ -28,7 +28,7 @@
 struct part_head {
     uint32_t kind;
     uint32_t shard, shards; /* 0 of 1: the whole */
-    const char *sentence;   /* so many bytes, not terminated: */
+    const char *spec;       /* so many bytes, not terminated: */
     uint32_t length;
     uint64_t cells; /* bytes, without padding */
     uint32_t words; /* what is known of it beside its cells: */
@@ -95,7 +95,7 @@ bool part_into_buffer(void *context, const void *data, size_t size);
 /* WEIR_BAD_DATA and why. */
 enum weir_status part_bad(struct weir_error *error, const char *why);
 
-/* The head that data begins with, checked; h->sentence points into data. */
+/* The head that data begins with, checked; h->spec points into data. */
 enum weir_status part_read_head(const uint8_t *data, size_t size, struct part_head *h,
                                 struct weir_error *error);
 
@@ -107,8 +107,8 @@ enum weir_status part_find(const uint8_t *data, size_t size, struct part_head *h
 enum weir_status part_find_sound(const uint8_t *data, size_t size, struct part_head *h,
                                  struct weir_error *error);
 
-/* The sentence as a text; false if it is none of ours. */
-bool part_sentence(const struct part_head *h, char text[WEIR_SENTENCE]);
+/* The spec as a text; false if it is none of ours. */
+bool part_spec(const struct part_head *h, char text[WEIR_SPEC_MAX]);
 
 /* Is it the whole, and not a shard of several? */
 enum weir_status part_is_whole(const struct part_head *h, struct weir_error *error);
@@ -125,7 +125,7 @@ struct part_memory {
 };
 bool part_from_memory(void *context, void *data, size_t size);
 
-/* The head that a source gives first, into a buffer that h->sentence points into. */
+/* The head that a source gives first, into a buffer that h->spec points into. */
 enum weir_status part_input_head(struct part_input in, uint8_t buffer[PART_HEAD_MOST],
                                  struct part_head *h, struct weir_error *error);
 

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "format/part_inside.h"
 
-#define VERSION 2
+#define VERSION 3
 #define CELLS_MOST (UINT64_C(1) << 56)
 
 /* Where the fields of the head are. */
@@ -19,7 +19,7 @@ enum {
     AT_SHARDS = 36,
     AT_SUM = 48,
     AT_WORDS = 56,
-    AT_SENTENCE = 64
+    AT_SPEC = 64
 };
 
 static const char cut_off[] = "the data is cut off: it says that it is longer than it is";
@@ -32,7 +32,7 @@ static uint64_t padded_length(const struct part_head *h)
 
 uint32_t part_head_size(const struct part_head *h)
 {
-    return (uint32_t)part_lines(AT_SENTENCE + padded_length(h) + UINT64_C(8) * h->words);
+    return (uint32_t)part_lines(AT_SPEC + padded_length(h) + UINT64_C(8) * h->words);
 }
 
 uint64_t part_size(const struct part_head *h)
@@ -59,7 +59,7 @@ static uint64_t sum_of_head(const uint8_t *head, uint32_t size)
 
 void part_encode_head(const struct part_head *h, uint8_t head[PART_HEAD_MOST])
 {
-    uint8_t *word = head + AT_SENTENCE + padded_length(h);
+    uint8_t *word = head + AT_SPEC + padded_length(h);
     uint32_t size = part_head_size(h);
 
     memset(head, 0, size);
@@ -74,7 +74,7 @@ void part_encode_head(const struct part_head *h, uint8_t head[PART_HEAD_MOST])
     bits_store32(head + AT_SHARDS, h->shards);
     bits_store32(head + AT_WORDS, h->words);
     if (h->length > 0)
-        memcpy(head + AT_SENTENCE, h->sentence, h->length);
+        memcpy(head + AT_SPEC, h->spec, h->length);
     for (uint32_t i = 0; i < h->words; i++)
         bits_store64(word + 8 * i, h->word[i]);
     bits_store64(head + AT_SUM, sum_of_head(head, size));
@@ -86,7 +86,7 @@ static bool decode(const uint8_t *head, uint32_t size, struct part_head *h)
     h->kind = bits_load16(head + AT_KIND);
     h->shard = bits_load32(head + AT_SHARD);
     h->shards = bits_load32(head + AT_SHARDS);
-    h->sentence = (const char *)head + AT_SENTENCE;
+    h->spec = (const char *)head + AT_SPEC;
     h->length = bits_load32(head + AT_LENGTH);
     h->cells = bits_load64(head + AT_CELLS);
     h->words = bits_load32(head + AT_WORDS);
@@ -95,7 +95,7 @@ static bool decode(const uint8_t *head, uint32_t size, struct part_head *h)
         h->cells > CELLS_MOST || h->shard >= h->shards)
         return false;
     for (uint32_t i = 0; i < h->words; i++)
-        h->word[i] = bits_load64(head + AT_SENTENCE + padded_length(h) + 8 * i);
+        h->word[i] = bits_load64(head + AT_SPEC + padded_length(h) + 8 * i);
     return true;
 }
 
@@ -123,12 +123,11 @@ static enum weir_status check_version(const uint8_t *data, size_t size, struct w
     if (size < AT_KIND)
         return part_bad(error, "the data is cut off in its first bytes");
     uint32_t version = bits_load16(data + AT_VERSION);
-    if (version == 1)
-        return part_bad(error, "this has format version 1, which was never released: make it anew");
-    if (version != VERSION)
-        return part_bad(error,
-                        "this was saved by another version of weir: only format 2 is known here");
-    if (size < AT_SENTENCE)
+    if (version < VERSION)
+        return part_bad(error, "written by 0.2.0; build it again");
+    if (version > VERSION)
+        return part_bad(error, "written by a newer version of weir; upgrade weir to read it");
+    if (size < AT_SPEC)
         return part_bad(error, "the data is cut off in its first bytes");
     return WEIR_OK;
 }
@@ -138,7 +137,7 @@ static uint32_t told_size(const uint8_t *head)
 {
     uint32_t size = bits_load32(head + AT_HEAD);
 
-    return size >= AT_SENTENCE && size <= PART_HEAD_MOST && size % PART_LINE == 0 ? size : 0;
+    return size >= AT_SPEC && size <= PART_HEAD_MOST && size % PART_LINE == 0 ? size : 0;
 }
 
 /* A head of which every byte is there. It must be just what would be written. */
@@ -178,11 +177,11 @@ enum weir_status part_find(const uint8_t *data, size_t size, struct part_head *h
     return part_size(h) > size ? part_bad(error, cut_off) : WEIR_OK;
 }
 
-bool part_sentence(const struct part_head *h, char text[WEIR_SENTENCE])
+bool part_spec(const struct part_head *h, char text[WEIR_SPEC_MAX])
 {
-    if (h->length >= WEIR_SENTENCE)
+    if (h->length >= WEIR_SPEC_MAX)
         return false;
-    memcpy(text, h->sentence, h->length);
+    memcpy(text, h->spec, h->length);
     text[h->length] = '\0';
     return strlen(text) == h->length;
 }
@@ -197,7 +196,8 @@ enum weir_status part_is_whole(const struct part_head *h, struct weir_error *err
     text_add_u64(&a, h->shard + UINT64_C(1));
     text_add_u64(&b, h->shards);
     return error_say(error, WEIR_BAD_DATA, "this is shard ", shard, " of ", shards,
-                     ", a part of the keys only; weir_load_all() takes all of them together", NULL);
+                     ", a part of the keys only; weir_load_shards() takes all of them together",
+                     NULL);
 }
 
 /* ---- from a source ---- */
@@ -205,15 +205,15 @@ enum weir_status part_is_whole(const struct part_head *h, struct weir_error *err
 enum weir_status part_input_head(struct part_input in, uint8_t buffer[PART_HEAD_MOST],
                                  struct part_head *h, struct weir_error *error)
 {
-    if (!in.source(in.context, buffer, AT_SENTENCE))
+    if (!in.source(in.context, buffer, AT_SPEC))
         return part_cut_off(error);
-    enum weir_status status = check_version(buffer, AT_SENTENCE, error);
+    enum weir_status status = check_version(buffer, AT_SPEC, error);
     if (status != WEIR_OK)
         return status;
     uint32_t size = told_size(buffer);
     if (!size)
         return part_bad(error, impossible);
-    if (size > AT_SENTENCE && !in.source(in.context, buffer + AT_SENTENCE, size - AT_SENTENCE))
+    if (size > AT_SPEC && !in.source(in.context, buffer + AT_SPEC, size - AT_SPEC))
         return part_cut_off(error);
     return check_head(buffer, size, h, error);
 }

@@ -57,8 +57,8 @@ static void tell(const uint8_t *data, const struct part_head *h, struct weir_par
                               .size = (size_t)part_size(h),
                               .shard = h->shard,
                               .shards = h->shards,
-                              .sentence = h->sentence,
-                              .sentence_size = h->length};
+                              .spec = h->spec,
+                              .spec_size = h->length};
 
     hand_out(part, room, &known, sizeof known);
 }
@@ -119,7 +119,7 @@ static struct weir_bytes keys_line(const char *note, size_t size)
     return (struct weir_bytes){NULL, 0};
 }
 
-size_t weir_saved_keys(const void *data, size_t size, char *text, size_t room)
+size_t weir_saved_key_description(const void *data, size_t size, char *text, size_t room)
 {
     const uint8_t *at = data;
     struct weir_bytes keys = {NULL, 0};
@@ -132,8 +132,8 @@ size_t weir_saved_keys(const void *data, size_t size, char *text, size_t room)
         at += part_size(&h);
         size -= (size_t)part_size(&h);
     }
-    if (keys.size >= WEIR_KEYS)
-        keys.size = WEIR_KEYS - 1;
+    if (keys.size >= WEIR_KEY_DESCRIPTION_MAX)
+        keys.size = WEIR_KEY_DESCRIPTION_MAX - 1;
     for (size_t i = 0; i < keys.size && i + 1 < room; i++) {
         char c = ((const char *)keys.data)[i];
 

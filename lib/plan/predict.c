@@ -1,4 +1,4 @@
-/* predict.c - from sentences to predictions. */
+/* predict.c - from specs to predictions. */
 #include <weir/plan.h>
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "plan/predict.h"
 #include "theory/limits.h"
 
-double weir_least_fnr(double bits, double keys, double fpr)
+double weir_min_fnr(double bits, double keys, double fpr)
 {
     return limit_fnr(bits, keys, fpr);
 }
@@ -64,7 +64,7 @@ enum weir_status plan_predict(const struct config *c, const struct shape *s,
     prediction_none(&p);
     if (!c->ops->predict || !c->ops->predict(c, s, m, &p))
         return p.no_memory ? WEIR_NO_MEMORY : WEIR_UNSUPPORTED;
-    sentence_describe(&filter_grammar, c, out->config, sizeof out->config);
+    spec_describe(&filter_grammar, c, out->config, sizeof out->config);
     out->memory = cells_size(s->cells * s->planes, s->width);
     out->fpr = chance(p.fpr);
     out->fnr = chance(p.fnr);
@@ -82,16 +82,15 @@ enum weir_status plan_predict(const struct config *c, const struct shape *s,
 enum weir_status plan_no_model(const struct config *c, struct weir_error *error)
 {
     return error_say(error, WEIR_UNSUPPORTED, "there is no model of ", c->is.of->about.name,
-                     " with these knobs on such a stream", NULL);
+                     " with these parameters on such a stream", NULL);
 }
 
-/* What a sentence plans, and the model of the stream. */
+/* What a spec plans, and the model of the stream. */
 static enum weir_status read_planned(struct planned *planned, struct stream_model *m,
                                      const char *filter, const struct weir_stream *s,
                                      struct weir_error *error)
 {
-    if (!sentence_read(&filter_grammar, filter, planned, error) ||
-        !filter_grammar.plan(planned, error))
+    if (!spec_read(&filter_grammar, filter, planned, error) || !filter_grammar.plan(planned, error))
         return WEIR_BAD_CONFIG;
     return stream_model(s, m, error);
 }
@@ -122,7 +121,7 @@ enum weir_status weir_predict(struct weir_prediction *p, size_t size, const char
     return refuse(status, &planned.config, error);
 }
 
-enum weir_status weir_predict_gap(struct weir_gap *out, size_t size, const char *filter,
+enum weir_status weir_predict_gap(struct weir_gap_prediction *out, size_t size, const char *filter,
                                   const struct weir_stream *s, double gap, struct weir_error *error)
 {
     struct planned planned;
@@ -140,8 +139,8 @@ enum weir_status weir_predict_gap(struct weir_gap *out, size_t size, const char 
     p.gap = gap;
     if (!c->ops->predict || !c->ops->predict(c, &planned.shape, &m, &p))
         return refuse(p.no_memory ? WEIR_NO_MEMORY : WEIR_UNSUPPORTED, c, error);
-    struct weir_gap known = {.missed = chance(p.gap_missed), .classes = p.classes};
-    sentence_describe(&filter_grammar, c, known.config, sizeof known.config);
+    struct weir_gap_prediction known = {.missed = chance(p.gap_missed), .classes = p.classes};
+    spec_describe(&filter_grammar, c, known.config, sizeof known.config);
     known.memory = cells_size(planned.shape.cells * planned.shape.planes, planned.shape.width);
     memcpy(known.class_share, p.class_share, sizeof known.class_share);
     for (uint32_t i = 0; i < MODEL_CLASSES; i++)

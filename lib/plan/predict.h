@@ -14,7 +14,7 @@ enum weir_status plan_predict(const struct config *c, const struct shape *s,
 /* The refusal of a filter that has none. */
 enum weir_status plan_no_model(const struct config *c, struct weir_error *error);
 
-/* The model of a stream that was described; statuses as of given_struct(), and
+/* The model of a stream that was described; statuses as of caller_struct_copy(), and
  * WEIR_UNSUPPORTED where there is none. */
 enum weir_status stream_model(const struct weir_stream *s, struct stream_model *m,
                               struct weir_error *error);

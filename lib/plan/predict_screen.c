@@ -12,7 +12,7 @@ static enum weir_status refuse(const struct screen_config *c, struct weir_error 
                      c->window ? " with window="
                      : c->span ? " with span="
                                : "",
-                     "; 'weir eval --oracle' measures screens", NULL);
+                     "; 'weir eval --store' measures screens", NULL);
 }
 
 enum weir_status weir_predict_screen(struct weir_screen_prediction *p, size_t size,
@@ -23,7 +23,7 @@ enum weir_status weir_predict_screen(struct weir_screen_prediction *p, size_t si
     struct screen_config c;
     struct stream_model m;
 
-    if (!sentence_read(&screen_grammar, screen, &c, error) || !screen_grammar.plan(&c, error))
+    if (!spec_read(&screen_grammar, screen, &c, error) || !screen_grammar.plan(&c, error))
         return WEIR_BAD_CONFIG;
     enum weir_status status = stream_model(s, &m, error);
     if (status != WEIR_OK)
@@ -33,7 +33,7 @@ enum weir_status weir_predict_screen(struct weir_screen_prediction *p, size_t si
                          "a screen is foretold for a stream that ends: give it n=", NULL);
     if (!c.ops->predict || !c.ops->predict(&c, &m, members, &known))
         return refuse(&c, error);
-    sentence_describe(&screen_grammar, &c, known.config, sizeof known.config);
+    spec_describe(&screen_grammar, &c, known.config, sizeof known.config);
     for (uint32_t i = 0; i < c.shape.areas; i++)
         known.memory += cells_size(c.shape.area[i].cells, (uint32_t)c.shape.area[i].width);
     known.distinct = model_distinct(&m, m.n);

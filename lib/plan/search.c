@@ -1,8 +1,8 @@
 /* search.c - which settings, and which filter, cost least.
  *
- * A filter's knobs are searched without knowing what they mean: first each of a few
+ * A filter's parameters are searched without knowing what they mean: first each of a few
  * ways to choose them all at once (an fpr= of every size, a k, a width, a window),
- * then from the best of these one step at a time, up or down one knob, as long as
+ * then from the best of these one step at a time, up or down one parameter, as long as
  * that lowers the cost. plan() of the filter refuses what cannot be. */
 #include <weir/plan.h>
 
@@ -11,7 +11,7 @@
 
 #include "base/hand_out.h"
 #include "plan/predict.h"
-#include "sentence/given.h"
+#include "spec/caller_struct.h"
 
 #define ENDLESS_FPR 0.01
 #define CLIMBS 40
@@ -20,8 +20,9 @@
 
 #define TRIED_MOST 512 /* settings that are remembered; after that some are tried again */
 
-static const enum knob climbed[] = {KNOB_K,      KNOB_CELL,  KNOB_DECAY, KNOB_WINDOW,
-                                    KNOB_SLICES, KNOB_WIDTH, KNOB_SLOTS};
+static const enum parameter climbed[] = {PARAMETER_K,      PARAMETER_CELL,   PARAMETER_DECAY,
+                                         PARAMETER_WINDOW, PARAMETER_SLICES, PARAMETER_WIDTH,
+                                         PARAMETER_SLOTS};
 #define CLIMBED (sizeof climbed / sizeof *climbed)
 
 /* All that a prediction depends on, of one filter on one stream. */
@@ -32,9 +33,9 @@ struct tried {
 /* What is searched for, and the best so far. */
 struct settings_search {
     const struct stream_model *m;
-    struct weir_wish wish;
+    struct weir_plan_request wish;
     double fresh;   /* share of arrivals that are new */
-    uint32_t fixed; /* knobs that the caller has set */
+    uint32_t fixed; /* parameters that the caller has set */
     bool sparing;   /* only the ceilings count */
     bool found;
     double value;
@@ -60,7 +61,7 @@ static double cost_of(const struct settings_search *s, const struct weir_predict
 }
 
 /* How far above the ceilings: 1 or less if it keeps them. */
-static double excess(const struct weir_wish *w, const struct weir_prediction *p)
+static double excess(const struct weir_plan_request *w, const struct weir_prediction *p)
 {
     double fpr = w->fpr > 0 ? p->fpr / w->fpr : 0, fnr = w->fnr > 0 ? p->fnr / w->fnr : 0;
 
@@ -80,16 +81,18 @@ static double value_of(const struct settings_search *s, const struct weir_predic
 
 /* ---- trying ---- */
 
-static bool is_free(const struct settings_search *s, const struct config *c, enum knob knob)
+static bool is_free(const struct settings_search *s, const struct config *c,
+                    enum parameter parameter)
 {
-    return (c->ops->is.knobs & HAS(knob)) && !(s->fixed & HAS(knob));
+    return (c->ops->is.parameters & HAS(parameter)) && !(s->fixed & HAS(parameter));
 }
 
 /* A filter that is there for importance, with cells that hold one level of it: not to be
  * advised, only asked for. */
 static bool is_single_level(const struct settings_search *s, struct config *c)
 {
-    return s->m->important && is_free(s, c, KNOB_CELL) && *config_number(c, KNOB_CELL, NULL) == 1 &&
+    return s->m->important && is_free(s, c, PARAMETER_CELL) &&
+           *config_number(c, PARAMETER_CELL, NULL) == 1 &&
            (c->ops->is.about.traits & WEIR_FOR_IMPORTANCE);
 }
 
@@ -101,7 +104,7 @@ static bool is_tried(struct settings_search *s, struct config *c, const struct s
 
     for (size_t i = 0; i < CLIMBED; i++)
         now.number[i] =
-            (c->ops->is.knobs & HAS(climbed[i])) ? *config_number(c, climbed[i], NULL) : 0;
+            (c->ops->is.parameters & HAS(climbed[i])) ? *config_number(c, climbed[i], NULL) : 0;
     for (uint32_t i = 0; i < s->tries; i++)
         if (memcmp(&s->tried[i], &now, sizeof now) == 0)
             return true;
@@ -131,31 +134,31 @@ static bool consider(struct settings_search *s, struct config c)
     return true;
 }
 
-/* With a knob as near to a value as it can be. */
-static struct config with(const struct config *base, enum knob knob, double value)
+/* With a parameter as near to a value as it can be. */
+static struct config with(const struct config *base, enum parameter parameter, double value)
 {
     struct config c = *base;
-    uint64_t most, *number = config_number(&c, knob, &most);
+    uint64_t most, *number = config_number(&c, parameter, &most);
 
     *number = value < 1 ? 1 : config_at_most(value, most);
-    c.is.given |= HAS(knob);
+    c.is.given |= HAS(parameter);
     return c;
 }
 
-/* ---- all knobs at once ---- */
+/* ---- all parameters at once ---- */
 
 static void consider_rate(struct settings_search *s, const struct config *base, double fpr)
 {
     struct config c = *base;
 
     c.fpr = fpr;
-    c.is.given |= HAS(KNOB_FPR);
+    c.is.given |= HAS(PARAMETER_FPR);
     consider(s, c);
 }
 
 static void consider_rates(struct settings_search *s, const struct config *base)
 {
-    if (!is_free(s, base, KNOB_FPR))
+    if (!is_free(s, base, PARAMETER_FPR))
         return;
     for (double fpr = 0.5; fpr > 1e-9; fpr /= fpr > 1e-3 ? 1.6 : 8)
         consider_rate(s, base, fpr);
@@ -169,25 +172,25 @@ static void consider_starts(struct settings_search *s, const struct config *base
 
     consider(s, *base);
     consider_rates(s, base);
-    for (int i = 1; i <= 10 && is_free(s, base, KNOB_K); i++) {
-        struct config c = with(base, KNOB_K, i);
+    for (int i = 1; i <= 10 && is_free(s, base, PARAMETER_K); i++) {
+        struct config c = with(base, PARAMETER_K, i);
 
         consider(s, c);
-        if (is_free(s, base, KNOB_CELL) && i <= 6)
-            consider(s, with(&c, KNOB_CELL, 1));
+        if (is_free(s, base, PARAMETER_CELL) && i <= 6)
+            consider(s, with(&c, PARAMETER_CELL, 1));
     }
-    for (int i = 8; i <= 32 && is_free(s, base, KNOB_WIDTH); i += i < 16 ? 1 : i < 24 ? 4 : 8)
-        consider(s, with(base, KNOB_WIDTH, i));
+    for (int i = 8; i <= 32 && is_free(s, base, PARAMETER_WIDTH); i += i < 16 ? 1 : i < 24 ? 4 : 8)
+        consider(s, with(base, PARAMETER_WIDTH, i));
     if (isinf(keys))
         return;
-    if (is_free(s, base, KNOB_CAPACITY))
-        consider(s, with(base, KNOB_CAPACITY, keys));
-    for (double window = keys * 1.05; window > keys / 300 && is_free(s, base, KNOB_WINDOW);
+    if (is_free(s, base, PARAMETER_CAPACITY))
+        consider(s, with(base, PARAMETER_CAPACITY, keys));
+    for (double window = keys * 1.05; window > keys / 300 && is_free(s, base, PARAMETER_WINDOW);
          window /= 1.5)
-        consider(s, with(base, KNOB_WINDOW, window));
+        consider(s, with(base, PARAMETER_WINDOW, window));
 }
 
-/* ---- one knob at a time ---- */
+/* ---- one parameter at a time ---- */
 
 /* Everything as it was chosen, to be changed one by one. */
 static struct config spelled_out(const struct settings_search *s)
@@ -195,10 +198,10 @@ static struct config spelled_out(const struct settings_search *s)
     struct config c = s->config;
 
     for (size_t i = 0; i < CLIMBED; i++)
-        if ((c.ops->is.knobs & HAS(climbed[i])) && *config_number(&c, climbed[i], NULL) > 0)
+        if ((c.ops->is.parameters & HAS(climbed[i])) && *config_number(&c, climbed[i], NULL) > 0)
             c.is.given |= HAS(climbed[i]);
-    c.is.given &= ~(HAS(KNOB_FPR) | HAS(KNOB_CAPACITY)) | s->fixed;
-    c.capacity = config_has(&c, KNOB_CAPACITY) ? c.capacity : 0;
+    c.is.given &= ~(HAS(PARAMETER_FPR) | HAS(PARAMETER_CAPACITY)) | s->fixed;
+    c.capacity = config_has(&c, PARAMETER_CAPACITY) ? c.capacity : 0;
     return c;
 }
 
@@ -209,16 +212,16 @@ static bool climb(struct settings_search *s)
     bool higher = false;
 
     for (size_t i = 0; i < CLIMBED; i++) {
-        enum knob knob = climbed[i];
-        double now = (double)*config_number(&at, knob, NULL);
+        enum parameter parameter = climbed[i];
+        double now = (double)*config_number(&at, parameter, NULL);
 
-        if (!is_free(s, &at, knob) || now == 0)
+        if (!is_free(s, &at, parameter) || now == 0)
             continue;
         for (size_t j = 0; j < 2; j++) {
             double by = fmax(1, now * (factors[j] - 1));
 
-            higher |= consider(s, with(&at, knob, now + by));
-            higher |= now - by >= 1 && consider(s, with(&at, knob, now - by));
+            higher |= consider(s, with(&at, parameter, now + by));
+            higher |= now - by >= 1 && consider(s, with(&at, parameter, now - by));
         }
     }
     return higher;
@@ -235,7 +238,7 @@ static bool find(struct settings_search *s, const struct config *base)
 {
     s->found = false;
     s->tries = 0;
-    s->fixed = base->is.given & ~HAS(KNOB_MEMORY);
+    s->fixed = base->is.given & ~HAS(PARAMETER_MEMORY);
     consider_starts(s, base);
     for (int i = 0; i < CLIMBS && !is_decided(s) && climb(s); i++)
         ;
@@ -249,15 +252,16 @@ static bool find(struct settings_search *s, const struct config *base)
 /* ---- the calls ---- */
 
 static enum weir_status begin(struct settings_search *s, struct stream_model *m,
-                              const struct weir_stream *stream, const struct weir_wish *wish,
-                              struct weir_error *error)
+                              const struct weir_stream *stream,
+                              const struct weir_plan_request *wish, struct weir_error *error)
 {
-    struct given what = {"weir_wish", sizeof s->wish, GIVEN_UP_TO(struct weir_wish, fnr)};
+    struct caller_struct what = {"weir_plan_request", sizeof s->wish,
+                                 UP_TO_MEMBER(struct weir_plan_request, fnr)};
     enum weir_status status = stream_model(stream, m, error);
 
     *s = (struct settings_search){.m = m};
     if (status == WEIR_OK)
-        status = given_struct(&s->wish, what, wish, error);
+        status = caller_struct_copy(&s->wish, what, wish, error);
     if (status != WEIR_OK)
         return status;
     s->fresh = isinf(m->n) ? m->fresh : model_distinct(m, m->n) / m->n;
@@ -269,7 +273,7 @@ static enum weir_status begin(struct settings_search *s, struct stream_model *m,
 }
 
 double weir_cost(const struct weir_prediction *p, size_t size, const struct weir_stream *stream,
-                 const struct weir_wish *wish)
+                 const struct weir_plan_request *wish)
 {
     struct settings_search s;
     struct stream_model m;
@@ -286,11 +290,11 @@ static bool read_base(struct config *c, const char *filter, uint64_t memory,
 {
     struct shape shape = {0};
 
-    if (!sentence_read(&filter_grammar, filter, c, error))
+    if (!spec_read(&filter_grammar, filter, c, error))
         return false;
-    if (memory && !config_has(c, KNOB_MEMORY))
+    if (memory && !config_has(c, PARAMETER_MEMORY))
         c->memory = memory * 8;
-    c->is.given |= HAS(KNOB_MEMORY);
+    c->is.given |= HAS(PARAMETER_MEMORY);
     struct config tried = *c;
     if (c->memory >= MEMORY_MIN && c->memory <= MEMORY_MAX)
         return c->ops->plan(&tried, &shape, error);
@@ -305,7 +309,7 @@ static void keep_best(struct settings_search *s, struct weir_prediction *p)
 }
 
 enum weir_status weir_choose(struct weir_prediction *p, size_t size, const char *filter,
-                             const struct weir_stream *stream, const struct weir_wish *wish,
+                             const struct weir_stream *stream, const struct weir_plan_request *wish,
                              struct weir_error *error)
 {
     struct settings_search s;
@@ -373,9 +377,9 @@ static bool bracket(struct settings_search *s, const struct config *base, double
     return true;
 }
 
-enum weir_status weir_least_memory(struct weir_prediction *p, size_t size, const char *filter,
-                                   const struct weir_stream *stream, const struct weir_wish *wish,
-                                   struct weir_error *error)
+enum weir_status weir_min_memory(struct weir_prediction *p, size_t size, const char *filter,
+                                 const struct weir_stream *stream,
+                                 const struct weir_plan_request *wish, struct weir_error *error)
 {
     struct settings_search s;
     struct stream_model m;

@@ -5,17 +5,17 @@
 #include <string.h>
 
 #include "base/hand_out.h"
-#include "sentence/error.h"
-#include "sentence/given.h"
-#include "sentence/grammar.h"
+#include "spec/error.h"
+#include "spec/caller_struct.h"
+#include "spec/grammar.h"
 
-#define SENTENCE 512
+#define SPEC 512
 
 /* ---- the grammar ---- */
 
 /* What a description is read into. */
 struct described {
-    struct sentence is;
+    struct spec is;
     struct weir_stream stream;
 };
 
@@ -69,7 +69,7 @@ static const char *const biases[] = {"none", "direct", "inverse", NULL};
 enum { N, DISTINCT, UNIVERSE, ALPHA, FRESH, IMPORTANCE, BIAS, DRIFT, LENGTH, SEED, ROWS };
 
 /* clang-format off */
-static const struct knob_row rows[ROWS] = {
+static const struct parameter_row rows[ROWS] = {
 #define AT(member) offsetof(struct described, stream.member)
     [N] = {{"n", "a count from 1: 500, 10k, 1M", "arrivals"},
         .kind = A_COUNT, .offset = AT(n), .min = 1, .max = UINT64_C(1000000000000000)},
@@ -211,18 +211,18 @@ static const struct grammar stream_grammar = {
 };
 
 /* Streams are written with a colon and commas. */
-enum weir_status weir_stream_read(struct weir_stream *s, size_t size, const char *sentence,
+enum weir_status weir_stream_read(struct weir_stream *s, size_t size, const char *spec,
                                   struct weir_error *error)
 {
-    char copy[SENTENCE];
+    char copy[SPEC];
     struct described d;
 
-    if (strlen(sentence ? sentence : "") >= sizeof copy)
+    if (strlen(spec ? spec : "") >= sizeof copy)
         return error_say(error, WEIR_BAD_CONFIG, "the description of the stream is too long", NULL);
-    text_copy(copy, sizeof copy, sentence ? sentence : "");
+    text_copy(copy, sizeof copy, spec ? spec : "");
     for (char *c = copy; *c; c++)
         *c = *c == ':' || *c == ',' ? ' ' : *c;
-    if (!sentence_read(&stream_grammar, copy, &d, error) || !plan(&d, error))
+    if (!spec_read(&stream_grammar, copy, &d, error) || !plan(&d, error))
         return WEIR_BAD_CONFIG;
     d.stream.size = size;
     hand_out(s, size, &d.stream, sizeof d.stream);
@@ -255,8 +255,9 @@ enum weir_status stream_model(const struct weir_stream *s, struct stream_model *
                               struct weir_error *error)
 {
     struct weir_stream known;
-    struct given what = {"weir_stream", sizeof known, GIVEN_UP_TO(struct weir_stream, drift_every)};
-    enum weir_status status = given_struct(&known, what, s, error);
+    struct caller_struct what = {"weir_stream", sizeof known,
+                                 UP_TO_MEMBER(struct weir_stream, drift_every)};
+    enum weir_status status = caller_struct_copy(&known, what, s, error);
 
     if (status != WEIR_OK)
         return status;

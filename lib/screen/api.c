@@ -8,7 +8,7 @@
 
 #include "base/hand_out.h"
 #include "base/memory.h"
-#include "sentence/given.h"
+#include "spec/caller_struct.h"
 
 /* ---- open and close ---- */
 
@@ -51,11 +51,11 @@ enum weir_status weir_screen_open_with(weir_screen **out, const char *config,
 {
     struct screen_config c;
     struct memory memory;
-    enum weir_status status = given_memory(options, &memory, error);
+    enum weir_status status = caller_memory(options, &memory, error);
 
     *out = NULL;
     if (status == WEIR_OK)
-        status = sentence_complete(&screen_grammar, config, &c, error);
+        status = spec_complete(&screen_grammar, config, &c, error);
     if (status != WEIR_OK)
         return status;
     *out = screen_make(&c, &memory);
@@ -113,7 +113,7 @@ enum weir_status weir_screen_merge(weir_screen *into, const weir_screen *from,
     if (into->lent || from->lent)
         return error_say(error, WEIR_UNSUPPORTED, "a set that is lent to a screen is not merged",
                          NULL);
-    if (sentence_differ(&screen_grammar, &into->config, &from->config, a, b))
+    if (spec_differ(&screen_grammar, &into->config, &from->config, a, b))
         return error_say(error, WEIR_MISMATCH, "the screens differ: ", a, " and ", b,
                          "; only screens of one configuration and seed can be merged", NULL);
     for (uint32_t i = 0; i < into->config.shape.areas; i++)
@@ -164,5 +164,5 @@ void weir_screen_measure(const weir_screen *s, struct weir_screen_stats *out, si
 
 size_t weir_screen_config(const weir_screen *s, char *buffer, size_t size)
 {
-    return sentence_write(&screen_grammar, &s->config, buffer, size);
+    return spec_write(&screen_grammar, &s->config, buffer, size);
 }

@@ -22,7 +22,7 @@ struct round {
     weir_screen *s;
     const struct weir_bytes *keys;
     size_t n;
-    weir_oracle oracle;
+    weir_screen_store store;
     void *context;
     bool ended;    /* the store is not to be asked again */
     size_t asked;  /* different keys so far */
@@ -74,7 +74,7 @@ static void ask_ahead(struct round *b, size_t i)
         t->answer[b->asked] = WEIR_UNANSWERED;
         *entry = (uint16_t)++b->asked;
     }
-    b->ended = !b->oracle(b->context, t->asked + before, b->asked - before, t->answer + before);
+    b->ended = !b->store(b->context, t->asked + before, b->asked - before, t->answer + before);
 }
 
 /* The store's answer to key i: it has been asked for, or is now if it may be. */
@@ -137,11 +137,11 @@ static size_t check_batch(struct round *b, uint8_t *answers)
 }
 
 size_t weir_screen_check(weir_screen *s, const struct weir_bytes *keys, size_t n,
-                         weir_oracle oracle, void *context, uint8_t *answers)
+                         weir_screen_store store, void *context, uint8_t *answers)
 {
     uint64_t before = s->count.unanswered;
 
-    struct round b = {.s = s, .oracle = oracle, .context = context};
+    struct round b = {.s = s, .store = store, .context = context};
     size_t done = 0;
 
     do {
@@ -160,12 +160,12 @@ size_t weir_screen_check(weir_screen *s, const struct weir_bytes *keys, size_t n
 
 /* ---- the set ---- */
 
-bool weir_screen_wants_set(const weir_screen *s)
+bool weir_screen_needs_set(const weir_screen *s)
 {
     return screen_holds_set(s) && s->count.learned == 0 && !s->lent;
 }
 
-void weir_screen_learn_set(weir_screen *s, const struct weir_bytes *keys, size_t n)
+void weir_screen_add_members(weir_screen *s, const struct weir_bytes *keys, size_t n)
 {
     if (!s->ops->learn)
         return;
@@ -178,7 +178,7 @@ void weir_screen_learn_set(weir_screen *s, const struct weir_bytes *keys, size_t
     }
 }
 
-void weir_screen_forget_set(weir_screen *s)
+void weir_screen_clear_set(weir_screen *s)
 {
     if (s->ops->forget)
         s->ops->forget(s);
@@ -186,11 +186,12 @@ void weir_screen_forget_set(weir_screen *s)
     s->lent = NULL;
 }
 
-enum weir_status weir_screen_lend_set(weir_screen *s, const weir *set, struct weir_error *error)
+enum weir_status weir_screen_attach_set(weir_screen *s, const weir_filter *set,
+                                        struct weir_error *error)
 {
     if (!screen_holds_set(s))
         return error_say(error, WEIR_UNSUPPORTED, "the screen ", s->config.is.of->about.name,
-                         " holds no set; ", sentence_names(&screen_grammar, WEIR_CAN_HOLD_SET).text,
+                         " holds no set; ", spec_names(&screen_grammar, WEIR_CAN_HOLD_SET).text,
                          " do", NULL);
     if (set->config.seed != s->config.seed || set->config.hash != s->config.hash)
         return error_say(error, WEIR_MISMATCH,

@@ -10,19 +10,19 @@
 #include "base/hand_out.h"
 #include "screen/screen.h"
 
-extern const struct screen_ops screen_strict, screen_weir;
+extern const struct screen_ops screen_strict, screen_cache;
 
 #define BITS_PER_MEMBER_LEAST 8
 
 static void choose_strict(struct weir_screen_choice *c, uint64_t bits, uint64_t set)
 {
     uint64_t keys = set == 0 ? 1 : set > COUNT_MAX ? COUNT_MAX : set;
-    struct text sentence = text_in(c->sentence, sizeof c->sentence);
+    struct text spec = text_in(c->spec, sizeof c->spec);
     struct text reason = text_in(c->reason, sizeof c->reason);
 
-    text_add(&sentence, screen_strict.is.about.name);
-    text_add(&sentence, " set=");
-    text_add_u64(&sentence, keys);
+    text_add(&spec, screen_strict.is.about.name);
+    text_add(&spec, " set=");
+    text_add_u64(&spec, keys);
     if (set == 0) {
         text_add(&reason, "the store lists its keys, and has none");
         return;
@@ -36,10 +36,10 @@ static void choose_strict(struct weir_screen_choice *c, uint64_t bits, uint64_t 
 
 static void choose_verdicts(struct weir_screen_choice *c, bool listed, uint64_t set)
 {
-    struct text sentence = text_in(c->sentence, sizeof c->sentence);
+    struct text spec = text_in(c->spec, sizeof c->spec);
     struct text reason = text_in(c->reason, sizeof c->reason);
 
-    text_add(&sentence, screen_weir.is.about.name);
+    text_add(&spec, screen_cache.is.about.name);
     if (listed) {
         text_add(&reason, "the store's ");
         text_add_u64(&reason, set);
@@ -59,7 +59,7 @@ void weir_screen_choose(struct weir_screen_choice *out, size_t size, uint64_t me
         choose_strict(&c, bits, set);
     else
         choose_verdicts(&c, listed, set);
-    struct text end = {c.sentence + strlen(c.sentence), c.sentence + sizeof c.sentence};
+    struct text end = {c.spec + strlen(c.spec), c.spec + sizeof c.spec};
     text_add(&end, " memory=");
     text_add_u64(&end, memory);
     hand_out(out, size, &c, sizeof c);

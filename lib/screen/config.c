@@ -45,7 +45,7 @@ static void write_ratio(struct text *t, const void *value)
 }
 
 /* clang-format off */
-static const struct knob_row rows[SCREEN_KNOBS] = {
+static const struct parameter_row rows[SCREEN_PARAMETERS] = {
 #define AT(member) .offset = offsetof(struct screen_config, member)
     [SCREEN_MEMORY] = {{"memory", "a size from 8 (bytes) to 16T: 512K, 64M, 1000bit",
         "memory of verdicts or bits"}, .kind = A_SIZE, AT(memory),
@@ -78,7 +78,7 @@ static const struct knob_row rows[SCREEN_KNOBS] = {
     [SCREEN_FPR] = {{"fpr", "a rate above 0 and below 1: 0.01, 1%, 1e-4",
         "ceiling of false matches"}, .kind = A_RATE, AT(fpr)},
     [SCREEN_HASH] = {{"hash", "xxh3, or sip where strangers choose the keys",
-        "hash function"}, .kind = A_WORD, AT(hash), .words = knob_hashes},
+        "hash function"}, .kind = A_WORD, AT(hash), .words = parameter_hashes},
     [SCREEN_SEED] = {{"seed", "a whole number below 2^64",
         "seed of hashing (random if not given)"}, .kind = A_COUNT, AT(seed), .max = UINT64_MAX},
 #undef AT
@@ -117,7 +117,7 @@ const struct grammar screen_grammar = {
     .names = screens,
     .nameless = true,
     .rows = rows,
-    .n = SCREEN_KNOBS,
+    .n = SCREEN_PARAMETERS,
     .wishes = HAS(SCREEN_FPR),
     .if_set = HAS(SCREEN_WINDOW) | HAS(SCREEN_SPAN) | HAS(SCREEN_VERDICTS),
     .seed = SCREEN_SEED,

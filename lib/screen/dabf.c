@@ -197,8 +197,8 @@ static const char *unmergeable(const struct screen_config *c)
 const struct screen_ops screen_dabf = {
     .is.about = {"dabf", "two Bloom filters, of keys asked and of members (Busnel and Gillet 2019)",
                  WEIR_CAN_MERGE | WEIR_CAN_WINDOW | WEIR_CAN_CONFIRM},
-    .is.knobs = SCREEN_ALWAYS | HAS(SCREEN_MEMORY) | HAS(SCREEN_SET) | HAS(SCREEN_CAPACITY) |
-                HAS(SCREEN_THETA) | HAS(SCREEN_K) | HAS(SCREEN_K_SET) | HAS(SCREEN_WINDOW),
+    .is.parameters = SCREEN_ALWAYS | HAS(SCREEN_MEMORY) | HAS(SCREEN_SET) | HAS(SCREEN_CAPACITY) |
+                     HAS(SCREEN_THETA) | HAS(SCREEN_K) | HAS(SCREEN_K_SET) | HAS(SCREEN_WINDOW),
     .plan = plan,
     .decide = decide,
     .settle = settle,

@@ -1,6 +1,6 @@
 /* list.h - every screen, in the order in which they are listed to people; the
  * first is the default. */
-SCREEN(weir)
+SCREEN(cache)
 SCREEN(dabf)
 SCREEN(1bf)
 SCREEN(strict)

@@ -16,8 +16,8 @@ static uint8_t decide(const weir_screen *s, struct weir_key key)
 
 const struct screen_ops screen_none = {
     .is.about = {"none", "asks the store for every key",
-                 WEIR_CAN_MERGE | WEIR_CAN_LAST | WEIR_CAN_CONFIRM},
-    .is.knobs = SCREEN_ALWAYS,
+                 WEIR_CAN_MERGE | WEIR_CAN_RUN_FOREVER | WEIR_CAN_CONFIRM},
+    .is.parameters = SCREEN_ALWAYS,
     .plan = plan,
     .decide = decide,
 };

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "screen/screen.h"
-#include "sentence/given.h"
+#include "spec/caller_struct.h"
 
 #define COUNTERS 5
 #define CHECKED_MOST (UINT64_C(1) << 62)
@@ -19,7 +19,7 @@ static uint64_t at_most(uint64_t n, uint64_t most)
     return n < most ? n : most;
 }
 
-static void head_of(const weir_screen *s, char sentence[WEIR_SENTENCE], struct part_head *h)
+static void head_of(const weir_screen *s, char spec[WEIR_SPEC_MAX], struct part_head *h)
 {
     /* In a file counters stop at the limit: a screen that was loaded with them can be saved. */
     uint64_t checked = at_most(s->count.checked, CHECKED_MOST);
@@ -27,11 +27,11 @@ static void head_of(const weir_screen *s, char sentence[WEIR_SENTENCE], struct p
     const uint64_t counters[COUNTERS] = {checked, at_most(s->count.asked, records), unanswered,
                                          at_most(s->count.members, records),
                                          at_most(s->count.learned, CHECKED_MOST)};
-    size_t length = sentence_write(&screen_grammar, &s->config, sentence, WEIR_SENTENCE);
+    size_t length = spec_write(&screen_grammar, &s->config, spec, WEIR_SPEC_MAX);
 
     *h = (struct part_head){.kind = WEIR_PART_SCREEN,
                             .shards = 1,
-                            .sentence = sentence,
+                            .spec = spec,
                             .length = (uint32_t)length,
                             .cells = screen_shape_bytes(&s->config.shape)};
     for (int i = 0; i < COUNTERS; i++)
@@ -52,30 +52,31 @@ static void put_cells(const void *what, struct part_writer *out)
 size_t weir_screen_saved_size(const weir_screen *s)
 {
     struct part_head h;
-    char sentence[WEIR_SENTENCE];
+    char spec[WEIR_SPEC_MAX];
 
-    head_of(s, sentence, &h);
+    head_of(s, spec, &h);
     return (size_t)part_size(&h);
 }
 
-enum weir_status weir_screen_write(const weir_screen *s, weir_sink sink, void *context,
-                                   struct weir_error *error)
+enum weir_status weir_screen_save_stream(const weir_screen *s, weir_sink sink, void *context,
+                                         struct weir_error *error)
 {
     struct part_head h;
-    char sentence[WEIR_SENTENCE];
+    char spec[WEIR_SPEC_MAX];
 
-    head_of(s, sentence, &h);
+    head_of(s, spec, &h);
     return part_write(&h, put_cells, s, sink, context, error);
 }
 
-size_t weir_screen_save(const weir_screen *s, void *buffer, size_t size, struct weir_error *error)
+size_t weir_screen_save_buffer(const weir_screen *s, void *buffer, size_t size,
+                               struct weir_error *error)
 {
     struct part_buffer out = {buffer};
     size_t needed = weir_screen_saved_size(s);
 
     if (!part_fits(needed, size, error))
         return 0;
-    weir_screen_write(s, part_into_buffer, &out, NULL);
+    weir_screen_save_stream(s, part_into_buffer, &out, NULL);
     return needed;
 }
 
@@ -116,11 +117,11 @@ static bool is_possible(const weir_screen *s)
 static enum weir_status plan_saved(const struct part_head *h, struct screen_config *c,
                                    struct weir_error *error)
 {
-    char text[WEIR_SENTENCE];
+    char text[WEIR_SPEC_MAX];
 
     if (h->kind != WEIR_PART_SCREEN)
         return part_bad(error, "this part is not a screen");
-    if (!part_sentence(h, text) || !sentence_restore(&screen_grammar, text, c))
+    if (!part_spec(h, text) || !spec_restore(&screen_grammar, text, c))
         return part_bad(error,
                         "the saved configuration is not one that this version of weir writes");
     if (h->words != COUNTERS + (c->span > 0) || h->cells != screen_shape_bytes(&c->shape))
@@ -154,14 +155,14 @@ static enum weir_status load_part(weir_screen **out, const struct part_head *h,
     return status;
 }
 
-enum weir_status weir_screen_load_with(weir_screen **out, const void *data, size_t size,
-                                       size_t *used, const struct weir_options *options,
-                                       struct weir_error *error)
+enum weir_status weir_screen_load_buffer(weir_screen **out, const void *data, size_t size,
+                                         size_t *used, const struct weir_options *options,
+                                         struct weir_error *error)
 {
     struct part_memory rest;
     struct part_head h;
     struct memory memory;
-    enum weir_status status = given_memory(options, &memory, error);
+    enum weir_status status = caller_memory(options, &memory, error);
 
     *out = NULL;
     if (status == WEIR_OK)
@@ -175,20 +176,15 @@ enum weir_status weir_screen_load_with(weir_screen **out, const void *data, size
     return status;
 }
 
-enum weir_status weir_screen_load(weir_screen **out, const void *data, size_t size, size_t *used,
-                                  struct weir_error *error)
-{
-    return weir_screen_load_with(out, data, size, used, NULL, error);
-}
-
-enum weir_status weir_screen_load_from(weir_screen **out, weir_source source, void *context,
-                                       const struct weir_options *options, struct weir_error *error)
+enum weir_status weir_screen_load_stream(weir_screen **out, weir_source source, void *context,
+                                         const struct weir_options *options,
+                                         struct weir_error *error)
 {
     struct part_input in = {source, context};
     uint8_t head[PART_HEAD_MOST];
     struct part_head h;
     struct memory memory;
-    enum weir_status status = given_memory(options, &memory, error);
+    enum weir_status status = caller_memory(options, &memory, error);
 
     *out = NULL;
     if (status == WEIR_OK)

@@ -17,10 +17,10 @@
 #include <weir/screen.h>
 
 #include "filter/filter.h"
-#include "sentence/grammar.h"
+#include "spec/grammar.h"
 #include "format/part.h"
 
-enum screen_knob {
+enum screen_parameter {
     SCREEN_MEMORY,
     SCREEN_SET,
     SCREEN_CAPACITY,
@@ -35,7 +35,7 @@ enum screen_knob {
     SCREEN_FPR,
     SCREEN_HASH,
     SCREEN_SEED,
-    SCREEN_KNOBS
+    SCREEN_PARAMETERS
 };
 
 #define SCREEN_ALWAYS (HAS(SCREEN_HASH) | HAS(SCREEN_SEED))
@@ -61,7 +61,7 @@ struct screen_shape {
 };
 
 struct screen_config {
-    struct sentence is;
+    struct spec is;
     const struct screen_ops *ops;
     uint64_t memory; /* bits */
     uint64_t set, capacity;
@@ -88,8 +88,8 @@ struct weir_screen {
     size_t bytes; /* of the allocation */
     struct cells area[AREAS_MOST];
     struct screen_counts count;
-    uint64_t now;     /* the latest time told; 0: none was */
-    const weir *lent; /* holds members too; the caller's, or NULL */
+    uint64_t now;            /* the latest time told; 0: none was */
+    const weir_filter *lent; /* holds members too; the caller's, or NULL */
     struct scratch *scratch;
     struct memory memory; /* where all of it comes from */
 };
@@ -111,7 +111,7 @@ struct screen_ops {
     bool (*check)(const weir_screen *s);                       /* can this loaded state be? */
     const char *(*unmergeable)(const struct screen_config *c); /* why, or NULL: bits are added */
     /* What it will do on a stream of whose keys such a share are members; false if there is
-     * no model with these knobs. */
+     * no model with these parameters. */
     bool (*predict)(const struct screen_config *c, const struct stream_model *m, double members,
                     struct weir_screen_prediction *p);
 };
@@ -163,7 +163,7 @@ static inline bool screen_holds_set(const weir_screen *s)
 }
 
 /* How many keys so many bits are taken to be for, if nobody says: one in eight,
- * and no more than a knob may be. */
+ * and no more than a parameter may be. */
 static inline uint64_t screen_keys(uint64_t bits)
 {
     uint64_t keys = bits / 8;

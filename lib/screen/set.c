@@ -117,7 +117,7 @@ static void sweep(weir_screen *s, uint64_t step)
 static void touch(const weir_screen *s, struct weir_key key)
 {
     if (s->lent)
-        weir_touch(s->lent, key);
+        weir_prefetch(s->lent, key);
     if (s->count.learned > 0)
         bloom_touch(&s->area[SET], s->config.k < 2 ? s->config.k : 2, key); /* most end there */
 }
@@ -156,12 +156,12 @@ static const char *unmergeable(const struct screen_config *c)
                        : NULL;
 }
 
-#define SET_KNOBS (SCREEN_ALWAYS | HAS(SCREEN_MEMORY) | HAS(SCREEN_SET) | HAS(SCREEN_K))
+#define SET_PARAMETERS (SCREEN_ALWAYS | HAS(SCREEN_MEMORY) | HAS(SCREEN_SET) | HAS(SCREEN_K))
 
 const struct screen_ops screen_1bf = {
     .is.about = {"1bf", "the set in one Bloom filter; never asks the store, never misses a member",
                  WEIR_CAN_MERGE | WEIR_CAN_HOLD_SET},
-    .is.knobs = SET_KNOBS,
+    .is.parameters = SET_PARAMETERS,
     .plan = plan,
     .decide = decide_by_set,
     .touch = touch,
@@ -175,7 +175,7 @@ const struct screen_ops screen_strict = {
     .is.about = {"strict", "the set in one Bloom filter, every positive confirmed: no error",
                  WEIR_CAN_MERGE | WEIR_CAN_WINDOW | WEIR_CAN_TIME | WEIR_CAN_HOLD_SET |
                      WEIR_CAN_CONFIRM},
-    .is.knobs = SET_KNOBS | HAS(SCREEN_VERDICTS) | HAS(SCREEN_WINDOW) | HAS(SCREEN_SPAN),
+    .is.parameters = SET_PARAMETERS | HAS(SCREEN_VERDICTS) | HAS(SCREEN_WINDOW) | HAS(SCREEN_SPAN),
     .plan = plan,
     .decide = decide_others,
     .touch = touch,

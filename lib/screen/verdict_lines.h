@@ -1,7 +1,7 @@
 /* verdict_lines.h - the store's verdicts by fingerprint, in lines of 64 bytes.
  *
- * A key's hash picks a line and a fingerprint, as in the weir filter
- * (base/line.h draws the line, filter/recent/weir.c says why its widths adapt: 32 bits
+ * A key's hash picks a line and a fingerprint, as in the filter recent
+ * (base/line.h draws the line, filter/recent/recent.c says why its widths adapt: 32 bits
  * as long as a line has room, cut to the next width when it is full, down to
  * width). Beside each fingerprint the line has one bit, whether the store called
  * it a member:

@@ -45,7 +45,7 @@ static bool plan(struct screen_config *c, struct screen_shape *shape, struct wei
 
     if (c->width && !memchr(line_width, (int)c->width, sizeof line_width))
         return error_refuse(error, "width= does not fit: it takes 8 to 16, 20, 24 or 32", NULL);
-    if (sentence_has(&c->is, SCREEN_FPR)) {
+    if (spec_has(&c->is, SCREEN_FPR)) {
         if (!choose_width(c))
             return error_refuse(error,
                                 "fpr= cannot be kept with this width; allow more, or leave width "
@@ -129,11 +129,11 @@ static const char *unmergeable(const struct screen_config *c)
     return "weir screens cannot be merged: which of two verdicts was used last is not known";
 }
 
-const struct screen_ops screen_weir = {
-    .is.about = {"weir", "the store's verdicts by fingerprint, those least used forgotten first",
-                 WEIR_CAN_WINDOW | WEIR_CAN_TIME | WEIR_CAN_LAST | WEIR_CAN_CONFIRM},
-    .is.knobs = SCREEN_ALWAYS | HAS(SCREEN_MEMORY) | HAS(SCREEN_WINDOW) | HAS(SCREEN_SPAN) |
-                HAS(SCREEN_WIDTH) | HAS(SCREEN_SLOTS) | HAS(SCREEN_FPR),
+const struct screen_ops screen_cache = {
+    .is.about = {"cache", "the store's verdicts by fingerprint, those least used forgotten first",
+                 WEIR_CAN_WINDOW | WEIR_CAN_TIME | WEIR_CAN_RUN_FOREVER | WEIR_CAN_CONFIRM},
+    .is.parameters = SCREEN_ALWAYS | HAS(SCREEN_MEMORY) | HAS(SCREEN_WINDOW) | HAS(SCREEN_SPAN) |
+                     HAS(SCREEN_WIDTH) | HAS(SCREEN_SLOTS) | HAS(SCREEN_FPR),
     .plan = plan,
     .decide = decide,
     .touch = touch,

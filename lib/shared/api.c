@@ -10,8 +10,8 @@
 #include "base/text.h"
 #include "filter/config.h"
 #include "filter/filter.h"
-#include "sentence/error.h"
-#include "sentence/given.h"
+#include "spec/error.h"
+#include "spec/caller_struct.h"
 #include "shared/shared.h"
 
 #define SHARDS_DEFAULT                                                                             \
@@ -24,7 +24,7 @@ static enum weir_status check_number(uint32_t shards, struct weir_error *error)
     char number[24];
     struct text t = text_in(number, sizeof number);
 
-    if (shards >= 1 && shards <= WEIR_SHARED_MOST)
+    if (shards >= 1 && shards <= WEIR_SHARED_SHARDS_MAX)
         return WEIR_OK;
     text_add_u64(&t, shards);
     return error_say(error, WEIR_BAD_CONFIG, "a shared filter has 1 to 256 shards, not ", number,
@@ -58,7 +58,7 @@ static weir_shared *open_shards(uint32_t n, const struct memory *memory)
 /* What is planned for the whole, and for a shard of it. */
 struct plans {
     struct planned whole, part;
-    char sentence[WEIR_SENTENCE]; /* of a shard */
+    char spec[WEIR_SPEC_MAX]; /* of a shard */
     struct memory memory;
     uint64_t bytes; /* that it will take */
 };
@@ -66,7 +66,7 @@ struct plans {
 static enum weir_status plan_shards(struct plans *p, const char *config, uint32_t n,
                                     const struct weir_options *options, struct weir_error *error)
 {
-    enum weir_status status = given_memory(options, &p->memory, error);
+    enum weir_status status = caller_memory(options, &p->memory, error);
 
     if (status == WEIR_OK)
         status = check_number(n, error);
@@ -74,14 +74,14 @@ static enum weir_status plan_shards(struct plans *p, const char *config, uint32_
         status = handle_plan(config, &p->whole, error);
     if (status != WEIR_OK)
         return status;
-    sentence_write(&filter_grammar, &p->whole, p->sentence, sizeof p->sentence);
-    status = weir_divide(p->sentence, n, p->sentence, sizeof p->sentence, error);
+    spec_write(&filter_grammar, &p->whole, p->spec, sizeof p->spec);
+    status = weir_shard_spec(p->spec, n, p->spec, sizeof p->spec, error);
     if (status == WEIR_OK)
-        status = handle_plan(p->sentence, &p->part, error);
+        status = handle_plan(p->spec, &p->part, error);
     if (status != WEIR_OK)
         return status;
     p->bytes = memory_taken(own_bytes(n)) + n * handle_bytes(&p->part.shape);
-    if (p->memory.most && p->bytes > p->memory.most)
+    if (p->memory.max_bytes && p->bytes > p->memory.max_bytes)
         return error_no_memory(error, p->whole.config.memory / 8, p->bytes, &p->memory);
     return WEIR_OK;
 }
@@ -106,7 +106,7 @@ enum weir_status weir_shared_open(weir_shared **out, const char *config, uint32_
         return status;
     weir_shared *s = open_shards(n, &p.memory);
     if (s && open_filters(s, &p.part)) {
-        sentence_write(&filter_grammar, &p.whole, s->config, sizeof s->config);
+        spec_write(&filter_grammar, &p.whole, s->config, sizeof s->config);
         *out = s;
         return WEIR_OK;
     }
@@ -114,7 +114,8 @@ enum weir_status weir_shared_open(weir_shared **out, const char *config, uint32_
     return error_no_memory(error, p.whole.config.memory / 8, p.bytes, &p.memory);
 }
 
-static enum weir_status check_alike(weir *const *shards, uint32_t n, struct weir_error *error)
+static enum weir_status check_alike(weir_filter *const *shards, uint32_t n,
+                                    struct weir_error *error)
 {
     char a[64], b[64];
 
@@ -125,8 +126,8 @@ static enum weir_status check_alike(weir *const *shards, uint32_t n, struct weir
     return WEIR_OK;
 }
 
-/* The sentence of which these have the shares. */
-static void describe_whole(weir_shared *s, weir *const *shards)
+/* The spec of which these have the shares. */
+static void describe_whole(weir_shared *s, weir_filter *const *shards)
 {
     struct config whole = shards[0]->config;
 
@@ -136,16 +137,16 @@ static void describe_whole(weir_shared *s, weir *const *shards)
             whole.capacity += shards[i]->config.capacity;
         }
     } else {
-        sentence_multiply(&filter_grammar, &whole, s->n);
+        spec_multiply(&filter_grammar, &whole, s->n);
     }
-    sentence_write(&filter_grammar, &whole, s->config, sizeof s->config);
+    spec_write(&filter_grammar, &whole, s->config, sizeof s->config);
 }
 
-enum weir_status weir_shared_join(weir_shared **out, weir *const *shards, uint32_t n,
+enum weir_status weir_shared_join(weir_shared **out, weir_filter *const *shards, uint32_t n,
                                   const struct weir_options *options, struct weir_error *error)
 {
     struct memory memory;
-    enum weir_status status = given_memory(options, &memory, error);
+    enum weir_status status = caller_memory(options, &memory, error);
 
     *out = NULL;
     if (status == WEIR_OK)
@@ -182,7 +183,7 @@ uint32_t weir_shared_shards(const weir_shared *s)
     return s->n;
 }
 
-weir *weir_shared_shard(weir_shared *s, uint32_t shard)
+weir_filter *weir_shared_shard(weir_shared *s, uint32_t shard)
 {
     return s->shard[shard].filter;
 }
@@ -240,14 +241,14 @@ enum weir_status weir_shared_forget(weir_shared *s, struct weir_key key, bool *w
 
 /* ---- many ---- */
 
-static void observe_at(void *context, weir *w, const struct weir_key *keys, const uint64_t *times,
-                       size_t n, uint8_t *verdicts)
+static void observe_at(void *context, weir_filter *w, const struct weir_key *keys,
+                       const uint64_t *times, size_t n, uint8_t *verdicts)
 {
     (void)context;
     weir_observe_many_at(w, keys, times, n, verdicts);
 }
 
-static void ask(void *context, weir *w, const struct weir_key *keys, const uint64_t *times,
+static void ask(void *context, weir_filter *w, const struct weir_key *keys, const uint64_t *times,
                 size_t n, uint8_t *verdicts)
 {
     (void)context, (void)times;
@@ -343,9 +344,9 @@ void weir_shared_measure(weir_shared *s, struct weir_stats *out, size_t size)
 
         sum.memory += one.memory;
         sum.bytes += one.bytes;
-        sum.shown += one.shown;
+        sum.observed += one.observed;
         sum.seen += one.seen;
-        sum.fresh += one.fresh;
+        sum.new_keys += one.new_keys;
         sum.fill += one.fill / s->n;
         sum.error += one.error / s->n;
         sum.lost += one.lost;
@@ -362,14 +363,14 @@ size_t weir_shared_config(const weir_shared *s, char *buffer, size_t size)
 
 /* ---- save and load ---- */
 
-enum weir_status weir_shared_write(weir_shared *s, weir_sink sink, void *context,
-                                   struct weir_error *error)
+enum weir_status weir_shared_save_stream(weir_shared *s, weir_sink sink, void *context,
+                                         struct weir_error *error)
 {
     enum weir_status status = WEIR_OK;
 
     for (uint32_t i = 0; i < s->n && status == WEIR_OK; i++) {
         pthread_mutex_lock(&s->shard[i].lock);
-        status = weir_write_shard(s->shard[i].filter, i, s->n, sink, context, error);
+        status = weir_save_shard(s->shard[i].filter, i, s->n, sink, context, error);
         pthread_mutex_unlock(&s->shard[i].lock);
     }
     return status;
@@ -378,23 +379,25 @@ enum weir_status weir_shared_write(weir_shared *s, weir_sink sink, void *context
 /* The most of the whole, as that of each shard. */
 static struct weir_options options_of_shard(const struct memory *memory, uint32_t n)
 {
-    uint64_t own = memory_taken(own_bytes(n)), left = memory->most > own ? memory->most - own : 1;
+    uint64_t own = memory_taken(own_bytes(n)),
+             left = memory->max_bytes > own ? memory->max_bytes - own : 1;
 
     return (struct weir_options){
         .size = sizeof(struct weir_options),
-        .memory = {memory->take, memory->give, memory->context},
-        .most = memory->most ? (left + n - 1) / n : 0,
+        .allocator = {memory->allocate, memory->free, memory->context},
+        .max_bytes = memory->max_bytes ? (left + n - 1) / n : 0,
     };
 }
 
-enum weir_status weir_shared_load(weir_shared **out, const void *data, size_t size, size_t *used,
-                                  const struct weir_options *options, struct weir_error *error)
+enum weir_status weir_shared_load_buffer(weir_shared **out, const void *data, size_t size,
+                                         size_t *used, const struct weir_options *options,
+                                         struct weir_error *error)
 {
-    weir *shards[WEIR_SHARED_MOST];
+    weir_filter *shards[WEIR_SHARED_SHARDS_MAX];
     struct weir_part part;
     struct memory memory;
     uint32_t n = 0;
-    enum weir_status status = given_memory(options, &memory, error);
+    enum weir_status status = caller_memory(options, &memory, error);
 
     *out = NULL;
     if (status == WEIR_OK)
@@ -402,7 +405,7 @@ enum weir_status weir_shared_load(weir_shared **out, const void *data, size_t si
     if (status != WEIR_OK)
         return status;
     struct weir_options each = options_of_shard(&memory, part.shards ? part.shards : 1);
-    status = weir_load_all(shards, WEIR_SHARED_MOST, &n, data, size, used, &each, error);
+    status = weir_load_shards(shards, WEIR_SHARED_SHARDS_MAX, &n, data, size, used, &each, error);
     if (status == WEIR_OK)
         status = weir_shared_join(out, shards, n, options, error);
     for (uint32_t i = 0; i < n && status != WEIR_OK; i++)

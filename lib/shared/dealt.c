@@ -23,7 +23,7 @@
  * before it, which is often of the same list. Twice as fast as one by one. */
 struct parts {
     uint32_t each, room; /* keys of a part; of which each list can take so many */
-    uint16_t *end[PARTS][WEIR_SHARED_MOST];
+    uint16_t *end[PARTS][WEIR_SHARED_SHARDS_MAX];
 };
 
 static uint16_t *list_of(struct dealt *d, uint32_t shard)
@@ -45,10 +45,10 @@ static uint32_t room_left(const struct parts *p, struct dealt *d, uint32_t shard
     return p->room - most;
 }
 
-/* Where spots are known, lines are fetched by the way: memory would be idle while keys are
+/* Where slot_refs are known, lines are fetched by the way: memory would be idle while keys are
  * dealt. A fifth less time per key (bench/shared). */
 static inline void deal_some(struct parts *p, const struct weir_key *keys, uint32_t from,
-                             uint32_t to, const weir_shared *s, const uint64_t *spots)
+                             uint32_t to, const weir_shared *s, const uint64_t *slot_refs)
 {
     for (uint32_t i = from; i < to; i++)
 #pragma GCC unroll 8
@@ -56,8 +56,9 @@ static inline void deal_some(struct parts *p, const struct weir_key *keys, uint3
             uint32_t at = q * p->each + i, shard = weir_shard(keys[at], s->n);
 
             *p->end[q][shard]++ = (uint16_t)at;
-            if (spots)
-                __builtin_prefetch(s->shard[shard].filter->cells + (spots[at] >> 32) * 64, 1, 2);
+            if (slot_refs)
+                __builtin_prefetch(s->shard[shard].filter->cells + (slot_refs[at] >> 32) * 64, 1,
+                                   2);
         }
 }
 
@@ -96,7 +97,7 @@ static bool deal_parts(struct dealt *d, const struct weir_key *keys, uint32_t n,
             return false;
         left = left < p.each - done ? left : p.each - done;
         if (d->located)
-            deal_some(&p, keys, done, done + left, s, d->spots);
+            deal_some(&p, keys, done, done + left, s, d->slot_refs);
         else
             deal_some(&p, keys, done, done + left, s, NULL);
     }
@@ -132,7 +133,7 @@ struct together {
 };
 
 static void answer_together(const struct showing *batch, size_t begin, const uint16_t *at, size_t n,
-                            weir *filter)
+                            weir_filter *filter)
 {
     struct together t;
 
@@ -149,7 +150,7 @@ void show_dealt(const weir_shared *s, const struct dealt *d, const struct showin
                 size_t begin, uint32_t shard, uint32_t next)
 {
     struct picked p = {.keys = batch->keys + begin,
-                       .spots = d->located ? d->spots : NULL,
+                       .slot_refs = d->located ? d->slot_refs : NULL,
                        .verdicts = batch->verdicts + begin,
                        .at = d->at + (size_t)shard * d->room,
                        .n = d->count[shard],

@@ -9,10 +9,10 @@
 /* Lists of where the keys of each shard are, in their order. Each has the same room. */
 struct dealt {
     uint32_t room;
-    uint32_t count[WEIR_SHARED_MOST];
+    uint32_t count[WEIR_SHARED_SHARDS_MAX];
     uint16_t at[DEALT_MOST];
     bool located;
-    uint64_t spots[DEALT_MOST / 2]; /* of the keys in their order */
+    uint64_t slot_refs[DEALT_MOST / 2]; /* of the keys in their order */
 };
 
 /* Deal as many keys as there is room for; returns how many. At least one, if there are any. */

@@ -14,7 +14,7 @@
 
 struct shard {
     _Alignas(APART) pthread_mutex_t lock;
-    weir *filter;
+    weir_filter *filter;
     _Atomic uint64_t turn; /* the ticket that comes next */
 };
 
@@ -22,7 +22,7 @@ struct weir_shared {
     struct memory memory;
     void *allocation;
     uint32_t n;
-    char config[WEIR_SENTENCE]; /* of the whole */
+    char config[WEIR_SPEC_MAX]; /* of the whole */
 
     _Alignas(APART) _Atomic uint64_t tickets; /* drawn so far */
     _Atomic uint32_t calls;                   /* so far; each begins at another shard */

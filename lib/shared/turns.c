@@ -18,7 +18,7 @@ struct visits {
     size_t begin;
     bool last; /* after this the ticket is used */
     uint32_t left;
-    uint16_t shard[WEIR_SHARED_MOST];
+    uint16_t shard[WEIR_SHARED_SHARDS_MAX];
 };
 
 /* ---- in line ---- */
@@ -143,11 +143,12 @@ void shared_show_dealt(weir_shared *s, const struct showing *batch, uint32_t sha
     visit_all(s, &v);
 }
 
-static bool locates(const weir_shared *s, const struct weir_key *keys, size_t n, uint64_t *spots)
+static bool locates(const weir_shared *s, const struct weir_key *keys, size_t n,
+                    uint64_t *slot_refs)
 {
-    const weir *any = s->shard[0].filter;
+    const weir_filter *any = s->shard[0].filter;
 
-    return any->ops->locate && any->ops->locate(any, keys, n, spots);
+    return any->ops->locate && any->ops->locate(any, keys, n, slot_refs);
 }
 
 static void show_by_shard(weir_shared *s, const struct showing *batch)
@@ -158,7 +159,7 @@ static void show_by_shard(weir_shared *s, const struct showing *batch)
 
     do {
         n = batch->n - v.begin < DEALT_MOST / 2 ? batch->n - v.begin : DEALT_MOST / 2;
-        dealt.located = !batch->answer && locates(s, batch->keys + v.begin, n, dealt.spots);
+        dealt.located = !batch->answer && locates(s, batch->keys + v.begin, n, dealt.slot_refs);
         n = deal(&dealt, batch->keys + v.begin, n, s);
         v.last = v.begin + n == batch->n;
         plan_visits(s, &v);

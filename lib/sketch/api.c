@@ -8,7 +8,7 @@
 #include <weir/hash.h>
 
 #include "base/hand_out.h"
-#include "sentence/given.h"
+#include "spec/caller_struct.h"
 #include "sketch/half_life.h"
 
 /* ---- open and close ---- */
@@ -72,11 +72,11 @@ enum weir_status weir_sketch_open_with(weir_sketch **out, const char *config,
 {
     struct sketch_config c;
     struct memory memory;
-    enum weir_status status = given_memory(options, &memory, error);
+    enum weir_status status = caller_memory(options, &memory, error);
 
     *out = NULL;
     if (status == WEIR_OK)
-        status = sentence_complete(&sketch_grammar, config, &c, error);
+        status = spec_complete(&sketch_grammar, config, &c, error);
     if (status != WEIR_OK)
         return status;
     *out = make(&c, &memory, true);
@@ -203,7 +203,7 @@ enum weir_status weir_sketch_take(weir_sketch *s, struct weir_bytes key, uint64_
     if (!s->ops->take || !s->ops->can_take(&s->config))
         return error_say(
             error, WEIR_UNSUPPORTED, s->config.is.of->about.name, " cannot take back here; ",
-            sentence_names(&sketch_grammar, WEIR_CAN_FORGET).text, " with update=plain can", NULL);
+            spec_names(&sketch_grammar, WEIR_CAN_FORGET).text, " with update=plain can", NULL);
     s->ops->take(s, key, sketch_amount(s, &amount, 0));
     return WEIR_OK;
 }
@@ -278,7 +278,7 @@ static enum weir_status check_alike(const weir_sketch *into, const weir_sketch *
 {
     char a[64], b[64];
 
-    if (!sentence_differ(&sketch_grammar, &into->config, &from->config, a, b))
+    if (!spec_differ(&sketch_grammar, &into->config, &from->config, a, b))
         return WEIR_OK;
     return error_say(error, WEIR_MISMATCH, "the sketches differ: ", a, " and ", b,
                      "; only sketches of one configuration and seed can be merged", NULL);
@@ -305,7 +305,7 @@ enum weir_status weir_sketch_merge(weir_sketch *into, const weir_sketch *from,
     if (!into->ops->merge)
         return error_say(error, WEIR_UNSUPPORTED, into->config.is.of->about.name,
                          into->ops->unmergeable, "; ",
-                         sentence_names(&sketch_grammar, WEIR_CAN_MERGE).text, " can be", NULL);
+                         spec_names(&sketch_grammar, WEIR_CAN_MERGE).text, " can be", NULL);
     if (check_alike(into, from, error) != WEIR_OK)
         return WEIR_MISMATCH;
     if ((fades(into) ? merge_fading(into, from) : into->ops->merge(into, from)) != WEIR_OK)
@@ -327,5 +327,5 @@ void weir_sketch_measure(const weir_sketch *s, struct weir_sketch_stats *out, si
 
 size_t weir_sketch_config(const weir_sketch *s, char *buffer, size_t size)
 {
-    return sentence_write(&sketch_grammar, &s->config, buffer, size);
+    return spec_write(&sketch_grammar, &s->config, buffer, size);
 }

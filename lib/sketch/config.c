@@ -34,7 +34,7 @@ static void write_half_life(struct text *t, const void *value)
 }
 
 /* clang-format off */
-static const struct knob_row rows[SKETCH_KNOBS] = {
+static const struct parameter_row rows[SKETCH_PARAMETERS] = {
 #define AT(member) .offset = offsetof(struct sketch_config, member)
     [SKETCH_MEMORY] = {{"memory", "a size from 4 (bytes) to 16T: 1M, 64M, 1G",
         "memory of counters and keys"}, .kind = A_SIZE, AT(memory),
@@ -65,7 +65,7 @@ static const struct knob_row rows[SKETCH_KNOBS] = {
         "after which a count is worth half"}, .kind = ITS_OWN, AT(half_life),
         .read = read_half_life, .write = write_half_life},
     [SKETCH_HASH] = {{"hash", "xxh3, or sip where strangers choose the keys",
-        "hash function"}, .kind = A_WORD, AT(hash), .words = knob_hashes},
+        "hash function"}, .kind = A_WORD, AT(hash), .words = parameter_hashes},
     [SKETCH_SEED] = {{"seed", "a whole number below 2^64",
         "seed of hashing (random if not given)"}, .kind = A_COUNT, AT(seed), .max = UINT64_MAX},
 #undef AT
@@ -103,7 +103,7 @@ const struct grammar sketch_grammar = {
     .example = "memory=64M",
     .names = sketches,
     .rows = rows,
-    .n = SKETCH_KNOBS,
+    .n = SKETCH_PARAMETERS,
     .wishes = HAS(SKETCH_ERROR) | HAS(SKETCH_CONFIDENCE) | HAS(SKETCH_WIDTH),
     .if_set = HAS(SKETCH_HALF_LIFE),
     .seed = SKETCH_SEED,

@@ -337,20 +337,20 @@ static void ask_hashed(const weir_sketch *s, const struct weir_key *keys, size_t
 /* error= and confidence= become memory and depth. */
 static bool size_by_error(struct sketch_config *c, struct weir_error *error)
 {
-    if (sentence_has(&c->is, SKETCH_CONFIDENCE)) {
+    if (spec_has(&c->is, SKETCH_CONFIDENCE)) {
         double depth = count_min_depth(c->confidence);
 
-        if (sentence_has(&c->is, SKETCH_DEPTH))
+        if (spec_has(&c->is, SKETCH_DEPTH))
             return error_refuse(error, "count-min takes depth= or confidence=, not both", NULL);
         if (depth > DEPTH_MAX)
             return error_refuse(
                 error, "confidence= asks for more than 32 rows; allow a little less", NULL);
         c->depth = (uint64_t)depth;
     }
-    if (sentence_has(&c->is, SKETCH_ERROR)) {
+    if (spec_has(&c->is, SKETCH_ERROR)) {
         double bits = count_min_width(c->error) * (double)(c->depth * bits_of(c));
 
-        if (sentence_has(&c->is, SKETCH_MEMORY))
+        if (spec_has(&c->is, SKETCH_MEMORY))
             return error_refuse(error, "count-min takes memory= or error=, not both", NULL);
         if (bits > 0x1p46)
             return error_refuse(error, "error= asks for more memory than 16T; allow a little more",
@@ -370,12 +370,12 @@ static uint64_t width_of(const struct sketch_config *c)
 
 static bool plan(struct sketch_config *c, uint64_t *bytes, struct weir_error *error)
 {
-    if (c->half_life.length && sentence_has(&c->is, SKETCH_COUNTER) && c->counter == COUNTER_32)
+    if (c->half_life.length && spec_has(&c->is, SKETCH_COUNTER) && c->counter == COUNTER_32)
         return error_refuse(error, "half-life= takes counter=64: counts that fade are fractions",
                             NULL);
     if (c->half_life.length)
         c->counter = COUNTER_64;
-    if (!sentence_has(&c->is, SKETCH_DEPTH))
+    if (!spec_has(&c->is, SKETCH_DEPTH))
         c->depth = DEPTH_DEFAULT;
     if (!size_by_error(c, error))
         return false;
@@ -483,9 +483,9 @@ const struct sketch_ops sketch_count_min = {
     .is.about = {"count-min", "how often any key came, never too low; keeps no keys",
                  WEIR_CAN_FORGET | WEIR_CAN_MERGE | WEIR_CAN_WINDOW | WEIR_CAN_TIME |
                      WEIR_CAN_COUNT_ANY},
-    .is.knobs = HAS_COMMON | HAS(SKETCH_DEPTH) | HAS(SKETCH_COUNTER) | HAS(SKETCH_UPDATE) |
-                HAS(SKETCH_LAYOUT) | HAS(SKETCH_ERROR) | HAS(SKETCH_CONFIDENCE) |
-                HAS(SKETCH_HALF_LIFE),
+    .is.parameters = HAS_COMMON | HAS(SKETCH_DEPTH) | HAS(SKETCH_COUNTER) | HAS(SKETCH_UPDATE) |
+                     HAS(SKETCH_LAYOUT) | HAS(SKETCH_ERROR) | HAS(SKETCH_CONFIDENCE) |
+                     HAS(SKETCH_HALF_LIFE),
     .part = WEIR_PART_COUNTS,
     .memory = UINT64_C(64) << 23,
     .own = sizeof(struct counter_rows),

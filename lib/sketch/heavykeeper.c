@@ -237,15 +237,15 @@ static uint64_t row_bytes(const struct sketch_config *c)
 
 static void complete(struct sketch_config *c)
 {
-    bool memory = sentence_has(&c->is, SKETCH_MEMORY), keys = sentence_has(&c->is, SKETCH_KEYS);
+    bool memory = spec_has(&c->is, SKETCH_MEMORY), keys = spec_has(&c->is, SKETCH_KEYS);
 
-    if (!sentence_has(&c->is, SKETCH_DEPTH))
+    if (!spec_has(&c->is, SKETCH_DEPTH))
         c->depth = DEPTH_DEFAULT;
-    if (!sentence_has(&c->is, SKETCH_DECAY))
+    if (!spec_has(&c->is, SKETCH_DECAY))
         c->decay = DECAY_DEFAULT;
     if (!keys)
         c->keys = c->memory / 8 / KEYS_SHARE / (SUMMARY_EACH + ARENA_EACH);
-    if (sentence_has(&c->is, SKETCH_WIDTH))
+    if (spec_has(&c->is, SKETCH_WIDTH))
         c->memory = 8 * (bytes_of_keys(c->keys) + c->width * row_bytes(c));
     else if (keys && !memory)
         c->memory = 8 * KEYS_SHARE * bytes_of_keys(c->keys);
@@ -259,7 +259,7 @@ static bool plan(struct sketch_config *c, uint64_t *bytes, struct weir_error *er
     uint64_t keys = bytes_of_keys(c->keys), width = 0;
     if (c->memory / 8 > keys)
         width = (c->memory / 8 - keys) / row_bytes(c);
-    if (sentence_has(&c->is, SKETCH_WIDTH) && sentence_has(&c->is, SKETCH_MEMORY))
+    if (spec_has(&c->is, SKETCH_WIDTH) && spec_has(&c->is, SKETCH_MEMORY))
         why = "heavykeeper takes memory= or width=, not both";
     else if (c->depth > ROWS_MOST)
         why = "heavykeeper takes a depth from 1 to 16";
@@ -327,7 +327,7 @@ const struct sketch_ops sketch_heavykeeper = {
     .is.about = {"heavykeeper",
                  "the keys that came most often (as Redis Top-K); counts without bounds",
                  WEIR_CAN_LIST},
-    .is.knobs =
+    .is.parameters =
         HAS_COMMON | HAS(SKETCH_KEYS) | HAS(SKETCH_DEPTH) | HAS(SKETCH_WIDTH) | HAS(SKETCH_DECAY),
     .part = WEIR_PART_TOP,
     .memory = UINT64_C(1) << 23,

@@ -10,17 +10,17 @@
  * it is believed. */
 #include <string.h>
 
-#include "sentence/given.h"
+#include "spec/caller_struct.h"
 #include "sketch/half_life.h"
 #include "sketch/sketch.h"
 
-static void head_of(const weir_sketch *s, char sentence[WEIR_SENTENCE], struct part_head *h)
+static void head_of(const weir_sketch *s, char spec[WEIR_SPEC_MAX], struct part_head *h)
 {
-    size_t length = sentence_write(&sketch_grammar, &s->config, sentence, WEIR_SENTENCE);
+    size_t length = spec_write(&sketch_grammar, &s->config, spec, WEIR_SPEC_MAX);
 
     *h = (struct part_head){.kind = s->ops->part,
                             .shards = 1,
-                            .sentence = sentence,
+                            .spec = spec,
                             .length = (uint32_t)length,
                             .cells = s->ops->state_size(s)};
     part_word(h, s->total);
@@ -38,30 +38,31 @@ static void put_cells(const void *what, struct part_writer *out)
 size_t weir_sketch_saved_size(const weir_sketch *s)
 {
     struct part_head h;
-    char sentence[WEIR_SENTENCE];
+    char spec[WEIR_SPEC_MAX];
 
-    head_of(s, sentence, &h);
+    head_of(s, spec, &h);
     return (size_t)part_size(&h);
 }
 
-enum weir_status weir_sketch_write(const weir_sketch *s, weir_sink sink, void *context,
-                                   struct weir_error *error)
+enum weir_status weir_sketch_save_stream(const weir_sketch *s, weir_sink sink, void *context,
+                                         struct weir_error *error)
 {
     struct part_head h;
-    char sentence[WEIR_SENTENCE];
+    char spec[WEIR_SPEC_MAX];
 
-    head_of(s, sentence, &h);
+    head_of(s, spec, &h);
     return part_write(&h, put_cells, s, sink, context, error);
 }
 
-size_t weir_sketch_save(const weir_sketch *s, void *buffer, size_t size, struct weir_error *error)
+size_t weir_sketch_save_buffer(const weir_sketch *s, void *buffer, size_t size,
+                               struct weir_error *error)
 {
     struct part_buffer out = {buffer};
     size_t needed = weir_sketch_saved_size(s);
 
     if (!part_fits(needed, size, error))
         return 0;
-    weir_sketch_write(s, part_into_buffer, &out, NULL);
+    weir_sketch_save_stream(s, part_into_buffer, &out, NULL);
     return needed;
 }
 
@@ -76,12 +77,11 @@ static bool take_state(weir_sketch *s, const struct part_head *h, struct part_re
 static enum weir_status plan_saved(const struct part_head *h, struct sketch_config *c,
                                    struct weir_error *error)
 {
-    char text[WEIR_SENTENCE];
+    char text[WEIR_SPEC_MAX];
 
     if (h->kind != WEIR_PART_COUNTS && h->kind != WEIR_PART_TOP)
         return part_bad(error, "this part is not a sketch");
-    if (!part_sentence(h, text) || !sentence_restore(&sketch_grammar, text, c) ||
-        c->ops->part != h->kind)
+    if (!part_spec(h, text) || !spec_restore(&sketch_grammar, text, c) || c->ops->part != h->kind)
         return part_bad(error,
                         "the saved configuration is not one that this version of weir writes");
     if (h->words != 1 + (c->half_life.length ? FADE_WORDS : 0) ||
@@ -144,13 +144,13 @@ static enum weir_status finish(weir_sketch **out, enum weir_status status)
     return status;
 }
 
-enum weir_status weir_sketch_load_with(weir_sketch **out, const void *data, size_t size,
-                                       size_t *used, const struct weir_options *options,
-                                       struct weir_error *error)
+enum weir_status weir_sketch_load_buffer(weir_sketch **out, const void *data, size_t size,
+                                         size_t *used, const struct weir_options *options,
+                                         struct weir_error *error)
 {
     struct part_head h;
     struct memory memory;
-    enum weir_status status = given_memory(options, &memory, error);
+    enum weir_status status = caller_memory(options, &memory, error);
 
     *out = NULL;
     if (status == WEIR_OK)
@@ -164,20 +164,15 @@ enum weir_status weir_sketch_load_with(weir_sketch **out, const void *data, size
     return finish(out, status);
 }
 
-enum weir_status weir_sketch_load(weir_sketch **out, const void *data, size_t size, size_t *used,
-                                  struct weir_error *error)
-{
-    return weir_sketch_load_with(out, data, size, used, NULL, error);
-}
-
-enum weir_status weir_sketch_load_from(weir_sketch **out, weir_source source, void *context,
-                                       const struct weir_options *options, struct weir_error *error)
+enum weir_status weir_sketch_load_stream(weir_sketch **out, weir_source source, void *context,
+                                         const struct weir_options *options,
+                                         struct weir_error *error)
 {
     struct part_input in = {source, context};
     uint8_t head[PART_HEAD_MOST];
     struct part_head h;
     struct memory memory;
-    enum weir_status status = given_memory(options, &memory, error);
+    enum weir_status status = caller_memory(options, &memory, error);
 
     *out = NULL;
     if (status == WEIR_OK)

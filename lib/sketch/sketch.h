@@ -12,11 +12,11 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
-#include "sentence/error.h"
-#include "sentence/grammar.h"
+#include "spec/error.h"
+#include "spec/grammar.h"
 #include "format/part.h"
 
-enum sketch_knob {
+enum sketch_parameter {
     SKETCH_MEMORY,
     SKETCH_KEYS,
     SKETCH_DEPTH,
@@ -30,7 +30,7 @@ enum sketch_knob {
     SKETCH_HALF_LIFE,
     SKETCH_HASH,
     SKETCH_SEED,
-    SKETCH_KNOBS
+    SKETCH_PARAMETERS
 };
 
 #define HAS_COMMON (HAS(SKETCH_MEMORY) | HAS(SKETCH_HASH) | HAS(SKETCH_SEED))
@@ -49,7 +49,7 @@ struct half_life {
 };
 
 struct sketch_config {
-    struct sentence is;
+    struct spec is;
     const struct sketch_ops *ops;
     uint64_t memory; /* bits */
     uint64_t keys;

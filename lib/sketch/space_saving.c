@@ -136,7 +136,7 @@ static void stats(const weir_sketch *s, struct weir_sketch_stats *out)
 
 static bool plan(struct sketch_config *c, uint64_t *bytes, struct weir_error *error)
 {
-    bool keys = sentence_has(&c->is, SKETCH_KEYS), memory = sentence_has(&c->is, SKETCH_MEMORY);
+    bool keys = spec_has(&c->is, SKETCH_KEYS), memory = spec_has(&c->is, SKETCH_MEMORY);
     uint64_t beside = SUMMARY_EACH + UNKEPT_EACH * sizeof(uint64_t), each = beside + ARENA_EACH;
 
     if (keys && !memory)
@@ -237,7 +237,7 @@ static enum weir_status merge(weir_sketch *into, const weir_sketch *from)
 const struct sketch_ops sketch_top = {
     .is.about = {"top", "the keys that came most often (Space-Saving), each with its largest error",
                  WEIR_CAN_MERGE | WEIR_CAN_WINDOW | WEIR_CAN_TIME | WEIR_CAN_LIST},
-    .is.knobs = HAS_COMMON | HAS(SKETCH_KEYS) | HAS(SKETCH_HALF_LIFE),
+    .is.parameters = HAS_COMMON | HAS(SKETCH_KEYS) | HAS(SKETCH_HALF_LIFE),
     .part = WEIR_PART_TOP,
     .memory = UINT64_C(1) << 23,
     .own = sizeof(struct summary),

@@ -1,4 +1,4 @@
-/* theory/recent.h - the weir filter: lines of slots that hold fingerprints.
+/* theory/recent.h - the filter recent: lines of slots that hold fingerprints.
  *
  * A fingerprint's first byte is one of 255, so one of w bits is one of
  * V = 255 * 2^(w-8). A line never holds two equal ones: a new key that meets n of

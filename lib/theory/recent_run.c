@@ -1,4 +1,4 @@
-/* theory/recent_run.c - the weir filter on any stream; slots.h says how. */
+/* theory/recent_run.c - the filter recent on any stream; slots.h says how. */
 #include <math.h>
 
 #include "theory/recent.h"

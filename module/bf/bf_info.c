@@ -157,7 +157,7 @@ int bf_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
 int bf_debug(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    char text[256], sentence[WEIR_SENTENCE];
+    char text[256], spec[WEIR_SPEC_MAX];
     uint64_t bytes, hashes;
 
     if (argc != 2)
@@ -173,9 +173,9 @@ int bf_debug(struct rm_ctx *ctx, struct rm_string **argv, int argc)
         const struct link *link = &c->links[i];
 
         bytes = hashes = 0;
-        weir_config(link->w, sentence, sizeof sentence);
-        weir_sentence_number(sentence, "memory", &bytes);
-        weir_sentence_number(sentence, "k", &hashes);
+        weir_config(link->w, spec, sizeof spec);
+        weir_spec_number(spec, "memory", &bytes);
+        weir_spec_number(spec, "k", &hashes);
         snprintf(text, sizeof text,
                  "bytes:%llu bits:%llu hashes:%llu hashwidth:64 capacity:%llu size:%llu ratio:%g",
                  (unsigned long long)bytes, 8 * (unsigned long long)bytes,

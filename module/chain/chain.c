@@ -53,18 +53,18 @@ static uint64_t left_of(const struct chain *c, uint64_t most)
     return most == 0 ? 0 : most > used ? most - used : 1;
 }
 
-static void describe_cuckoo(char sentence[WEIR_SENTENCE], const struct link *link, const char *seed)
+static void describe_cuckoo(char spec[WEIR_SPEC_MAX], const struct link *link, const char *seed)
 {
-    snprintf(sentence, WEIR_SENTENCE, CUCKOO_DEFAULT "%s", (unsigned long long)link->capacity,
+    snprintf(spec, WEIR_SPEC_MAX, CUCKOO_DEFAULT "%s", (unsigned long long)link->capacity,
              link->error, seed);
 }
 
-static void describe_bloom(char sentence[WEIR_SENTENCE], const struct link *link, const char *seed)
+static void describe_bloom(char spec[WEIR_SPEC_MAX], const struct link *link, const char *seed)
 {
     double rate = fmin(link->error, MOST_ERROR);
     double hashes = ceil(log2(1 / rate) * 5 / 8);
 
-    snprintf(sentence, WEIR_SENTENCE, LINK_DEFAULT "%s", (unsigned long long)link->capacity, rate,
+    snprintf(spec, WEIR_SPEC_MAX, LINK_DEFAULT "%s", (unsigned long long)link->capacity, rate,
              hashes < 1    ? 1
              : hashes > 32 ? 32
                            : (int)hashes,
@@ -75,10 +75,10 @@ static bool add_link(struct chain *c, struct link link, const char *seed, uint64
                      struct weir_error *error)
 {
     struct link *links = server_take((c->n + 1) * sizeof *links);
-    char sentence[WEIR_SENTENCE];
+    char spec[WEIR_SPEC_MAX];
 
-    (c->is.family == &family_cuckoo ? describe_cuckoo : describe_bloom)(sentence, &link, seed);
-    if (!links || filter_open(&link.w, sentence, left_of(c, most), error) != WEIR_OK) {
+    (c->is.family == &family_cuckoo ? describe_cuckoo : describe_bloom)(spec, &link, seed);
+    if (!links || filter_open(&link.w, spec, left_of(c, most), error) != WEIR_OK) {
         server_give(links);
         return false;
     }
@@ -156,7 +156,7 @@ struct chain *chain_open(const struct chain_wish *wish, uint64_t most, struct we
 {
     struct chain *c = server_take(sizeof *c);
     struct link first = {.capacity = first_capacity(wish), .error = wish->error};
-    char sentence[WEIR_SENTENCE], seed[32] = "";
+    char spec[WEIR_SPEC_MAX], seed[32] = "";
 
     image_refuse(error, "memory is short");
     if (!c)
@@ -176,8 +176,8 @@ struct chain *chain_open(const struct chain_wish *wish, uint64_t most, struct we
         chain_close(c);
         return NULL;
     }
-    weir_config(c->links[0].w, sentence, sizeof sentence);
-    c->seed = sentence_seed(sentence);
+    weir_config(c->links[0].w, spec, sizeof spec);
+    c->seed = spec_seed(spec);
     return c;
 }
 
@@ -198,7 +198,7 @@ struct unseen {
     size_t n;
 };
 
-static void look(const weir *w, struct unseen *u, uint8_t *verdicts)
+static void look(const weir_filter *w, struct unseen *u, uint8_t *verdicts)
 {
     uint8_t found[ITEMS_AT_ONCE];
     size_t left = 0;

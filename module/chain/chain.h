@@ -14,7 +14,7 @@
 #include "value/value.h"
 
 struct link {
-    weir *w;
+    weir_filter *w;
     uint64_t capacity, items;
     double error;
 };
@@ -46,7 +46,7 @@ struct chain_wish {
 
 #define CHAIN_TIGHTENING 0.5
 
-/* most as in handles.h, for all links together. NULL with a sentence. */
+/* most as in handles.h, for all links together. NULL with a message. */
 struct chain *chain_open(const struct chain_wish *wish, uint64_t most, struct weir_error *error);
 void chain_close(struct chain *c);
 

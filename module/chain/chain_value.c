@@ -52,7 +52,7 @@ static bool write(const struct value *v, weir_sink sink, void *context)
         put_part(&head, c->is.family == &family_cuckoo ? PART_CUCKOO : PART_BLOOM, sink, context);
     for (uint32_t i = 0; good && i < c->n; i++)
         good = image_passes(sink, context, weir_saved_size(c->links[i].w)) ||
-               weir_write(c->links[i].w, sink, context, NULL) == WEIR_OK;
+               weir_save_stream(c->links[i].w, sink, context, NULL) == WEIR_OK;
     return good;
 }
 
@@ -88,39 +88,39 @@ static struct chain *read_head(struct weir_bytes in, uint32_t *n)
 }
 
 /* Keys are hashed once for all links, and each must do what the commands ask of it. */
-static bool fits(const struct chain *c, const char *sentence)
+static bool fits(const struct chain *c, const char *spec)
 {
     uint64_t needed =
-        c->is.family == &family_cuckoo ? WEIR_CAN_LEARN | WEIR_CAN_FORGET : WEIR_CAN_LEARN;
-    char first[WEIR_SENTENCE], a[32], b[32];
+        c->is.family == &family_cuckoo ? WEIR_CAN_OBSERVE | WEIR_CAN_FORGET : WEIR_CAN_OBSERVE;
+    char first[WEIR_SPEC_MAX], a[32], b[32];
     uint64_t traits = 0;
 
-    weir_traits(WEIR_KIND_FILTER, sentence, &traits, NULL);
+    weir_spec_traits(WEIR_KIND_FILTER, spec, &traits, NULL);
     if ((traits & needed) != needed)
         return false;
     weir_config(c->links[0].w, first, sizeof first);
-    weir_sentence_knob(first, "hash", a, sizeof a);
-    weir_sentence_knob(sentence, "hash", b, sizeof b);
-    return sentence_seed(first) == sentence_seed(sentence) && strcmp(a, b) == 0;
+    weir_spec_get(first, "hash", a, sizeof a);
+    weir_spec_get(spec, "hash", b, sizeof b);
+    return spec_seed(first) == spec_seed(spec) && strcmp(a, b) == 0;
 }
 
 static bool read_filters(struct image_in *in, struct chain *c, uint32_t n, struct weir_error *error)
 {
-    char sentence[WEIR_SENTENCE];
+    char spec[WEIR_SPEC_MAX];
 
     for (; c->n < n; c->n++) {
         image_refuse(error, "a filter of the chain is missing");
         if (image_kind(in) != WEIR_PART_FILTER ||
             filter_load(&c->links[c->n].w, image_get, in, in->most, error) != WEIR_OK)
             return false;
-        weir_config(c->links[c->n].w, sentence, sizeof sentence);
-        if (!fits(c, sentence)) {
+        weir_config(c->links[c->n].w, spec, sizeof spec);
+        if (!fits(c, spec)) {
             weir_close(c->links[c->n].w);
             image_refuse(error, "the filters of the chain do not belong together");
             return false;
         }
     }
-    c->seed = sentence_seed(sentence);
+    c->seed = spec_seed(spec);
     return true;
 }
 

@@ -24,23 +24,23 @@ static struct counts *counts_of(weir_sketch *s, uint64_t width, uint64_t depth)
     return c;
 }
 
-static void sentence_of(char sentence[WEIR_SENTENCE], uint64_t width, uint64_t depth)
+static void spec_of(char spec[WEIR_SPEC_MAX], uint64_t width, uint64_t depth)
 {
-    snprintf(sentence, WEIR_SENTENCE, SKETCH_DEFAULT, (unsigned long long)(width * depth * 4),
+    snprintf(spec, WEIR_SPEC_MAX, SKETCH_DEFAULT, (unsigned long long)(width * depth * 4),
              (unsigned long long)depth);
 }
 
 struct counts *counts_open(uint64_t width, uint64_t depth, uint64_t most, struct weir_error *error)
 {
-    char sentence[WEIR_SENTENCE];
+    char spec[WEIR_SPEC_MAX];
     struct counts *c;
     weir_sketch *s;
 
     image_refuse(error, "memory is short");
     if (width > WIDTH_MOST || depth > COUNTS_DEPTH_MOST)
         return NULL;
-    sentence_of(sentence, width, depth);
-    if (sketch_open(&s, sentence, most, error) != WEIR_OK)
+    spec_of(spec, width, depth);
+    if (sketch_open(&s, spec, most, error) != WEIR_OK)
         return NULL;
     c = counts_of(s, width, depth);
     if (!c)
@@ -56,7 +56,7 @@ static bool write(const struct value *v, weir_sink sink, void *context)
     put_number(&head, c->width);
     put_number(&head, c->depth);
     return put_part(&head, PART_COUNTS, sink, context) &&
-           weir_sketch_write(c->s, sink, context, NULL) == WEIR_OK;
+           weir_sketch_save_stream(c->s, sink, context, NULL) == WEIR_OK;
 }
 
 /* ---- reading ---- */
@@ -81,11 +81,11 @@ static bool read_head(struct image_in *in, uint64_t *width, uint64_t *depth,
 /* Sketches of one width and depth are merged without a further look. */
 static bool is_ours(const weir_sketch *s, uint64_t width, uint64_t depth)
 {
-    char sentence[WEIR_SENTENCE], whole[WEIR_SENTENCE], its[WEIR_SENTENCE];
+    char spec[WEIR_SPEC_MAX], whole[WEIR_SPEC_MAX], its[WEIR_SPEC_MAX];
 
-    sentence_of(sentence, width, depth);
+    spec_of(spec, width, depth);
     weir_sketch_config(s, its, sizeof its);
-    return weir_complete(WEIR_KIND_SKETCH, sentence, whole, sizeof whole, NULL) == WEIR_OK &&
+    return weir_spec_complete(WEIR_KIND_SKETCH, spec, whole, sizeof whole, NULL) == WEIR_OK &&
            strcmp(whole, its) == 0;
 }
 

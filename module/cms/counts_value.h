@@ -18,7 +18,7 @@ struct counts {
 
 #define COUNTS_DEPTH_MOST 32
 
-/* NULL with a sentence. */
+/* NULL with a message. */
 struct counts *counts_open(uint64_t width, uint64_t depth, uint64_t most, struct weir_error *error);
 
 #endif

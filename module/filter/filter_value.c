@@ -5,22 +5,22 @@
 #include "server/server.h"
 #include "value/handles.h"
 
-struct filter_value *filter_value_of(weir *w)
+struct filter_value *filter_value_of(weir_filter *w)
 {
     struct filter_value *f = server_take(sizeof *f);
-    char sentence[WEIR_SENTENCE], span[32];
+    char spec[WEIR_SPEC_MAX], span[32];
     uint64_t traits = 0;
 
     if (!f) {
         weir_close(w);
         return NULL;
     }
-    weir_config(w, sentence, sizeof sentence);
+    weir_config(w, spec, sizeof spec);
     f->is.family = &family_filter;
     f->w = w;
-    weir_traits(WEIR_KIND_FILTER, sentence, &traits, NULL);
-    f->fixed = !(traits & WEIR_CAN_LEARN);
-    f->timed = weir_sentence_knob(sentence, "span", span, sizeof span) > 0;
+    weir_spec_traits(WEIR_KIND_FILTER, spec, &traits, NULL);
+    f->fixed = !(traits & WEIR_CAN_OBSERVE);
+    f->timed = weir_spec_get(spec, "span", span, sizeof span) > 0;
     return f;
 }
 
@@ -29,7 +29,7 @@ static bool write(const struct value *v, weir_sink sink, void *context)
     const struct filter_value *f = (const struct filter_value *)v;
 
     return (image_passes(sink, context, weir_saved_size(f->w)) ||
-            weir_write(f->w, sink, context, NULL) == WEIR_OK) &&
+            weir_save_stream(f->w, sink, context, NULL) == WEIR_OK) &&
            (!f->once || once_write(f->once, sink, context));
 }
 
@@ -50,7 +50,7 @@ static bool read_part(struct image_in *in, uint32_t kind, struct once **once,
     return good;
 }
 
-static struct value *finish(weir *w, struct once *once, struct weir_error *error)
+static struct value *finish(weir_filter *w, struct once *once, struct weir_error *error)
 {
     struct filter_value *f = filter_value_of(w);
 
@@ -65,7 +65,7 @@ static struct value *finish(weir *w, struct once *once, struct weir_error *error
 
 static struct value *read(struct image_in *in, struct weir_error *error)
 {
-    weir *w = NULL;
+    weir_filter *w = NULL;
     struct once *once = NULL;
     bool good = true;
     uint32_t kind;
@@ -104,7 +104,7 @@ static void free_filter(struct value *v)
 static struct value *copy(const struct value *v)
 {
     const struct filter_value *from = (const struct filter_value *)v;
-    weir *w = weir_clone(from->w, NULL);
+    weir_filter *w = weir_clone(from->w, NULL);
     struct filter_value *f = w ? filter_value_of(w) : NULL;
 
     if (f && from->once && !(f->once = once_copy(from->once))) {

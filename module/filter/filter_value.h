@@ -7,13 +7,13 @@
 
 struct filter_value {
     struct value is;
-    weir *w;
+    weir_filter *w;
     bool timed;        /* it has a span=, and wants to know the time */
     bool fixed;        /* it was made whole (weir build --fixed), and takes no more keys */
     struct once *once; /* NULL: no producer so far */
 };
 
 /* From a filter, which is closed if memory is short: then NULL. */
-struct filter_value *filter_value_of(weir *w);
+struct filter_value *filter_value_of(weir_filter *w);
 
 #endif

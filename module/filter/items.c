@@ -61,7 +61,7 @@ static uint64_t word(const uint8_t *at)
     return value;
 }
 
-void items_keys(const struct items *items, size_t from, size_t n, const weir *w,
+void items_keys(const struct items *items, size_t from, size_t n, const weir_filter *w,
                 struct weir_key *keys)
 {
     struct weir_bytes bytes[ITEMS_AT_ONCE];

@@ -25,7 +25,7 @@ struct items {
 const char *items_take(struct items *items, struct rm_string **argv, int argc);
 
 /* The keys of n items, from a number on. */
-void items_keys(const struct items *items, size_t from, size_t n, const weir *w,
+void items_keys(const struct items *items, size_t from, size_t n, const weir_filter *w,
                 struct weir_key *keys);
 
 /* Their times, if they have any. */

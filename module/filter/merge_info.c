@@ -10,7 +10,8 @@
 
 /* All sources into one filter, which is then the destination's: nothing is changed if one of
  * them does not fit. */
-static weir *merged(struct rm_ctx *ctx, weir *into, struct rm_string **names, size_t n)
+static weir_filter *merged(struct rm_ctx *ctx, weir_filter *into, struct rm_string **names,
+                           size_t n)
 {
     struct weir_error error = {.text = "memory is short"};
     bool good = true;
@@ -43,7 +44,7 @@ static weir *merged(struct rm_ctx *ctx, weir *into, struct rm_string **names, si
 static int merge(struct rm_ctx *ctx, struct opened *o, struct rm_string **argv, size_t n)
 {
     struct filter_value *f = o->value;
-    weir *w = f ? weir_clone(f->w, NULL) : NULL;
+    weir_filter *w = f ? weir_clone(f->w, NULL) : NULL;
 
     if (f && !w)
         return reply_error(ctx, "memory is short");
@@ -83,8 +84,8 @@ int command_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
 #define DUMP_MOST (UINT64_C(512) << 20) /* proto-max-bulk-len as it is unless set otherwise */
 
-static const char *const fields[] = {"sentence", "memory", "bytes", "shown",     "seen", "new",
-                                     "fill",     "error",  "saved", "producers", "dump"};
+static const char *const fields[] = {"spec", "memory", "bytes", "observed",  "seen", "new",
+                                     "fill", "error",  "saved", "producers", "dump"};
 
 #define FIELDS (sizeof fields / sizeof *fields)
 
@@ -94,18 +95,18 @@ static void tell(struct rm_ctx *ctx, const struct filter_value *f, const struct 
     const long long numbers[FIELDS] = {0,
                                        (long long)stats->memory,
                                        (long long)stats->bytes,
-                                       (long long)stats->shown,
+                                       (long long)stats->observed,
                                        (long long)stats->seen,
-                                       (long long)stats->fresh,
+                                       (long long)stats->new_keys,
                                        0,
                                        0,
                                        (long long)weir_saved_size(f->w),
                                        (long long)once_producers(f->once)};
-    char sentence[WEIR_SENTENCE];
+    char spec[WEIR_SPEC_MAX];
 
     if (field == 0) {
-        weir_config(f->w, sentence, sizeof sentence);
-        reply_text(ctx, sentence);
+        weir_config(f->w, spec, sizeof spec);
+        reply_text(ctx, spec);
     } else if (field == 6 || field == 7) {
         rm.ReplyWithDouble(ctx, field == 6 ? stats->fill : stats->error);
     } else if (field == 10) {
@@ -126,7 +127,7 @@ int command_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     for (size_t i = 0; argc == 3 && i < FIELDS; i++)
         field = arg_is(argv[2], fields[i]) ? i : field;
     if (argc == 3 && field == FIELDS)
-        return reply_error(ctx, "there are the fields sentence, memory, bytes, shown, seen, new, "
+        return reply_error(ctx, "there are the fields spec, memory, bytes, observed, seen, new, "
                                 "fill, error, saved, producers and dump");
     struct opened o = key_open(ctx, argv[1], RM_READ, &family_filter);
     if (o.wrong)

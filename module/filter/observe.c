@@ -103,17 +103,16 @@ static bool was_answered(struct rm_ctx *ctx, const struct filter_value *f, const
 static struct filter_value *create(struct rm_ctx *ctx, struct rm_string *name, struct opened *o)
 {
     struct weir_error error = {.text = "memory is short"};
-    struct filter_value *f =
-        filter_create(ctx, settings_sentence(), strlen(settings_sentence()), &error);
-    char sentence[WEIR_SENTENCE];
+    struct filter_value *f = filter_create(ctx, settings_spec(), strlen(settings_spec()), &error);
+    char spec[WEIR_SPEC_MAX];
 
     if (!f) {
         reply_error(ctx, "%s", error.text);
         return NULL;
     }
     value_put(o->key, &f->is);
-    weir_config(f->w, sentence, sizeof sentence);
-    rm.Replicate(ctx, "WEIR.CREATE", "sc", name, sentence);
+    weir_config(f->w, spec, sizeof spec);
+    rm.Replicate(ctx, "WEIR.CREATE", "sc", name, spec);
     return f;
 }
 

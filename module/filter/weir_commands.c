@@ -16,17 +16,17 @@ struct filter_value *filter_create(struct rm_ctx *ctx, const char *text, size_t 
                                    struct weir_error *error)
 {
     uint64_t most = server_obeys(ctx) ? 0 : settings_largest();
-    char sentence[WEIR_SENTENCE];
+    char spec[WEIR_SPEC_MAX];
     struct filter_value *f;
-    weir *w;
+    weir_filter *w;
 
-    if (size >= sizeof sentence || memchr(text, '\0', size)) {
-        image_refuse(error, "a sentence has at most 511 characters, none of them NUL");
+    if (size >= sizeof spec || memchr(text, '\0', size)) {
+        image_refuse(error, "a spec has at most 511 characters, none of them NUL");
         return NULL;
     }
-    memcpy(sentence, text, size);
-    sentence[size] = '\0';
-    if (filter_open(&w, sentence, most, error) != WEIR_OK)
+    memcpy(spec, text, size);
+    spec[size] = '\0';
+    if (filter_open(&w, spec, most, error) != WEIR_OK)
         return NULL;
     f = filter_value_of(w);
     if (!f)
@@ -37,13 +37,13 @@ struct filter_value *filter_create(struct rm_ctx *ctx, const char *text, size_t 
 static int command_create(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
     struct weir_error error;
-    char sentence[WEIR_SENTENCE];
+    char spec[WEIR_SPEC_MAX];
     bool nx = argc == 4;
 
     if (argc < 3 || argc > 4)
         return rm.WrongArity(ctx);
     if (nx && !arg_is(argv[3], "NX"))
-        return reply_error(ctx, "after the sentence may stand NX alone");
+        return reply_error(ctx, "after the spec may stand NX alone");
     struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_filter);
     if (o.wrong && !nx)
         return key_refuse(ctx, &o);
@@ -59,9 +59,9 @@ static int command_create(struct rm_ctx *ctx, struct rm_string **argv, int argc)
         return key_close(&o);
     }
     value_put(o.key, &f->is);
-    weir_config(f->w, sentence, sizeof sentence);
+    weir_config(f->w, spec, sizeof spec);
     reply_ok(ctx);
-    rm.Replicate(ctx, "WEIR.CREATE", "sc", argv[1], sentence);
+    rm.Replicate(ctx, "WEIR.CREATE", "sc", argv[1], spec);
     key_told(ctx, argv[1], &f->is, "weir.create");
     return key_close(&o);
 }
@@ -150,7 +150,7 @@ static int command_forget(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 /* clang-format off */
 const struct command commands_weir[] = {
     {"weir.create", command_create, "write deny-oom fast", -3, KEY_CHANGE,
-     "Creates a filter from a sentence", "O(memory of the filter)", "sentence !NX?"},
+     "Creates a filter from a spec", "O(memory of the filter)", "spec !NX?"},
     {"weir.observe", command_observe, "write deny-oom fast", -3, KEY_CHANGE,
      "Tells of each item whether it was seen before, and remembers it", "O(items)",
      "!NOCREATE? AT=#milliseconds? ONCE=producer,#number? !TIMED? !WEIGHTED? !HASHED? !ITEMS? item+"},
@@ -160,7 +160,7 @@ const struct command commands_weir[] = {
      "Takes back one showing of each item, in filters that can", "O(items)",
      "!HASHED? !ITEMS? item+"},
     {"weir.merge", command_merge, "write deny-oom getkeys-api", -4, KEYS_COUNTED,
-     "Adds to a filter all that others of its sentence and seed have seen",
+     "Adds to a filter all that others of its spec and seed have seen",
      "O(filters * memory)", "#numkeys source+"},
     {"weir.info", command_info, "readonly", -2, KEY_READ,
      "Tells what a filter is, how full, and how often it errs", "O(memory of the filter, at most 4 MiB)", "field?"},

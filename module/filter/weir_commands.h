@@ -4,7 +4,7 @@
 
 #include "filter/filter_value.h"
 
-/* A new filter from a client's sentence: NULL with a sentence that says why. */
+/* A new filter from a client's spec: NULL with a message that says why. */
 struct filter_value *filter_create(struct rm_ctx *ctx, const char *text, size_t size,
                                    struct weir_error *error);
 

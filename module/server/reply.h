@@ -11,7 +11,7 @@
 int reply_ok(struct rm_ctx *ctx);
 int reply_wrong_type(struct rm_ctx *ctx);
 
-/* "ERR " and a sentence. */
+/* "ERR " and a spec. */
 int reply_error(struct rm_ctx *ctx, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* A boolean as RESP3 has it and the dialect wants it, or 0 and 1. */

@@ -9,14 +9,14 @@
 
 #define LARGEST_DEFAULT (UINT64_C(1) << 30)
 #define NAME_DEFAULT "weir"
-#define SENTENCE_DEFAULT "memory=1M"
+#define SPEC_DEFAULT "memory=1M"
 
 static struct {
     char name[64];
-    char sentence[WEIR_SENTENCE];
+    char spec[WEIR_SPEC_MAX];
     uint64_t largest;
     int dialect;
-} now = {NAME_DEFAULT, SENTENCE_DEFAULT, LARGEST_DEFAULT, 0};
+} now = {NAME_DEFAULT, SPEC_DEFAULT, LARGEST_DEFAULT, 0};
 
 static const char *dialects[] = {"redis", "valkey"};
 static const int dialect_values[] = {0, 1};
@@ -26,9 +26,9 @@ const char *settings_name(void)
     return now.name;
 }
 
-const char *settings_sentence(void)
+const char *settings_spec(void)
 {
-    return now.sentence;
+    return now.spec;
 }
 
 uint64_t settings_largest(void)
@@ -43,25 +43,25 @@ bool settings_valkey(void)
 
 /* ---- values ---- */
 
-static const char *set_sentence(const char *text, size_t size)
+static const char *set_spec(const char *text, size_t size)
 {
     static char why[400];
-    char sentence[WEIR_SENTENCE], whole[WEIR_SENTENCE];
+    char spec[WEIR_SPEC_MAX], whole[WEIR_SPEC_MAX];
     struct weir_error error;
     uint64_t traits = 0;
 
-    if (size >= sizeof sentence || memchr(text, '\0', size))
-        return "DEFAULT takes a sentence, as WEIR.CREATE does";
-    memcpy(sentence, text, size);
-    sentence[size] = '\0';
-    if (weir_complete(WEIR_KIND_FILTER, sentence, whole, sizeof whole, &error) != WEIR_OK) {
-        snprintf(why, sizeof why, "DEFAULT takes a sentence, as WEIR.CREATE does: %s", error.text);
+    if (size >= sizeof spec || memchr(text, '\0', size))
+        return "DEFAULT takes a spec, as WEIR.CREATE does";
+    memcpy(spec, text, size);
+    spec[size] = '\0';
+    if (weir_spec_complete(WEIR_KIND_FILTER, spec, whole, sizeof whole, &error) != WEIR_OK) {
+        snprintf(why, sizeof why, "DEFAULT takes a spec, as WEIR.CREATE does: %s", error.text);
         return why;
     }
-    weir_traits(WEIR_KIND_FILTER, whole, &traits, NULL);
-    if (!(traits & WEIR_CAN_LEARN))
-        return "DEFAULT takes a sentence, as WEIR.CREATE does: of a filter that learns key by key";
-    memcpy(now.sentence, sentence, size + 1);
+    weir_spec_traits(WEIR_KIND_FILTER, whole, &traits, NULL);
+    if (!(traits & WEIR_CAN_OBSERVE))
+        return "DEFAULT takes a spec, as WEIR.CREATE does: of a filter that learns key by key";
+    memcpy(now.spec, spec, size + 1);
     return NULL;
 }
 
@@ -115,7 +115,7 @@ const char *settings_read(struct rm_string **argv, int argc)
         else if (strcasecmp(word, "NAME") == 0)
             why = set_name(value);
         else if (strcasecmp(word, "DEFAULT") == 0)
-            why = set_sentence(value, size);
+            why = set_spec(value, size);
         else if (strcasecmp(word, "LARGEST") == 0)
             why = set_largest(value);
         else if (strcasecmp(word, "DIALECT") == 0)
@@ -128,7 +128,7 @@ const char *settings_read(struct rm_string **argv, int argc)
 
 /* ---- CONFIG ---- */
 
-static struct rm_string *get_sentence_setting(const char *name, void *data)
+static struct rm_string *get_spec_setting(const char *name, void *data)
 {
     static struct rm_string *told; /* the server does not free it */
 
@@ -136,16 +136,16 @@ static struct rm_string *get_sentence_setting(const char *name, void *data)
     (void)data;
     if (told)
         rm.FreeString(NULL, told);
-    told = rm.CreateString(NULL, now.sentence, strlen(now.sentence));
+    told = rm.CreateString(NULL, now.spec, strlen(now.spec));
     return told;
 }
 
-static int set_sentence_setting(const char *name, struct rm_string *value, void *data,
-                                struct rm_string **error)
+static int set_spec_setting(const char *name, struct rm_string *value, void *data,
+                            struct rm_string **error)
 {
     size_t size;
     const char *text = rm.StringPtrLen(value, &size);
-    const char *why = set_sentence(text, size);
+    const char *why = set_spec(text, size);
 
     (void)name;
     (void)data;
@@ -189,8 +189,8 @@ static int set_dialect_setting(const char *name, int value, void *data, struct r
 
 int settings_register(struct rm_ctx *ctx)
 {
-    if (rm.RegisterStringConfig(ctx, "default", now.sentence, RM_CONFIG_DEFAULT,
-                                get_sentence_setting, set_sentence_setting, NULL, NULL) != RM_OK ||
+    if (rm.RegisterStringConfig(ctx, "default", now.spec, RM_CONFIG_DEFAULT, get_spec_setting,
+                                set_spec_setting, NULL, NULL) != RM_OK ||
         rm.RegisterNumericConfig(ctx, "largest", (long long)now.largest, RM_CONFIG_MEMORY, 0,
                                  INT64_MAX, get_largest_setting, set_largest_setting, NULL,
                                  NULL) != RM_OK ||

@@ -16,10 +16,10 @@
 
 uint64_t top_seed(const struct top *t)
 {
-    char sentence[WEIR_SENTENCE];
+    char spec[WEIR_SPEC_MAX];
 
-    weir_sketch_config(t->s, sentence, sizeof sentence);
-    return sentence_seed(sentence);
+    weir_sketch_config(t->s, spec, sizeof spec);
+    return spec_seed(spec);
 }
 
 static void free_top(struct value *v)
@@ -66,26 +66,25 @@ static struct top *make(const struct top_wish *wish, uint64_t most)
     return NULL;
 }
 
-static void sentence_of(char sentence[WEIR_SENTENCE], const struct top_wish *wish)
+static void spec_of(char spec[WEIR_SPEC_MAX], const struct top_wish *wish)
 {
-    int n = snprintf(sentence, WEIR_SENTENCE, SKETCH_DEFAULT, (unsigned long long)wish->width,
+    int n = snprintf(spec, WEIR_SPEC_MAX, SKETCH_DEFAULT, (unsigned long long)wish->width,
                      (unsigned long long)wish->depth, wish->decay);
 
     if (wish->seeded)
-        snprintf(sentence + n, WEIR_SENTENCE - (size_t)n, " seed=%llu",
-                 (unsigned long long)wish->seed);
+        snprintf(spec + n, WEIR_SPEC_MAX - (size_t)n, " seed=%llu", (unsigned long long)wish->seed);
 }
 
 struct top *top_open(const struct top_wish *wish, uint64_t most, struct weir_error *error)
 {
-    char sentence[WEIR_SENTENCE];
+    char spec[WEIR_SPEC_MAX];
     struct top *t = make(wish, most);
 
     image_refuse(error, "memory is short");
     if (!t)
         return NULL;
-    sentence_of(sentence, wish);
-    if (sketch_open(&t->s, sentence, most, error) == WEIR_OK)
+    spec_of(spec, wish);
+    if (sketch_open(&t->s, spec, most, error) == WEIR_OK)
         return t;
     free_top(&t->is);
     return NULL;
@@ -112,7 +111,7 @@ static bool write(const struct value *v, weir_sink sink, void *context)
         put_bytes(&head, e->item, e->item ? e->size : 0);
     }
     return put_part(&head, PART_TOP, sink, context) &&
-           weir_sketch_write(t->s, sink, context, NULL) == WEIR_OK;
+           weir_sketch_save_stream(t->s, sink, context, NULL) == WEIR_OK;
 }
 
 static bool read_kept(struct weir_bytes *in, struct kept *e)
@@ -155,11 +154,11 @@ static struct top *read_head(struct weir_bytes in, uint64_t most)
 static bool is_ours(const struct top *t)
 {
     struct top_wish wish = {t->k, t->width, t->depth, t->decay, true, top_seed(t)};
-    char sentence[WEIR_SENTENCE], whole[WEIR_SENTENCE], its[WEIR_SENTENCE];
+    char spec[WEIR_SPEC_MAX], whole[WEIR_SPEC_MAX], its[WEIR_SPEC_MAX];
 
-    sentence_of(sentence, &wish);
+    spec_of(spec, &wish);
     weir_sketch_config(t->s, its, sizeof its);
-    return weir_complete(WEIR_KIND_SKETCH, sentence, whole, sizeof whole, NULL) == WEIR_OK &&
+    return weir_spec_complete(WEIR_KIND_SKETCH, spec, whole, sizeof whole, NULL) == WEIR_OK &&
            strcmp(whole, its) == 0;
 }
 

@@ -40,7 +40,7 @@ struct top_wish {
 
 #define TOP_DEPTH_MOST 16
 
-/* NULL with a sentence. */
+/* NULL with a message. */
 struct top *top_open(const struct top_wish *wish, uint64_t most, struct weir_error *error);
 
 /* Of a heap that was filled from elsewhere: hashes, and the index. */

@@ -20,28 +20,28 @@ static struct weir_options within(uint64_t most)
     return (struct weir_options){sizeof(struct weir_options), {take, give, NULL}, most};
 }
 
-enum weir_status filter_open(weir **out, const char *sentence, uint64_t most,
+enum weir_status filter_open(weir_filter **out, const char *spec, uint64_t most,
                              struct weir_error *error)
 {
     struct weir_options options = within(most);
 
-    return weir_open_with(out, sentence, &options, error);
+    return weir_open_with(out, spec, &options, error);
 }
 
-enum weir_status filter_load(weir **out, weir_source source, void *context, uint64_t most,
+enum weir_status filter_load(weir_filter **out, weir_source source, void *context, uint64_t most,
                              struct weir_error *error)
 {
     struct weir_options options = within(most);
 
-    return weir_load_from(out, source, context, &options, error);
+    return weir_load_stream(out, source, context, &options, error);
 }
 
-enum weir_status sketch_open(weir_sketch **out, const char *sentence, uint64_t most,
+enum weir_status sketch_open(weir_sketch **out, const char *spec, uint64_t most,
                              struct weir_error *error)
 {
     struct weir_options options = within(most);
 
-    return weir_sketch_open_with(out, sentence, &options, error);
+    return weir_sketch_open_with(out, spec, &options, error);
 }
 
 enum weir_status sketch_load(weir_sketch **out, const void *data, size_t size, uint64_t most,
@@ -49,12 +49,12 @@ enum weir_status sketch_load(weir_sketch **out, const void *data, size_t size, u
 {
     struct weir_options options = within(most);
 
-    return weir_sketch_load_with(out, data, size, NULL, &options, error);
+    return weir_sketch_load_buffer(out, data, size, NULL, &options, error);
 }
 
-uint64_t sentence_seed(const char *sentence)
+uint64_t spec_seed(const char *spec)
 {
     uint64_t seed = 0;
 
-    return weir_sentence_number(sentence, "seed", &seed) ? seed : 0;
+    return weir_spec_number(spec, "seed", &seed) ? seed : 0;
 }

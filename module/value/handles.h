@@ -9,16 +9,16 @@
 #include <weir/saved.h>
 #include <weir/sketch.h>
 
-enum weir_status filter_open(weir **out, const char *sentence, uint64_t most,
+enum weir_status filter_open(weir_filter **out, const char *spec, uint64_t most,
                              struct weir_error *error);
-enum weir_status filter_load(weir **out, weir_source source, void *context, uint64_t most,
+enum weir_status filter_load(weir_filter **out, weir_source source, void *context, uint64_t most,
                              struct weir_error *error);
-enum weir_status sketch_open(weir_sketch **out, const char *sentence, uint64_t most,
+enum weir_status sketch_open(weir_sketch **out, const char *spec, uint64_t most,
                              struct weir_error *error);
 enum weir_status sketch_load(weir_sketch **out, const void *data, size_t size, uint64_t most,
                              struct weir_error *error);
 
-/* The seed in the sentence of a filter or sketch. */
-uint64_t sentence_seed(const char *sentence);
+/* The seed in the spec of a filter or sketch. */
+uint64_t spec_seed(const char *spec);
 
 #endif

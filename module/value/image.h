@@ -27,14 +27,14 @@ uint32_t image_kind(struct image_in *in);
 /* Of how many shards is the part that image_kind() was told of? */
 uint32_t image_shards(const struct image_in *in);
 
-/* Take a whole part: server memory, to be given back by the caller; NULL with a sentence.
+/* Take a whole part: server memory, to be given back by the caller; NULL with a message.
  * *part looks into it. */
 void *image_part(struct image_in *in, struct weir_part *part, struct weir_error *error);
 
-/* A sentence for an image that is not one of this family. */
+/* A spec for an image that is not one of this family. */
 void image_refuse(struct weir_error *error, const char *text);
 
-/* A value from all of an image: NULL with a sentence. */
+/* A value from all of an image: NULL with a message. */
 struct value *image_read(const struct family *family, struct image_in *in,
                          struct weir_error *error);
 

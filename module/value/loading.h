@@ -23,7 +23,7 @@ struct loading *loading_begin(uint64_t version, uint64_t total);
 /* Add a chunk; false if memory is short. */
 bool loading_add(struct loading *l, const void *data, size_t size);
 
-/* The value that they make: NULL with a sentence. Chunks are given back as they are read, so
+/* The value that they make: NULL with a message. Chunks are given back as they are read, so
  * that afterwards there is nothing but to free it. */
 struct value *loading_finish(struct loading *l, uint64_t most, struct weir_error *error);
 

@@ -25,7 +25,7 @@ struct family {
     /* The image, through a sink; false if that refused. */
     bool (*write)(const struct value *v, weir_sink sink, void *context);
 
-    /* Up to the end of the image; NULL with a sentence. */
+    /* Up to the end of the image; NULL with a message. */
     struct value *(*read)(struct image_in *in, struct weir_error *error);
 
     struct value *(*copy)(const struct value *v); /* NULL: no memory */

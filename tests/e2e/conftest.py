@@ -44,7 +44,7 @@ def run(*args, input=b"", cwd=None, ok=True, **more):
 
 
 def refused(*args, saying=(), **more):
-    """One sentence on stderr, exit 2."""
+    """One message on stderr, exit 2."""
     result = run(*args, ok=False, **more)
     assert result.status == 2, (result.status, result.err)
     assert result.err.startswith("weir: ") and result.err.count("\n") == 1, result.err

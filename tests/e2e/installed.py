@@ -58,8 +58,8 @@ class Client:
 class Server:
     """examples/server.c, running."""
 
-    def __init__(self, program, env, sentence):
-        self.process = subprocess.Popen([*program, "0", sentence], env=env, stdout=subprocess.PIPE,
+    def __init__(self, program, env, spec):
+        self.process = subprocess.Popen([*program, "0", spec], env=env, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         self.port = int(re.fullmatch(r"listening on 127\.0\.0\.1:(\d+)\n", line)[1])

@@ -49,7 +49,7 @@ class Fake(Scripted):
             self.texts.setdefault(words[1], words[2])
             self.sets.setdefault(words[1], set())
             return b"+OK\r\n"
-        if name == b"WEIR.INFO" and words[2:] == [b"sentence"]:
+        if name == b"WEIR.INFO" and words[2:] == [b"spec"]:
             return bulk(self.texts[words[1]])
         if name == b"WEIR.INFO":
             return b"*0\r\n"
@@ -373,7 +373,7 @@ class Holding(Fake):
             return b"-ERR the key exists; DEL it first\r\n"
         if words[0] == b"WEIR.LOAD":
             self.held[words[1]] = words[3]
-            self.texts[words[1]] = self.sentence
+            self.texts[words[1]] = self.spec
             return b"+OK\r\n"
         return super().reply(words)
 
@@ -384,11 +384,11 @@ def test_load_goes_on_when_connections_are_lost(fake, here):
     run("build", "-a", "bloom", "-m", "64K", "-o", "set", "in.txt")
     told = run("info", "--json", "set").out
     server = fake(3, of=Holding)
-    server.sentence = json.loads(told)["config"].encode()
+    server.spec = json.loads(told)["config"].encode()
     run("load", "--at", server.url(), "set")
     assert server.held[b"seen:{0}"] and server.losses == 0
     server = fake(10**9, of=Holding)
-    server.sentence = b""
+    server.spec = b""
     refused("load", "--at", server.url(), "set", saying="connections are lost before a shard is there")
 
 

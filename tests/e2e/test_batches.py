@@ -71,7 +71,7 @@ def test_every_command_at_the_limit(here, reader):
     assert run("filter", "--invert", *options, "s.weir", "in").out == header + b"".join(records[count // 2 :])
     answers = run("ask", "--words", "n,y", *options, "s.weir", "in").out
     assert answers.count(b"y") - header.count(b"y") == count // 2
-    assert run("check", "--oracle", "keys:keys", "-m", "1M", *options, "in").out == half
+    assert run("check", "--store", "keys:keys", "-m", "1M", *options, "in").out == half
     run("add", *options, "s.weir", "in")
     assert run("filter", *options, "s.weir", "in").out == text
     counts = run("count", "-m", "4M", "--seed", "1", *options, "in").out.decode().split(end)

@@ -42,7 +42,7 @@ def make_table(path, values, kind="TEXT", table="t", column="k"):
 
 
 def check(url, *args, input=TEXT, **more):
-    return run("check", "-q", "--oracle", url, *args, input=input, **more)
+    return run("check", "-q", "--store", url, *args, input=input, **more)
 
 
 def stats(url, *args, input=TEXT, **more):
@@ -54,11 +54,11 @@ def stats(url, *args, input=TEXT, **more):
 
 @pytest.mark.parametrize("url", ["keys:keys", "keys", "keys:sorted", "keys:keys?list=no", "sqlite:db?table=t&column=k",
                                  "sqlite:db?table=t&column=k&list=no"])
-@pytest.mark.parametrize("screen", ["auto", "weir", "strict", "dabf", "none"])
+@pytest.mark.parametrize("screen", ["auto", "cache", "strict", "dabf", "none"])
 def test_members_pass_and_nothing_else(keys, url, screen):
     make_table("db", MEMBERS)
     if screen == "strict" and "list=no" in url:
-        refused("check", "--oracle", url, "--screen", screen, input=TEXT, saying=["all keys", "list=no"])
+        refused("check", "--store", url, "--screen", screen, input=TEXT, saying=["all keys", "list=no"])
         return
     assert check(url, "--screen", screen, "-m", "4M", "--seed", "1").lines == FOUND
 
@@ -67,7 +67,7 @@ def test_1bf_errs_at_its_rate_and_never_asks(keys):
     result, told = stats("keys:keys", "--screen", "1bf", "-m", "1K", "--seed", "1")
     passed = result.lines
     assert told["loading"]["keys"] == len(SET) and told["loading"]["seconds"] > 0
-    assert stats("keys:keys", "--screen", "weir")[1]["loading"]["keys"] == 0
+    assert stats("keys:keys", "--screen", "cache")[1]["loading"]["keys"] == 0
     assert [key for key in passed if key in SET] == FOUND and told["store"]["calls"] == 0
     extra = len(passed) - len(FOUND)
     assert 0.1 < extra / (len(STREAM) - len(FOUND)) < 0.22  # 4.1 bits per key, three hashes: 0.14
@@ -80,7 +80,7 @@ def test_what_is_emitted(keys):
     assert check("keys:keys", "--emit", "all", input=text).lines == [
         "member\tkey0", "other\tkey1", "other\t", "member\tkey3"]
     assert check("keys:keys", "--emit", "others", "--count-only", input=text).lines == ["2"]
-    refused("check", "--oracle", "keys:keys", "--emit", "unique", saying="members|others|all")
+    refused("check", "--store", "keys:keys", "--emit", "unique", saying="members|others|all")
 
 
 def test_the_record_options_of_dedup(keys):
@@ -106,7 +106,7 @@ def test_no_records_and_no_members(keys):
 
 def test_a_reader_that_goes_away_ends_it(keys):
     (keys / "in").write_text(TEXT * 200)
-    process = subprocess.Popen([WEIR, "check", "-q", "--oracle", "keys:keys", "in"], stdout=subprocess.PIPE)
+    process = subprocess.Popen([WEIR, "check", "-q", "--store", "keys:keys", "in"], stdout=subprocess.PIPE)
     process.stdout.read(10)
     process.stdout.close()
     assert process.wait(timeout=20) == -signal.SIGPIPE
@@ -116,7 +116,7 @@ def test_a_reader_that_goes_away_ends_it(keys):
 
 def test_the_rate_that_is_printed_is_that_of_the_filter_that_holds_the_set(keys):
     """A fixed filter, not the Bloom filter of a screen without one."""
-    result = run("check", "--oracle", "keys:keys", "-m", "2K", "--seed", "1", "--stats", "json",
+    result = run("check", "--store", "keys:keys", "-m", "2K", "--seed", "1", "--stats", "json",
                  input="".join(f"other{i}\n" for i in range(200_000)))
     printed = float(re.search(r"the store is asked for ([0-9.]+) % of the others", result.err)[1]) / 100
     asked = json.loads(result.err.splitlines()[-1])["asked"] / 200_000
@@ -125,23 +125,23 @@ def test_the_rate_that_is_printed_is_that_of_the_filter_that_holds_the_set(keys)
 
 def test_auto_tells_what_it_chose_and_why(keys):
     def told(*args):
-        return run("check", "--oracle", *args, input="a\n").err
+        return run("check", "--store", *args, input="a\n").err
 
     assert "screen strict: the store lists its 2000 keys, and 262 bits" in told("keys:keys", "-m", "64K")
-    assert "screen weir: the store's 2000 keys do not fit" in told("keys:keys", "-m", "1K")
-    assert "screen weir: the store cannot be listed" in told("keys:keys?list=no")
+    assert "screen cache: the store's 2000 keys do not fit" in told("keys:keys", "-m", "1K")
+    assert "screen cache: the store cannot be listed" in told("keys:keys?list=no")
     assert told("keys:keys", "--screen", "auto").count("\n") == 1
     assert told("keys:keys", "--screen", "none") == ""
 
 
 def test_the_report_adds_up(keys):
-    for url, screen in ("keys:keys", "strict"), ("keys:keys?list=no", "weir"), ("keys:keys", "none"):
+    for url, screen in ("keys:keys", "strict"), ("keys:keys?list=no", "cache"), ("keys:keys", "none"):
         _, told = stats(url, "--screen", screen, "--seed", "1")
         assert told["records"] == 9000 and told["members"] == len(FOUND) and told["unanswered"] == 0
         assert told["others"] == 9000 - len(FOUND) and told["asked"] + told["saved"] == 9000
         assert told["passed"] == len(FOUND) and told["store"]["keys"] <= told["asked"]
         assert told["screen"]["config"].startswith(screen)
-    text = run("check", "--oracle", "keys:keys", "--stats", "text", input=TEXT).err
+    text = run("check", "--store", "keys:keys", "--stats", "text", input=TEXT).err
     assert f"9000 records: {len(FOUND)} members" in text and "different keys in" in text and "waited" in text
 
 
@@ -164,18 +164,18 @@ def test_a_store_made_slow_answers_the_same_or_not_at_all(keys):
     url = "keys:keys?latency=1ms&batch=100"
     result, told = stats(url, "--screen", "none")
     assert result.lines == FOUND and told["store"]["seconds"] >= 0.05  # 5000 keys, a hundred per millisecond
-    refused("check", "--oracle", url, "--screen", "none", "--timeout", "2ms", "--retries", "0", input=TEXT,
+    refused("check", "--store", url, "--screen", "none", "--timeout", "2ms", "--retries", "0", input=TEXT,
             saying="no answer within 0.002 s")
 
 
-def test_knobs_of_the_screen(keys):
+def test_parameters_of_the_screen(keys):
     _, told = stats("keys:keys", "--screen", "dabf", "--window", "1k", "--theta", "1/9", "-m", "1000bit")
     assert "window=1000" in told["screen"]["config"] and "theta=1/9" in told["screen"]["config"]
     assert "memory=125 " in told["screen"]["config"]
-    _, told = stats("keys:keys", "--screen", "weir", "-S", "width=24", "--seed", "5")
+    _, told = stats("keys:keys", "--screen", "cache", "-S", "width=24", "--seed", "5")
     assert "width=24" in told["screen"]["config"] and "seed=5" in told["screen"]["config"]
-    refused("check", "--oracle", "keys:keys", "--screen", "bloom", saying="there is no screen 'bloom'")
-    refused("check", "--oracle", "keys:keys", "--screen", "strict", "--window", "5", saying="window")
+    refused("check", "--store", "keys:keys", "--screen", "bloom", saying="there is no screen 'bloom'")
+    refused("check", "--store", "keys:keys", "--screen", "strict", "--window", "5", saying="window")
 
 
 # ---- in time ----
@@ -186,7 +186,7 @@ def live(*args):
 
 
 def test_each_line_is_answered_before_the_next_is_there(keys):
-    process = live("--oracle", "keys:keys")
+    process = live("--store", "keys:keys")
     for line in b"key0\n", b"key3\n", b"key6\n":
         os.write(process.stdin.fileno(), line)
         assert read_within(process.stdout.fileno()) == line
@@ -197,7 +197,7 @@ def test_each_line_is_answered_before_the_next_is_there(keys):
 def test_a_record_waits_for_others_as_long_as_it_may(keys):
     """Three lines, a moment apart: one call if they may wait, three if not."""
     for wait, calls in ("20s", 1), ("0s", 3):
-        process = live("--oracle", "keys:keys", "--max-wait", wait, "--stats", "json", "--screen", "none")
+        process = live("--store", "keys:keys", "--max-wait", wait, "--stats", "json", "--screen", "none")
         for line in b"key0\n", b"key3\n", b"key6\n":
             os.write(process.stdin.fileno(), line)
             if calls == 3:
@@ -213,12 +213,12 @@ def unread(pipe):
 
 
 def test_a_wait_ends_with_its_time_or_a_signal(keys):
-    process = live("--oracle", "keys:keys", "--max-wait", "100ms")
+    process = live("--store", "keys:keys", "--max-wait", "100ms")
     os.write(process.stdin.fileno(), b"key0\n")
     assert read_within(process.stdout.fileno()) == b"key0\n"
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=20) == -signal.SIGTERM
-    process = live("--oracle", "keys:keys", "--max-wait", "1h")
+    process = live("--store", "keys:keys", "--max-wait", "1h")
     os.write(process.stdin.fileno(), b"key0\n")
     while unread(process.stdin):  # until it is in, and waits for others
         time.sleep(0.02)
@@ -227,7 +227,7 @@ def test_a_wait_ends_with_its_time_or_a_signal(keys):
 
 
 def test_the_bar_tells_of_members(keys):
-    seen = on_terminal(["check", "--oracle", "keys:keys?list=no&latency=50ms"], feed=slow_feed)
+    seen = on_terminal(["check", "--store", "keys:keys?list=no&latency=50ms"], feed=slow_feed)
     assert "% members" in seen and "screen" in seen and "% full" in seen
 
 
@@ -241,7 +241,7 @@ def test_a_state_remembers_what_the_store_said(keys):
     assert result.lines == FOUND
     info = json.loads(run("info", "--json", "s").out)
     assert info["checked"] == 18000 and info["asked"] == first["asked"] and url in info["records"]
-    assert "screen      weir memory=1048576" in run("info", "s").out.decode()
+    assert "screen      recent memory=1048576" in run("info", "s").out.decode()
 
 
 def test_a_screen_of_the_set_learns_what_was_added_since(keys):
@@ -262,10 +262,10 @@ def test_a_screen_of_the_set_forgets_what_was_dropped_since(keys, screen):
 
 @pytest.mark.skipif(SANITIZED, reason="it takes address space in its own way")
 def test_a_set_that_does_not_fit_into_memory_is_an_error_or_right(keys):
-    """Whatever the limit: one sentence, or exactly the members; the screen takes 64 MiB once, never twice."""
+    """Whatever the limit: one message, or exactly the members; the screen takes 64 MiB once, never twice."""
     right = 0
     for limit in range(16, 400, 16):
-        done = subprocess.run(["prlimit", f"--as={limit << 20}", WEIR, "check", "-q", "--oracle", "keys:sorted", "--screen",
+        done = subprocess.run(["prlimit", f"--as={limit << 20}", WEIR, "check", "-q", "--store", "keys:sorted", "--screen",
                                "strict", "-m", "64M"], input=TEXT.encode(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         if done.returncode == 0:
             right += 1
@@ -276,24 +276,24 @@ def test_a_set_that_does_not_fit_into_memory_is_an_error_or_right(keys):
 
 
 def test_a_state_goes_with_its_store_its_keys_and_its_screen(keys):
-    check("keys:keys", "--state", "s", "--screen", "weir", "-m", "64K")
+    check("keys:keys", "--state", "s", "--screen", "cache", "-m", "64K")
     (keys / "other").write_text("a\n")
-    refused("check", "--oracle", "keys:other", "--state", "s", input="", saying="other keys")
-    refused("check", "--oracle", "keys:keys", "--state", "s", "-k", "1", input="", saying="other keys")
-    refused("check", "--oracle", "keys:keys", "--state", "s", "-m", "1M", input="", saying="another screen")
-    refused("check", "--oracle", "keys:keys", "--state", "s", "--screen", "dabf", input="", saying="another screen")
-    check("keys:keys", "--state", "s", "--screen", "weir", "-m", "64K")
+    refused("check", "--store", "keys:other", "--state", "s", input="", saying="other keys")
+    refused("check", "--store", "keys:keys", "--state", "s", "-k", "1", input="", saying="other keys")
+    refused("check", "--store", "keys:keys", "--state", "s", "-m", "1M", input="", saying="another screen")
+    refused("check", "--store", "keys:keys", "--state", "s", "--screen", "dabf", input="", saying="another screen")
+    check("keys:keys", "--state", "s", "--screen", "cache", "-m", "64K")
     refused("dedup", "--state", "s", input="", saying="it holds a screen")
     run("dedup", "--state", "d", input="a\n")
-    refused("check", "--oracle", "keys:keys", "--state", "d", input="", saying="d")
-    refused("check", "--oracle", "keys:keys", "--state", "keys", input="", saying="is input and output at once")
+    refused("check", "--store", "keys:keys", "--state", "d", input="", saying="d")
+    refused("check", "--store", "keys:keys", "--state", "keys", input="", saying="is input and output at once")
 
 
 def test_after_kill_9_a_resumed_run_gives_the_whole_answer(keys):
     """Whatever the moment: the file of --state is complete, the output is cut back to it, nothing is lost or
     doubled."""
     (keys / "in").write_text(TEXT * 30)
-    args = ["check", "-q", "--oracle", "keys:keys?list=no&latency=10ms", "--state", "s", "--resume", "--checkpoint", "4k",
+    args = ["check", "-q", "--store", "keys:keys?list=no&latency=10ms", "--state", "s", "--resume", "--checkpoint", "4k",
             "-m", "1K", "-S", "width=32", "--seed", "1", "-o", "out", "in"]
     killed = 0
     for delay in 0.05, 0.1, 0.15, 0.2, 0.1:
@@ -314,7 +314,7 @@ def test_sqlite_has_text_and_blobs_of_any_bytes(here):
     wanted = [k if isinstance(k, bytes) else k.encode() for k in odd]
     others = [b"a\0c", b"\xff", b"gr\xfc\xdfe", b"A", b"x" * 299999, b"'"]
     text = b"\n".join(wanted + others) + b"\n"
-    for screen in "none", "auto", "weir":
+    for screen in "none", "auto", "cache":
         result = check("sqlite:db?table=t&column=k", "--screen", screen, input=text)
         assert result.out == b"\n".join(wanted) + b"\n"
 
@@ -328,7 +328,7 @@ def test_sqlite_finds_numbers_of_a_column_without_a_type(here):
     held = ["7", "8", "9", "8.5", "0.3", "1.0e+300", "-3", str(2**62), "Inf", "word"]
     others = ["007", "7.0", " 7", "7 ", "+7", "8.50", "0.30000000000000004", "1e300", "-03", str(2**63), str(2**64), "inf",
               "nan", "0x7", "6", "", "-", "."]
-    for screen in "none", "auto", "weir":
+    for screen in "none", "auto", "cache":
         result = check("sqlite:db?table=t&column=k", "--screen", screen, input="\n".join(held + others) + "\n")
         assert result.lines == held
         assert check("sqlite:db?table=v&column=k", "--screen", screen, input="7\n8\n").lines == ["7"]
@@ -356,8 +356,8 @@ def test_names_are_quoted_not_pasted(here):
 
     url = f"sqlite:d%3Fb%25?table={encoded(evil)}&column={encoded('k' + chr(34) + ' = k OR ' + chr(34) + '1')}"
     assert check(url, input="a\nb\nu\n").lines == ["a"]
-    refused("check", "--oracle", f"sqlite:d%3Fb%25?table=u&column={encoded('k) OR (1')}", input="", saying="no table 'u'")
-    refused("check", "--oracle", "sqlite:d%3Fb%25?table=u&column=nothing", input="", saying="with a column 'nothing'")
+    refused("check", "--store", f"sqlite:d%3Fb%25?table=u&column={encoded('k) OR (1')}", input="", saying="no table 'u'")
+    refused("check", "--store", "sqlite:d%3Fb%25?table=u&column=nothing", input="", saying="with a column 'nothing'")
     with sqlite3.connect("d?b%") as db:
         assert db.execute("SELECT count(*) FROM u").fetchone() == (0,)
     db.close()
@@ -380,12 +380,12 @@ def locked(here):
     db.close()
 
 
-LOCKED = ["--timeout", "50ms", "--retries", "1", "--screen", "weir", "-m", "1M"]
+LOCKED = ["--timeout", "50ms", "--retries", "1", "--screen", "cache", "-m", "1M"]
 
 
 def test_a_store_that_cannot_be_reached_is_told_at_once(locked):
     locked.execute("BEGIN EXCLUSIVE")
-    refused("check", "--oracle", "sqlite:db?table=t&column=k", *LOCKED, input=TEXT,
+    refused("check", "--store", "sqlite:db?table=t&column=k", *LOCKED, input=TEXT,
             saying=["locked by a writer", "tried 2 times"])
 
 
@@ -397,7 +397,7 @@ def feed(process, lines, expect=None):
 
 @pytest.mark.parametrize("what", ["stop", "pass", "drop"])
 def test_what_becomes_of_records_that_the_store_cannot_tell_of(locked, what):
-    process = live("--oracle", "sqlite:db?table=t&column=k", *LOCKED, "--on-oracle-error", what, "--stats", "json",
+    process = live("--store", "sqlite:db?table=t&column=k", *LOCKED, "--on-store-error", what, "--stats", "json",
                    "--state", "s")
     feed(process, b"key0\nkey1\n", b"key0\n")
     locked.execute("BEGIN EXCLUSIVE")
@@ -407,7 +407,7 @@ def test_what_becomes_of_records_that_the_store_cannot_tell_of(locked, what):
     if what == "stop":
         out, err = process.communicate(timeout=20)
         assert process.returncode == 2 and out == b""
-        assert b"line 4: not checked" in err and b"locked by a writer" in err and b"--on-oracle-error" in err
+        assert b"line 4: not checked" in err and b"locked by a writer" in err and b"--on-store-error" in err
         assert json.loads(err.splitlines()[1])["records"] == 3
         return
     locked.execute("ROLLBACK")
@@ -421,7 +421,7 @@ def test_what_becomes_of_records_that_the_store_cannot_tell_of(locked, what):
 
 
 def test_records_not_told_of_are_tagged_unknown(locked):
-    process = live("--oracle", "sqlite:db?table=t&column=k", *LOCKED, "--on-oracle-error", "pass", "--emit", "all")
+    process = live("--store", "sqlite:db?table=t&column=k", *LOCKED, "--on-store-error", "pass", "--emit", "all")
     feed(process, b"key0\nkey1\n", b"member\tkey0\nother\tkey1\n")
     locked.execute("BEGIN EXCLUSIVE")
     feed(process, b"key1\nkey2\n", b"other\tkey1\nunknown\tkey2\n")
@@ -431,7 +431,7 @@ def test_records_not_told_of_are_tagged_unknown(locked):
 
 
 def test_a_retry_that_succeeds_is_not_seen(locked):
-    process = live("--oracle", "sqlite:db?table=t&column=k", "--timeout", "50ms", "--retries", "1000", "--stats", "json")
+    process = live("--store", "sqlite:db?table=t&column=k", "--timeout", "50ms", "--retries", "1000", "--stats", "json")
     feed(process, b"key0\n", b"key0\n")
     locked.execute("BEGIN EXCLUSIVE")
     feed(process, b"key3\nkey4\nkey6\n")
@@ -444,8 +444,8 @@ def test_a_retry_that_succeeds_is_not_seen(locked):
 
 
 def test_a_signal_ends_a_wait_for_the_store(locked):
-    process = live("--oracle", "sqlite:db?table=t&column=k", "--timeout", "100ms", "--retries", "1000",
-                   "--on-oracle-error", "pass")
+    process = live("--store", "sqlite:db?table=t&column=k", "--timeout", "100ms", "--retries", "1000",
+                   "--on-store-error", "pass")
     feed(process, b"key0\n", b"key0\n")
     locked.execute("BEGIN EXCLUSIVE")
     feed(process, b"key3\n")
@@ -488,7 +488,7 @@ def write_in_place(path):
 def test_a_file_that_is_written_to_answers_no_more(keys, file, change):
     for what in "stop", "drop":
         subprocess.run(["cp", file, "copy"], check=True)
-        process = live("--oracle", "keys:copy?list=no", "--screen", "weir", "-m", "64K", "--state", "s", "--on-oracle-error",
+        process = live("--store", "keys:copy?list=no", "--screen", "cache", "-m", "64K", "--state", "s", "--on-store-error",
                        what, "--stats", "json")
         feed(process, b"key0\nkey1\n", b"key0\n")
         change("copy")
@@ -504,7 +504,7 @@ def test_a_file_that_is_written_to_answers_no_more(keys, file, change):
 
 @pytest.mark.parametrize("file", ["keys", "sorted"])
 def test_a_file_that_is_replaced_stays_what_it_was(keys, file):
-    process = live("--oracle", "keys:" + file, "--screen", "none")
+    process = live("--store", "keys:" + file, "--screen", "none")
     feed(process, b"key0\n", b"key0\n")
     (keys / "new").write_text("x\n")
     os.rename("new", file)
@@ -538,20 +538,20 @@ def test_a_file_that_is_replaced_stays_what_it_was(keys, file):
     ("postgres://host/db?password=secret&column=k", "table and column are needed"),
 ])
 def test_an_address_that_is_wrong_is_told_without_its_secrets(keys, url, saying):
-    result = refused("check", "--oracle", url, input="a\n", saying=saying)
+    result = refused("check", "--store", url, input="a\n", saying=saying)
     assert "secret" not in result.err and "se/cret" not in result.err
 
 
 def test_what_goes_together(keys):
-    refused("check", input="", saying="needs --oracle URL")
-    refused("check", "--oracle", "keys:keys", "--timeout", "0s", saying="500ms")
-    refused("check", "--oracle", "keys:keys", "--max-wait", "long", saying="5ms")
-    refused("check", "--oracle", "keys:keys", "--retries", "-1", saying="from 0 to 1000")
-    refused("check", "--oracle", "keys:keys", "--on-oracle-error", "guess", saying="stop|pass|drop")
-    refused("check", "--oracle", "keys:keys", "-a", "bloom", saying="-a")
+    refused("check", input="", saying="needs --store URL")
+    refused("check", "--store", "keys:keys", "--timeout", "0s", saying="500ms")
+    refused("check", "--store", "keys:keys", "--max-wait", "long", saying="5ms")
+    refused("check", "--store", "keys:keys", "--retries", "-1", saying="from 0 to 1000")
+    refused("check", "--store", "keys:keys", "--on-store-error", "guess", saying="stop|pass|drop")
+    refused("check", "--store", "keys:keys", "-a", "bloom", saying="-a")
 
 
-# ---- weir eval --oracle: screens measured ----
+# ---- weir eval --store: screens measured ----
 
 @pytest.fixture
 def screened(here):
@@ -566,11 +566,11 @@ def screened(here):
 
 def test_eval_measures_screens_as_check_runs_them(screened, here):
     keys, members = screened
-    rows = json.loads(run("eval", "--oracle", "keys:set", "--screen", "weir,dabf,1bf,strict", "-m",
+    rows = json.loads(run("eval", "--store", "keys:set", "--screen", "cache,dabf,1bf,strict", "-m",
                           "2K,16K", "--seed", "5", "--format", "json", "stream").out)
-    assert [row["screen"] for row in rows] == ["weir", "dabf", "1bf", "strict"] * 2
+    assert [row["screen"] for row in rows] == ["cache", "dabf", "1bf", "strict"] * 2
     for row, memory in zip(rows, ["2K"] * 4 + ["16K"] * 4):
-        checked = run("check", "--oracle", "keys:set", "--screen", row["screen"], "-m", memory,
+        checked = run("check", "--store", "keys:set", "--screen", row["screen"], "-m", memory,
                       "--seed", "5", "--emit", "all", "--stats", "json", "stream")
         said = [line.split("\t")[0] == "member" for line in checked.lines]
         is_member = [key in members for key in keys]
@@ -588,15 +588,15 @@ def test_eval_measures_screens_as_check_runs_them(screened, here):
     assert by["strict", 0]["precision"] == by["strict", 0]["recall"] == 1
     assert by["1bf", 0]["calls"] == 0 and by["1bf", 0]["precision"] < 0.99
     assert by["dabf", 0]["recall"] < 1 or by["dabf", 0]["precision"] < 1
-    assert by["weir", 1]["calls"] < by["weir", 0]["calls"]
+    assert by["cache", 1]["calls"] < by["cache", 0]["calls"]
 
 
 def test_the_report_on_screens(screened, here):
     keys, members = screened
-    asked = ["eval", "--oracle", "keys:set", "-m", "4K", "--seed", "5", "stream"]
+    asked = ["eval", "--store", "keys:set", "-m", "4K", "--seed", "5", "stream"]
     said = run(*asked, "--report", "page.html").out.decode()
     rows = json.loads(run(*asked, "--format", "json").out)
-    assert [row["screen"] for row in rows] == ["weir", "dabf", "1bf", "strict"]
+    assert [row["screen"] for row in rows] == ["cache", "dabf", "1bf", "strict"]
     page = (here / "page.html").read_text()
     exact = min((row for row in rows if row["precision"] == row["recall"] == 1), key=lambda r: r["calls"])
     assert f"Of those that did not err, {exact['screen']} in 4 KiB" in said
@@ -610,17 +610,17 @@ def test_the_report_on_screens(screened, here):
 
 
 def test_what_eval_of_screens_refuses(screened):
-    refused("eval", "--screen", "dabf", "stream", saying="--screen needs --oracle URL")
-    refused("eval", "--oracle", "keys:set", "-a", "bloom", "stream", saying="one of the two")
-    refused("eval", "--oracle", "keys:set", "--curve", "3", "stream", saying="one of the two")
-    refused("eval", "--oracle", "keys:set", "--screen", "bloom", "stream", saying="no screen 'bloom'")
-    refused("eval", "--oracle", "keys:none", "stream", saying="keys:none")
-    refused("eval", "--oracle", "keys:set", "--report", "stream", "stream", saying="stream")
-    refused("eval", "--oracle", "keys:set", "--screen", "dabf", "-S", "slots=3", "stream",
+    refused("eval", "--screen", "dabf", "stream", saying="--screen needs --store URL")
+    refused("eval", "--store", "keys:set", "-a", "bloom", "stream", saying="one of the two")
+    refused("eval", "--store", "keys:set", "--curve", "3", "stream", saying="one of the two")
+    refused("eval", "--store", "keys:set", "--screen", "bloom", "stream", saying="no screen 'bloom'")
+    refused("eval", "--store", "keys:none", "stream", saying="keys:none")
+    refused("eval", "--store", "keys:set", "--report", "stream", "stream", saying="stream")
+    refused("eval", "--store", "keys:set", "--screen", "dabf", "-S", "slots=3", "stream",
             saying="slots")
 
 
-def test_eval_of_screens_gives_each_the_knobs_it_has(screened):
-    rows = json.loads(run("eval", "--oracle", "keys:set", "--screen", "weir,dabf", "-S", "theta=1/3",
+def test_eval_of_screens_gives_each_the_parameters_it_has(screened):
+    rows = json.loads(run("eval", "--store", "keys:set", "--screen", "cache,dabf", "-S", "theta=1/3",
                           "-S", "slots=12", "--format", "json", "stream").out)
     assert "slots=12" in rows[0]["settings"] and "theta=1/3" in rows[1]["settings"]

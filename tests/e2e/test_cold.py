@@ -27,7 +27,7 @@ def make_cold(path):
 
 
 @pytest.mark.skipif(not shutil.which("fincore"), reason="fincore is not there")
-@pytest.mark.parametrize("options", [["-a", "bloom"], ["-a", "bloom", "--shards", "4"], ["-a", "weir"]])
+@pytest.mark.parametrize("options", [["-a", "bloom"], ["-a", "bloom", "--shards", "4"], ["-a", "recent"]])
 def test_asking_a_large_file_reads_little_of_it(options, here):
     keys = "".join(f"key {i}\n" for i in range(1000))
     run("build", *options, "-m", "1G", "-o", "set.weir", input=keys)

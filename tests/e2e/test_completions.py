@@ -43,7 +43,7 @@ def test_bash_offers_values_filters_and_files(here):
     (here / "some.log").write_text("")
     assert bash("weir", "dedup", "--emit", "") == ["unique", "duplicates", "all"]
     assert bash("weir", "check", "--emit", "") == ["members", "others", "all"]
-    assert bash("weir", "check", "--on-oracle-error", "") == ["stop", "pass", "drop"]
+    assert bash("weir", "check", "--on-store-error", "") == ["stop", "pass", "drop"]
     assert bash("weir", "check", "--screen", "st") == ["strict"]
     assert bash("weir", "dedup", "--stats", "j") == ["json"]
     assert bash("weir", "top", "--time-format", "") == ["s", "ms", "us", "rfc3339", "clf"]

@@ -1,4 +1,4 @@
-"""Compressed files are read as what was compressed, whole or with a sentence: beside exact truth by Python."""
+"""Compressed files are read as what was compressed, whole or with a message: beside exact truth by Python."""
 import functools
 import gzip
 import json
@@ -94,7 +94,7 @@ def test_every_reader_of_records_and_keys_decompresses(here, kind):
                     ["filter", "--seed", "1", "--keys", "keys", "log"], ["ask", "F", "log"],
                     ["top", "--seed", "1", "-n", "5", "log"], ["count", "-q", "--seed", "1", "log"],
                     ["count", "-q", "--seed", "1", "--query", "keys", "log"],
-                    ["check", "-q", "--oracle", "keys:keys", "log"], ["add", "F", "log"], ["ask", "F", "keys"]):
+                    ["check", "-q", "--store", "keys:keys", "log"], ["add", "F", "log"], ["ask", "F", "keys"]):
         before = (here / "F").read_bytes() if (here / "F").exists() else b""
         plain = run(*command)
         saved = (here / "F").read_bytes()

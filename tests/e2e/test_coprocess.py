@@ -117,10 +117,10 @@ def test_words_of_every_command(here):
     (here / "keys").write_text("a\nb\n")
     run("build", "-o", "f", "keys")
     for command in [["filter", "f"], ["filter", "--keys", "keys"], ["filter", "--keys", "keys", "--strict", "keys"],
-                    ["ask", "f"], ["check", "--oracle", "keys:keys"]]:
+                    ["ask", "f"], ["check", "--store", "keys:keys"]]:
         with Helper(*command, "--words", "ERR,OK") as helper:
             assert [helper.ask(line) for line in ["a", "c", "b", "a", ""]] == ["OK", "ERR", "OK", "OK", "ERR"], command
-    with Helper("check", "--oracle", "keys:keys", "--emit", "all") as helper:
+    with Helper("check", "--store", "keys:keys", "--emit", "all") as helper:
         assert [helper.ask(line) for line in ["a", "c"]] == ["member\ta", "other\tc"]
     with Helper("dedup", "-z", "--words", "n,s") as helper:
         helper.write(b"a\0a\0")

@@ -268,7 +268,7 @@ def test_the_default_filter_needs_no_name():
     assert config.split()[0] in listed
 
 
-def test_any_knob_can_be_set():
+def test_any_parameter_can_be_set():
     result = run("dedup", "-a", "sbf", "-S", "k=3", "-S", "cell=2", "--stats", "json", input="a\n")
     config = json.loads(result.err)["filter"]["config"]
     assert " k=3 " in config and " cell=2 " in config

@@ -1,4 +1,4 @@
-"""Every wrong call gets one helpful sentence, and nothing before it is lost."""
+"""Every wrong call gets one helpful spec, and nothing before it is lost."""
 import fcntl
 import os
 import re
@@ -60,7 +60,7 @@ WRONG = [
     (["dedup", "-a", "blom"], "there is no filter 'blom'"),
     (["dedup", "-m", "lots"], "a size"),
     (["dedup", "-e", "2"], "a rate"),
-    (["dedup", "-S", "k"], "KNOB=VALUE"),
+    (["dedup", "-S", "k"], "PARAMETER=VALUE"),
     (["dedup", "-S", "foo=1"], "no parameter 'foo'"),
     (["dedup", "-k", "0"], "numbered from 1"),
     (["dedup", "-k", ""], "empty field"),
@@ -75,7 +75,7 @@ WRONG = [
     (["dedup", "-j", "0"], "a number from 1 to 256"),
     (["dedup", "--shards", "1000"], "a number from 1 to 256"),
     (["top", "--ngrams", "0"], "a number from 1 to 16"),
-    (["eval", "--truth-memory", "much"], "a size, such as"),
+    (["eval", "--baseline-memory", "much"], "a size, such as"),
     (["top", "-n", "0"], "a number from 1 to 100000000"),
     (["top", "--share", "2"], "a rate above 0 and at most 1"),
     (["top", "-n", "5", "--share", "1%"], "without --number"),
@@ -442,9 +442,9 @@ def files(here):
     ("filter --metrics set set log", "set is input and output at once"),
     ("ask -o set set log", "set is input and output at once"),
     ("ask -o set --which set set -- log", "set is input and output at once"),
-    ("check -o keys --oracle keys:keys log", "keys:keys is input and output at once"),
-    ("check --metrics keys --oracle keys:keys log", "keys:keys is input and output at once"),
-    ("check --state keys --oracle keys:keys log", "keys:keys is input and output at once"),
+    ("check -o keys --store keys:keys log", "keys:keys is input and output at once"),
+    ("check --metrics keys --store keys:keys log", "keys:keys is input and output at once"),
+    ("check --state keys --store keys:keys log", "keys:keys is input and output at once"),
     ("count --state log log", "log is input and output at once"),
     ("count --state keys --query keys log", "keys is input and output at once"),
     ("top --state log log", "log is input and output at once"),
@@ -472,7 +472,7 @@ def test_no_output_replaces_an_input_or_an_unrelated_file(files, here, call, sai
     ("dedup -o log", "<log"), ("dedup --metrics log", "<log"), ("build -o log", "<log"), ("top --state log", "<log"),
     ("dedup log", ">>log"), ("dedup", "<log >>log"), ("top log", ">>log"), ("count log", ">>log"), ("filter set log", ">>log"),
     ("ask set log", ">>set"), ("eval -m 64K log", ">>log"), ("dedup --state state log", ">>state"),
-    ("dedup -o - log", ">>log"), ("check --oracle keys:keys log", ">>keys"),
+    ("dedup -o - log", ">>log"), ("check --store keys:keys log", ">>keys"),
 ])
 def test_no_redirection_makes_an_input_the_output(files, here, call, redirected):
     done = subprocess.run(f"'{WEIR}' {call} {redirected}", shell=True, capture_output=True, timeout=60)
@@ -559,7 +559,7 @@ def test_a_file_without_permission(here):
 # ---- options that are given twice ----
 
 VALUES = {"SIZE": "1M", "SIZE,...": "1M", "RATE": "1%", "TIME": "1s", "30s|1M": "1M", "NEW,SEEN": "a,b", "FP:FN": "1:2", "C": ";",
-          "KNOB=VALUE": "k=4"}
+          "PARAMETER=VALUE": "k=4"}
 REPEATED = {"key", "set", ("eval", "algorithm"), ("eval", "memory")}
 
 
@@ -583,8 +583,8 @@ def test_a_second_value_is_refused_joined_or_collected():
 
 def test_a_parameter_of_a_store_is_given_once(here):
     (here / "keys").write_text("a\n")
-    refused("check", "--oracle", "keys:keys?latency=1ms&latency=1ms", input="a\n", saying="latency is given twice; give it once")
-    refused("check", "--oracle", "sqlite:db?table=a&column=b&table=c", input="a\n", saying="table is given twice; give it once")
+    refused("check", "--store", "keys:keys?latency=1ms&latency=1ms", input="a\n", saying="latency is given twice; give it once")
+    refused("check", "--store", "sqlite:db?table=a&column=b&table=c", input="a\n", saying="table is given twice; give it once")
 
 
 def test_a_letter_and_a_name_are_one_option():
@@ -618,9 +618,9 @@ def test_a_repeated_key_with_a_wrong_field_is_refused():
 
 @pytest.mark.parametrize("args, meant", [
     ("dedup -a blom", "bloom"), ("dedup -a bloom -S capcity=3", "capacity"), ("dedup -S widht=3", "width"), ("build -o F -a fuze", "fuse"),
-    ("top -a heavykeper", "heavykeeper"), ("top -S hafl-life=1h", "half-life"), ("check --oracle keys:/etc/passwd --screen strct", "strict"),
-    ("list blom", "bloom"), ("list heavykeper", "heavykeeper"), ("eval -a weir,blom", "bloom"), ("eval -S widht=3", "width"),
-    ("plan -a blom", "bloom"), ("plan --gap 5 -m 1M -a wier", "weir")])
+    ("top -a heavykeper", "heavykeeper"), ("top -S hafl-life=1h", "half-life"), ("check --store keys:/etc/passwd --screen strct", "strict"),
+    ("list blom", "bloom"), ("list heavykeper", "heavykeeper"), ("eval -a recent,blom", "bloom"), ("eval -S widht=3", "width"),
+    ("plan -a blom", "bloom"), ("plan --gap 5 -m 1M -a recnet", "recent")])
 def test_a_name_that_is_nearly_right_gets_a_hint(here, args, meant):
     refused(*args.split(), saying=f"did you mean {meant}?")
     assert not (here / "F").exists()

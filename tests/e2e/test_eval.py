@@ -56,7 +56,7 @@ def close(row, expected):
 
 # ---- truth ----
 
-FILTERS = ["weir", "bloom", "sbf", "ibf-mc", "rsbf", "bsbfsd", "apbf"]
+FILTERS = ["recent", "bloom", "sbf", "ibf-mc", "rsbf", "bsbfsd", "apbf"]
 
 
 def test_rates_are_those_of_a_set_and_of_dedups_verdicts(here):
@@ -107,9 +107,9 @@ def test_no_records_no_rates():
 # ---- what takes part ----
 
 def test_all_combinations_of_filters_and_memories():
-    rows = table("--synthetic", "uniform:n=1k", "-a", "sbf,bloom", "-a", "weir", "-m", "1K", "-m", "2K,4K")
+    rows = table("--synthetic", "uniform:n=1k", "-a", "sbf,bloom", "-a", "recent", "-m", "1K", "-m", "2K,4K")
     assert [(row["algorithm"], row["memory_bytes"]) for row in rows] == [
-        (name, size) for name in ("sbf", "bloom", "weir") for size in (1024, 2048, 4096)]
+        (name, size) for name in ("sbf", "bloom", "recent") for size in (1024, 2048, 4096)]
 
 
 def test_all_filters_but_the_tables_own_take_part_unless_told():
@@ -120,7 +120,7 @@ def test_all_filters_but_the_tables_own_take_part_unless_told():
     assert "fuse" in sets and len(rows) >= 13
 
 
-def test_a_knob_goes_to_those_that_have_it():
+def test_a_parameter_goes_to_those_that_have_it():
     a, b, c = table("--synthetic", "uniform:n=1k", "-m", "4K", "-a", "bsbfsd,sbf,weir", "-S", "k=3",
                     "-S", "decay=7", "-e", "10%")
     assert a["settings"] == "k=3 hash=xxh3" and "decay=7" in b["settings"]
@@ -290,8 +290,8 @@ WRONG = [
     ([*U, "--format", "html"], "table|tsv|json"),
     ([*U, "--curve", "3", "--by-importance"], "one at a time"),
     (["--by-importance"], "needs -i FIELD"),
-    (["--synthetic", "uniform:n=1k,universe=1G", "--truth-memory", "1M"], "--truth-memory"),
-    ([*U, "--permutations", "2", "--truth-memory", "1K"], "--truth-memory"),
+    (["--synthetic", "uniform:n=1k,universe=1G", "--baseline-memory", "1M"], "--baseline-memory"),
+    ([*U, "--permutations", "2", "--baseline-memory", "1K"], "--baseline-memory"),
     ([*U, "--emit", "all"], "no use for --emit"),
     ([*U, "--shards", "2"], "no use for --shards"),
     (["nofile"], "cannot open nofile"),
@@ -300,7 +300,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("args,saying", WRONG, ids=[" ".join(args) for args, _ in WRONG])
-def test_wrong_calls_get_one_sentence(args, saying):
+def test_wrong_calls_get_one_message(args, saying):
     refused("eval", *args, input="a,b\n1,2\n", saying=saying)
 
 
@@ -308,12 +308,12 @@ def test_wrong_calls_get_one_sentence(args, saying):
 def test_truth_that_outgrows_its_memory_is_told(threads):
     lines = run("gen", "uniform:n=300k,distinct=100%").out
     args = ["eval", "-a", "bloom", "-j", threads]
-    refused(*args, "--truth-memory", "2M", input=lines, saying=["distinct keys", "--truth-memory"])
-    refused(*args, "--permutations", "2", "--truth-memory", "6M", input=lines,
-            saying=["24 bytes per record", "--truth-memory"])
-    refused(*args, "--permutations", "2", "--truth-memory", "13M", input=lines,
-            saying=["distinct keys", "--truth-memory"])  # the stream fits, the truth beside it does not
-    run(*args, "--truth-memory", "8M", input=lines)
+    refused(*args, "--baseline-memory", "2M", input=lines, saying=["distinct keys", "--baseline-memory"])
+    refused(*args, "--permutations", "2", "--baseline-memory", "6M", input=lines,
+            saying=["24 bytes per record", "--baseline-memory"])
+    refused(*args, "--permutations", "2", "--baseline-memory", "13M", input=lines,
+            saying=["distinct keys", "--baseline-memory"])  # the stream fits, the truth beside it does not
+    run(*args, "--baseline-memory", "8M", input=lines)
 
 
 # ---- the tables of Bera et al. 2012 ----
@@ -338,10 +338,10 @@ def test_a_row_of_the_papers_tables_comes_out_as_printed(row):
     """Within 4 % or 0.15 points, at 1/100 of its size; two rows, near the margin, at 1/10."""
     borderline = (row["table"], row["memory_mib"]) == ("3", "512") and row["k"] in "34"
     scale = 10 if borderline else 100
-    knobs = (["-S", "k=2", "-S", "cell=1", "-S", "decay=4"] if row["algorithm"] == "sbf"
+    parameters = (["-S", "k=2", "-S", "cell=1", "-S", "decay=4"] if row["algorithm"] == "sbf"
              else ["-S", "k=" + row["k"]])
     got, = table("--synthetic", f"uniform:n={int(row['n']) // scale},distinct={row['distinct_pct']}%",
-                 "-a", {"rsbf": "rsbf-tables"}.get(row["algorithm"], row["algorithm"]), *knobs,
+                 "-a", {"rsbf": "rsbf-tables"}.get(row["algorithm"], row["algorithm"]), *parameters,
                  "-m", int(row["memory_mib"]) * 2 ** 20 // scale)
     for rate in "fpr", "fnr":
         printed = float(row[rate + "_pct"]) / 100

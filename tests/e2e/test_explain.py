@@ -64,7 +64,7 @@ def test_five_records_of_any_input(here):
 
 @pytest.mark.parametrize("command", [
     ["dedup", "--state", "s", "-o", "out", "--metrics", "m"], ["dedup", "--at", "redis://127.0.0.1:1/x"], ["build", "-o", "F"],
-    ["check", "--oracle", "postgres://127.0.0.1:1/x?table=t&column=c", "--state", "s"], ["filter", "none.weir"], ["ask", "none.weir"],
+    ["check", "--store", "postgres://127.0.0.1:1/x?table=t&column=c", "--state", "s"], ["filter", "none.weir"], ["ask", "none.weir"],
     ["add", "none.weir"], ["forget", "none.weir"], ["count", "--state", "s"], ["top", "--state", "s"], ["eval", "--report", "r.html"],
     ["ask", "--which", "none.weir", "--"]])
 def test_nothing_else_is_opened_or_written(here, command):

@@ -2,7 +2,7 @@
 write, open, rename, fsync ... in turn; a sample of them, all with WEIR_LONG=1.
 
 What is promised whatever fails: no crash and no hang; either exit 0 with the whole, right output and state, or
-exit 2 with a sentence, output that is right as far as it goes, and a state that is the old one, the new one or
+exit 2 with a message, output that is right as far as it goes, and a state that is the old one, the new one or
 one of records read so far, never a torn one. Other files stay as they are, and none is left behind. A short or
 an interrupted read or write is no failure at all.
 """
@@ -65,9 +65,9 @@ COMMANDS = {
     "filter": command("filter -q set input"),
     "filter by keys": command("filter -q --seed 1 --keys keys input"),
     "filter, strict": command("filter -q --strict keys set input"),
-    "check": command(f"check {SMALL} --oracle keys:keys input"),
-    "check, sqlite": command(f"check {SMALL} --oracle sqlite:db?table=t&column=c input"),
-    "check with a state": command(f"check {SMALL} --screen weir --oracle keys:keys --state new input", continues="new"),
+    "check": command(f"check {SMALL} --store keys:keys input"),
+    "check, sqlite": command(f"check {SMALL} --store sqlite:db?table=t&column=c input"),
+    "check with a state": command(f"check {SMALL} --screen cache --store keys:keys --state new input", continues="new"),
     "top": command("top -q --seed 1 -m 64K input", sums=True),
     "top with a state": command("top -q --seed 1 -m 64K --state tops input", continues="tops", sums=True),
     "count": command("count -q --seed 1 -m 64K --query keys input", sums=True),
@@ -193,7 +193,7 @@ def complaints(folder, got, before, wanted, what, harmless):
         if harmless:
             yield f"no failure, and taken for one: {got.err}"
         if not re.search(r"^weir: \S", got.err, re.M):
-            yield f"no sentence: {got.err!r}"
+            yield f"no spec: {got.err!r}"
         if not what.sums and not is_beginning(got.out, wanted.out):
             yield "exit 2 with another output"
         yield from wrong_files(folder, got.files, before, wanted, what)

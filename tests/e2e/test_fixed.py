@@ -183,7 +183,7 @@ def test_a_full_cuckoo_is_an_error_of_build_and_add(keys):
 @pytest.mark.parametrize("memory, fixed", [("40K", True), ("8K", False)])
 def test_the_set_of_a_strict_screen_is_fixed_where_it_fits(keys, memory, fixed):
     text = "".join(f"key{i}\n" for i in range(0, 20000, 7)) + others(50000)
-    done = run("check", "--screen", "strict", "-m", memory, "--oracle", "keys:keys", "--seed", "1", "--stats", "json",
+    done = run("check", "--screen", "strict", "-m", memory, "--store", "keys:keys", "--seed", "1", "--stats", "json",
                input=text)
     assert done.lines == text.split()[:2858]
     told = json.loads(done.err)

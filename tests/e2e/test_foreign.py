@@ -24,7 +24,7 @@ def files(here):
     run("dedup", "-q", "-m", "64K", "--state", "state.weir", "q")
     run("count", "-q", "-m", "64K", "--state", "all.cm", "q")
     run("top", "-q", "-m", "64K", "--state", "all.top", "q")
-    run("check", "-q", "-m", "64K", "--oracle", "keys:q", "--state", "check.weir", "q")
+    run("check", "-q", "-m", "64K", "--store", "keys:q", "--state", "check.weir", "q")
     (here / "a.bz2").write_bytes(bz2.compress(b"a\n"))
     with zipfile.ZipFile(here / "a.zip", "w") as archive:
         archive.writestr("a", "a\n")
@@ -35,7 +35,7 @@ def files(here):
     ("dedup A.weir", "A.weir is a filter file, not records; 'weir filter A.weir FILE' passes"),
     ("dedup q A.weir", "A.weir is a filter file, not records"),
     ("dedup state.weir", "state.weir is a state file, not records; 'weir dedup --state state.weir FILE'"),
-    ("dedup bad.db", "bad.db is a SQLite database, not records; weir check --oracle 'sqlite:bad.db?table=T&column=C' FILE"),
+    ("dedup bad.db", "bad.db is a SQLite database, not records; weir check --store 'sqlite:bad.db?table=T&column=C' FILE"),
     ("dedup a.bz2", "bzcat a.bz2 | weir dedup"),
     ("dedup a.zip", "unzip -p a.zip | weir dedup"),
     ("count --query q all.cm", "all.cm holds counts, not records; 'weir count --state all.cm --query KEYS /dev/null'"),
@@ -47,15 +47,15 @@ def files(here):
     ("build -o F A.weir", "A.weir is a filter file, not keys; 'weir merge -o F A A.weir' joins"),
     ("add A.weir B.weir", "'weir merge -o F A B.weir' joins"),
     ("eval A.weir", "A.weir is a filter file, not records"),
-    ("check -q --oracle keys:q check.weir", "check.weir is a state file, not records; 'weir info check.weir'"),
+    ("check -q --store keys:q check.weir", "check.weir is a state file, not records; 'weir info check.weir'"),
     # a store, or a filter, that is none
-    ("check --oracle bad.db q", "it is a SQLite database; name it 'sqlite:bad.db?table=T&column=C'"),
-    ("check --oracle keys:bad.db q", "it is a SQLite database; name it 'sqlite:bad.db?table=T&column=C'"),
-    ("check --oracle A.weir q", "it is a filter or state file, not keys"),
+    ("check --store bad.db q", "it is a SQLite database; name it 'sqlite:bad.db?table=T&column=C'"),
+    ("check --store keys:bad.db q", "it is a SQLite database; name it 'sqlite:bad.db?table=T&column=C'"),
+    ("check --store A.weir q", "it is a filter or state file, not keys"),
     ("filter --strict bad.db A.weir q", "it is a SQLite database"),
-    ("filter bad.db q", "bad.db is a SQLite database, not a filter file; weir check --oracle 'sqlite:bad.db?table=T&column=C' asks it"),
+    ("filter bad.db q", "bad.db is a SQLite database, not a filter file; weir check --store 'sqlite:bad.db?table=T&column=C' asks it"),
     ("filter q A.weir", "q is not a filter file; 'weir build -o F q' makes one"),
-    ("check --oracle sqlite:q?table=t&column=c q", "file is not a database"),
+    ("check --store sqlite:q?table=t&column=c q", "file is not a database"),
 ])
 def test_it_is_refused_with_the_right_call(files, args, saying):
     before = {p.name: p.read_bytes() for p in files.iterdir()}
@@ -66,7 +66,7 @@ def test_it_is_refused_with_the_right_call(files, args, saying):
 @pytest.mark.parametrize("call, want", [
     ("filter A.weir q", "a\nb\n"), ("filter --invert A.weir q", ""), ("dedup --state state.weir q", ""),
     ("count -q --state all.cm --query q /dev/null", "a\t1\nb\t1\n"),
-    ("check --oracle sqlite:bad.db?table=t&column=c q", "a\n"),
+    ("check --store sqlite:bad.db?table=t&column=c q", "a\n"),
 ])
 def test_the_call_that_is_told_works(files, call, want):
     assert run(*call.split()).out.decode() == want
@@ -156,7 +156,7 @@ def test_binary_formats_are_rejected_by_kind(here, name):
 def test_they_are_no_list_of_keys(here, name):
     (here / name).write_bytes(BINARY[name][0])
     (here / "q").write_text("a\n")
-    refused("check", "--oracle", f"keys:{name}", "q", saying=["it is a", "first"])
+    refused("check", "--store", f"keys:{name}", "q", saying=["it is a", "first"])
 
 
 TEXTS = ["PAR1\n", "PAR1", "PAR1 is a magic", "PAREN", "ORC", "ORC\n", "ORCHID\nb\n", "ORCHID and twelve more\n", "Obj", "Object\n",

@@ -72,7 +72,7 @@ FILLS, FORGETS, BOTH = "passed the error", "are forgotten", "(passed the error|a
 
 
 @pytest.mark.parametrize("name, saying", [
-    ("weir", FORGETS), ("bloom", FILLS), ("counting", FILLS), ("sbf", FORGETS), ("ibf-2c", BOTH), ("ibf-mc", BOTH),
+    ("recent", FORGETS), ("bloom", FILLS), ("counting", FILLS), ("sbf", FORGETS), ("ibf-2c", BOTH), ("ibf-mc", BOTH),
     ("ibf-h", BOTH), ("rsbf", FILLS), ("bsbf", BOTH), ("bsbfsd", BOTH), ("rlbsbf", BOTH), ("cuckoo", "others find no room"),
     ("two-buffer", FORGETS), ("apbf", FORGETS)])  # windows of which nobody said how long
 def test_every_filter_tells_when_it_is_too_small_and_only_then(lines, name, saying):
@@ -82,7 +82,7 @@ def test_every_filter_tells_when_it_is_too_small_and_only_then(lines, name, sayi
     assert large.err == "" and int(large.out) > 396_000
 
 
-@pytest.mark.parametrize("name", ["weir", "two-buffer", "apbf"])
+@pytest.mark.parametrize("name", ["recent", "two-buffer", "apbf"])
 def test_a_window_forgets_on_purpose(lines, name):
     got = run("dedup", *SEED, "-a", name, "-S", "window=5k", "--count-only", lines, lines)
     assert got.err == "" and int(got.out) > 780_000

@@ -67,9 +67,9 @@ def test_nothing_that_may_grow_is_returned_by_value():
 
 def test_what_may_grow_comes_with_its_size():
     """Figures are followed by their size; what a program fills in begins with it."""
-    filled = {"weir_stats", "weir_sketch_stats", "weir_screen_stats", "weir_screen_choice", "weir_prediction", "weir_gap",
+    filled = {"weir_stats", "weir_sketch_stats", "weir_screen_stats", "weir_screen_choice", "weir_prediction", "weir_gap_prediction",
               "weir_screen_prediction", "weir_part"}
-    given = {"weir_options", "weir_stream", "weir_wish"}
+    given = {"weir_options", "weir_stream", "weir_plan_request"}
     text = " ".join((INCLUDE / h).read_text() for h in HEADERS)
     calls = re.findall(r"^WEIR_API [^;]+;", text, re.M)
     for name in filled:

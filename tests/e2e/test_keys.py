@@ -118,5 +118,5 @@ def test_false_positives_are_not_doubted(here):
 
 def test_check_doubts_nothing_of_its_own_set(here):
     (here / "list").write_text("".join(f"{i}\n" for i in range(1000)))
-    result = run("check", "-q", "--oracle", "keys:list", "--screen", "strict", "-m", "1K", input="".join(f"x{i}\n" for i in range(3000)))
+    result = run("check", "-q", "--store", "keys:list", "--screen", "strict", "-m", "1K", input="".join(f"x{i}\n" for i in range(3000)))
     assert result.out == b"" and result.err == ""

@@ -47,8 +47,8 @@ if QUICK:
 SWEEP = {
     **{(f"k={k}",): "bloom rsbf bsbf bsbfsd rlbsbf" for k in (1, 2, 3, 4, 5, 6, 8)},
     **{(f"fpr={r}",): "sbf two-buffer apbf" for r in (0.3, 0.1, 0.05, 0.03, 0.01, 0.003, 1e-3, 1e-4)},
-    **{(f"width={w}",): "weir" for w in (8, 9, 10, 11, 12, 13, 14, 16, 20, 24)},
-    **{(f"width={w}", f"slots={s}"): "weir" for w in (9, 12) for s in (15, 25)},
+    **{(f"width={w}",): "recent" for w in (8, 9, 10, 11, 12, 13, 14, 16, 20, 24)},
+    **{(f"width={w}", f"slots={s}"): "recent" for w in (9, 12) for s in (15, 25)},
     **{(f"k={k}", "cell=1", f"decay={p}"): "sbf" for k in (1, 2, 3) for p in (1, 2, 4)},
     **{(f"k={k}", f"window={w}"): "two-buffer" for k in (1, 2, 4) for w in ("1k", "4k", "16k", "64k")},
     **{(f"k={k}", f"slices={s}"): "apbf" for k in (2, 4, 6) for s in (1, 3, 8)},
@@ -72,8 +72,8 @@ def cost_of(row, cost):
 
 def measure(spec, memory, cost, settings, names):
     """[(cost, name, settings)], of those who do not refuse such settings."""
-    knobs = [word for s in settings for word in ("-S", s)]
-    result = run("eval", "--synthetic", spec, "-m", memory, "-a", ",".join(names), *knobs,
+    parameters = [word for s in settings for word in ("-S", s)]
+    result = run("eval", "--synthetic", spec, "-m", memory, "-a", ",".join(names), *parameters,
                  "--seed", "7", "--format", "json", "-q", ok=False)
     if result.status == 0:
         return [(cost_of(row, cost), row["algorithm"], settings) for row in json.loads(result.out)]
@@ -122,7 +122,7 @@ ODD_STREAMS = ["uniform:n=1M,universe=1", "uniform:n=10,distinct=100%", "endless
                "uniform:n=100,importance=1-1"]
 
 
-@pytest.mark.parametrize("args", ["", "-a ibf-2c", "-a ibf-mc", "-a weir", "--fnr 1e-9"])
+@pytest.mark.parametrize("args", ["", "-a ibf-2c", "-a ibf-mc", "-a recent", "--fnr 1e-9"])
 def test_no_words_hold_a_number_that_is_none(args):
     for stream in ODD_STREAMS[::4] if QUICK else ODD_STREAMS:
         for memory in "64", "64M":
@@ -160,10 +160,10 @@ def test_a_set_has_the_error_that_was_asked_for_when_it_is_whole(here, keys, err
     n = int(keys[:-1]) * 1000
     (here / "set").write_text("".join(f"{i}\n" for i in range(n)))
     for row in rows:
-        knobs = [f"capacity={n}", f"memory={row['memory_bytes']}", *row["settings"].split()[1:]]
+        parameters = [f"capacity={n}", f"memory={row['memory_bytes']}", *row["settings"].split()[1:]]
         if row["algorithm"] == "fuse":  # which knows how many there are
-            knobs = knobs[2:]
-        run("build", "-q", "-a", row["algorithm"], "--seed", "1", *(w for s in knobs for w in ("-S", s)),
+            parameters = parameters[2:]
+        run("build", "-q", "-a", row["algorithm"], "--seed", "1", *(w for s in parameters for w in ("-S", s)),
             "-o", "s.weir", "set")
         assert json.loads(run("info", "--json", "s.weir").out)["memory"] == row["memory_bytes"]
         others = "".join(f"x{i}\n" for i in range(200000))
@@ -215,7 +215,7 @@ def test_a_stream_that_does_not_fit_has_something_forgotten():
 
 def test_an_endless_stream_is_for_who_remembers_most():
     rows = plan("-m", "1M", "-e", "1%")
-    assert rows[0]["algorithm"] == "weir" and rows[0]["remembered"] > 600000
+    assert rows[0]["algorithm"] == "recent" and rows[0]["remembered"] > 600000
     told = {r["algorithm"]: r for r in rows}
     assert told["sbf"]["remembered"] < rows[0]["remembered"] / 2
     assert told["sbf"]["fpr"] <= 0.01
@@ -256,13 +256,13 @@ def test_classes_of_importance_are_told_apart():
 
 
 def test_the_memory_that_ceilings_need_is_enough_and_hardly_more():
-    args = ["-a", "weir", "--stream", UNIFORM]
+    args = ["-a", "recent", "--stream", UNIFORM]
     row, = plan(*args, "-e", "1%", "--fnr", "2%")
     assert row["fpr"] <= 0.01 and row["fnr"] <= 0.02
     less = plan(*args, "-m", int(row["memory_bytes"] * 0.95), "-e", "1%", "--fnr", "2%")
     assert less and all(r["fpr"] > 0.01 or r["fnr"] > 0.02 for r in less)
-    knobs = [w for s in row["settings"].split() for w in ("-S", s)]
-    came, = json.loads(run("eval", "--synthetic", UNIFORM, "-a", "weir", *knobs, "--seed", "3", "-m",
+    parameters = [w for s in row["settings"].split() for w in ("-S", s)]
+    came, = json.loads(run("eval", "--synthetic", UNIFORM, "-a", "recent", *parameters, "--seed", "3", "-m",
                            row["memory_bytes"], "--format", "json").out)
     assert came["fpr"] == pytest.approx(row["fpr"], rel=0.05)
     assert came["fnr"] == pytest.approx(row["fnr"], rel=0.05)
@@ -278,16 +278,16 @@ def test_filters_are_listed_by_the_memory_they_need():
 def test_a_window_is_kept_in_the_memory_that_is_told():
     """Every key comes again after 20000 others, none of which it is to be missed by."""
     rows = plan("--window", "20k", "-e", "1%")
-    assert {r["algorithm"] for r in rows} == {"weir", "two-buffer", "apbf"}
+    assert {r["algorithm"] for r in rows} == {"recent", "two-buffer", "apbf"}
     assert [r["memory_bytes"] for r in rows] == sorted(r["memory_bytes"] for r in rows)
     lines = "".join(f"{i}\n" for _ in range(3) for i in range(20000))
     for row in rows:
         assert row["fpr"] <= 0.01
-        knobs = [w for s in row["settings"].split() for w in ("-S", s)]
-        came, = json.loads(run("eval", "-a", row["algorithm"], *knobs, "-m", row["memory_bytes"], "--seed",
+        parameters = [w for s in row["settings"].split() for w in ("-S", s)]
+        came, = json.loads(run("eval", "-a", row["algorithm"], *parameters, "-m", row["memory_bytes"], "--seed",
                                "1", "--format", "json", input=lines).out)
         assert came["distinct"] == 20000 and came["fpr"] < 0.011
-        assert came["fnr"] < 0.002 if row["algorithm"] == "weir" else came["fnr"] == 0
+        assert came["fnr"] < 0.002 if row["algorithm"] == "recent" else came["fnr"] == 0
 
 
 def test_k_and_p_are_chosen_for_a_bound():
@@ -310,7 +310,7 @@ def test_tables_have_a_row_per_filter():
     assert lines[0].split("\t")[:4] == ["algorithm", "settings", "choice", "memory_bytes"]
     rows = [line.split("\t")[0] for line in lines[1:]]
     listed = {line for line in run("list").lines if not line.startswith(" ")}
-    assert {"weir", "bloom", "sbf"} <= set(rows) <= listed and len(set(rows)) == len(rows)
+    assert {"recent", "bloom", "sbf"} <= set(rows) <= listed and len(set(rows)) == len(rows)
     costs = [float(line.split("\t")[4]) for line in lines[1:]]
     assert costs == sorted(costs) and not any(map(math.isnan, costs))
 
@@ -333,7 +333,7 @@ WRONG = [
     (["--window", "1M", "-a", "bloom"], "bloom has no parameter 'window'"),
     (["-a", "blom"], "there is no filter 'blom'"),
     (["-a", "bloom", "-S", "decay=3"], "bloom has no parameter 'decay'"),
-    (["-a", "weir", "-S", "span=1h", "-m", "1M"], "there is no model of weir"),
+    (["-a", "recent", "-S", "span=1h", "-m", "1M"], "there is no model of weir"),
     (["-a", "bloom", "-e", "1%", "--fnr", "1%", "--stream", "endless:universe=1k,fresh=10%"],
      "does not keep these ceilings"),
 ]
@@ -368,7 +368,7 @@ def by_gap():
     return gap_stream(GAPS, 400000)
 
 
-@pytest.mark.parametrize("name", ["weir", "bloom", "sbf", "bsbf", "rlbsbf", "two-buffer", "apbf"])
+@pytest.mark.parametrize("name", ["recent", "bloom", "sbf", "bsbf", "rlbsbf", "two-buffer", "apbf"])
 def test_misses_by_gap_are_those_measured(name, by_gap):
     lines, gap_of = by_gap
     rows = plan("-a", name, "-m", "4K", "--gap", ",".join(map(str, GAPS)))
@@ -384,13 +384,13 @@ def test_misses_by_gap_are_those_measured(name, by_gap):
 
 def test_misses_by_gap_and_class_are_those_measured():
     lines, gap_of = gap_stream(GAPS[:2], 400000, lambda i: 1 + zlib.crc32(b"%d" % i) % 50)
-    knobs = ["-a", "ibf-mc", "-m", "4K", "-S", "importance=1-50"]
-    rows = plan(*knobs, "--gap", "299,997", "--stream", "endless:importance=1-50")
+    parameters = ["-a", "ibf-mc", "-m", "4K", "-S", "importance=1-50"]
+    rows = plan(*parameters, "--gap", "299,997", "--stream", "endless:importance=1-50")
     whole = {row["gap"]: row["missed"] for row in rows if row["class"] is None}
     classes = sorted({int(row["class"]) for row in rows if row["class"]})
     assert classes == list(range(1, 8)) and set(whole) == {299, 997}
     tags = [line.split("\t")[0] for line in
-            run("dedup", *knobs, "--seed", "1", "--emit", "all", "--tsv", "-k", "1", "-i", "2",
+            run("dedup", *parameters, "--seed", "1", "--emit", "all", "--tsv", "-k", "1", "-i", "2",
                 input="\n".join(lines) + "\n").lines]
     shares = [row["share"] for row in rows if row["class"] and row["gap"] == 299]
     assert sum(shares) == pytest.approx(1, abs=1e-4)
@@ -415,32 +415,32 @@ def test_gaps_that_make_no_sense():
     refused("plan", "--gap", "1k,2M", "--stream", "uniform:n=1M", saying="--gap 2000000 does not fit")
     refused("plan", "--gap", "1k", "--keys", "1M", saying="--gap tells of filters as they are opened")
     refused("plan", "--gap", "1k", "-a", "rsbf", saying="the model of rsbf does not tell misses by gap")
-    refused("plan", "--gap", "1k", "-a", "weir", "-S", "importance=1-9", "--stream",
+    refused("plan", "--gap", "1k", "-a", "recent", "-S", "importance=1-9", "--stream",
             "endless:importance=1-9", saying="no model of weir")
     refused("plan", "--gap", "1k", "file", saying="reads no files")
 
 
 # ---- screens ----
 
-@pytest.mark.parametrize("spec,memory,knobs", [
+@pytest.mark.parametrize("spec,memory,parameters", [
     ("zipf:n=100k,universe=20k,alpha=0.8,seed=3", "16K", []),
     ("uniform:n=60k,universe=8k,seed=4", "8K", ["-S", "theta=1/3"]),
     ("uniform:n=60k,universe=8k,fresh=20%,seed=5", "32K", ["-S", "theta=2/1", "-S", "set=2k"]),
     ("zipf:n=50k,universe=5k,alpha=1.1,seed=6", "2K", ["-S", "k=1", "-S", "k-set=2"]),
 ])
-def test_a_screen_does_what_theory_says(here, spec, memory, knobs):
+def test_a_screen_does_what_theory_says(here, spec, memory, parameters):
     """Beside weir eval, which holds the screen against the store itself."""
-    asked = ["--screen", "dabf", "-m", memory, *knobs]
+    asked = ["--screen", "dabf", "-m", memory, *parameters]
     [said] = plan(*asked, "--members", "30%", "--stream", spec)
     lines = run("gen", spec).lines
     (here / "stream").write_text("\n".join(lines) + "\n")
-    if "set=2k" not in knobs:  # as plan has it; eval would take it from the store
+    if "set=2k" not in parameters:  # as plan has it; eval would take it from the store
         asked += ["-S", re.search(r"set=\d+", said["settings"]).group()]
     runs = []
     for seed in range(1, 9):  # each with another set
         members = {line for line in lines if zlib.crc32(f"{seed} {line}".encode()) % 10 < 3}
         (here / "set").write_text("\n".join(sorted(members)) + "\n")
-        runs += json.loads(run("eval", "--oracle", "keys:set", *asked, "--seed", seed, "--format", "json",
+        runs += json.loads(run("eval", "--store", "keys:set", *asked, "--seed", seed, "--format", "json",
                                "stream").out)
     assert runs[0]["settings"].startswith(said["settings"])
     n = len(lines)
@@ -467,6 +467,6 @@ def test_what_plan_says_of_screens():
     refused("plan", "--screen", "dabf", "--members", "3", "--stream", "zipf", saying="--members 3 does not fit")
     refused("plan", "--screen", "dabf", "--members", "3%", saying="--stream SPEC")
     refused("plan", "--screen", "dabf", "--members", "3%", "--stream", "endless", saying="give it n=")
-    refused("plan", "--screen", "weir", "--members", "3%", "--stream", "zipf", saying="no model of the screen weir")
+    refused("plan", "--screen", "cache", "--members", "3%", "--stream", "zipf", saying="no model of the screen cache")
     refused(*asked, "-S", "window=1k", saying="no model of the screen dabf with window=")
     refused(*asked, "-a", "bloom", saying="for filters")

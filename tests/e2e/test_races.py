@@ -48,7 +48,7 @@ def test_check(here):
         db.executemany("INSERT INTO t VALUES (?)", [(str(i),) for i in range(0, 30000, 3)])
     db.close()
     (here / "keys").write_text("\n".join(KEYS[:30000]) + "\n")
-    out = with_four("check", "--oracle", "sqlite:set.db?table=t&column=k", "keys").lines
+    out = with_four("check", "--store", "sqlite:set.db?table=t&column=k", "keys").lines
     assert out == [k for k in KEYS[:30000] if int(k) % 3 == 0]
 
 
@@ -67,7 +67,7 @@ def test_top_and_count(here):
 def test_the_example(here):
     installed = install(here / "root")
     program = installed.compile(SOURCE / "examples/server.c", here / "server", "-pthread")
-    server = Server(program, installed.env, "weir memory=1M")
+    server = Server(program, installed.env, "recent memory=1M")
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         list(pool.map(server.ask, [KEYS[i * 3000:(i + 4) * 3000] for i in range(8)]))
     status, out, err = server.end()

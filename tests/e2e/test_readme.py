@@ -94,7 +94,7 @@ def curves(svg):
 def test_the_picture_is_there():
     (name,) = re.findall(r"!\[[^]]*\]\(([^)]*)\)", README)
     assert xml.etree.ElementTree.parse(SOURCE / name).getroot().tag.endswith("svg")
-    assert {"weir", "bloom", "sbf", "rlbsbf", "two-buffer"} <= set(re.findall(r">([\w-]+)</", (SOURCE / name).read_text()))
+    assert {"recent", "bloom", "sbf", "rlbsbf", "two-buffer"} <= set(re.findall(r">([\w-]+)</", (SOURCE / name).read_text()))
 
 
 @pytest.mark.skipif(SANITIZED or not shutil.which("gnuplot"), reason="a million records for each of 30 filters")

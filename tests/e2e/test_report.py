@@ -331,7 +331,7 @@ def test_what_does_not_fit_is_refused_before_the_work(here):
     refused("eval", "--synthetic", "uniform:n=3M", "--report", "o", "-m", "512", saying="one key in 16")
 
 
-def test_a_failing_gnuplot_is_told_in_a_sentence(here):
+def test_a_failing_gnuplot_is_reported(here):
     fake = here / "gnuplot"
     fake.write_text("#!/bin/sh\n[ \"$1\" = --version ] && exit 0\necho 'line 0: no such thing' >&2\nexit 1\n")
     fake.chmod(0o755)

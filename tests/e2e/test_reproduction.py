@@ -93,7 +93,7 @@ CHEAP = ["bera-recurrences", "bera-products", "bhoraskar-zeros", "rivals-frequen
 
 
 @pytest.mark.skipif(not shutil.which("gnuplot"), reason="needs gnuplot")
-def test_parts_that_are_cheap_are_what_the_scripts_print_sentence_for_sentence(here):
+def test_parts_that_are_cheap_are_what_the_scripts_print_word_for_word(here):
     assert redone(here, THEORY if SANITIZED else THEORY + CHEAP).splitlines() == DOCUMENT.read_text().splitlines()
 
 

@@ -120,7 +120,7 @@ def holds_secret(data):
 def test_an_odd_address_is_not_repeated(here, url):
     (here / "k").write_text("a\n")
     run("build", "-o", "f", "k")
-    for args in ["check", "--oracle", url, "--state", "s", "--stats", "json"], ["filter", "--strict", url, "f"]:
+    for args in ["check", "--store", url, "--state", "s", "--stats", "json"], ["filter", "--strict", url, "f"]:
         result = refused(*args, *["--retries", "0", "--timeout", "2s"], input="a\n")
         assert not holds_secret(result.err) and result.out == b""
     assert not any(holds_secret(p.name) or holds_secret(p.read_bytes()) for p in here.iterdir())
@@ -131,7 +131,7 @@ def test_the_name_of_a_file_that_is_there_is_shown(here, name):
     """It is no address, then."""
     (here / name).write_text("a\n")
     for url in name, "keys:" + name:
-        result = run("check", "-q", "--oracle", url, "--stats", "json", input="a\nb\n")
+        result = run("check", "-q", "--store", url, "--stats", "json", input="a\nb\n")
         assert result.lines == ["a"] and json.loads(result.err)["store"]["name"] == "keys:" + name
 
 
@@ -169,7 +169,7 @@ def test_a_redis_that_echoes_what_it_is_told(form, secret, place):
     user = {"password": f":{encoded}@", "user": f"{encoded}:pass@", "environment": ""}[place]
     try:
         for shift in range(20 if form == "far behind" else 1):  # wherever the message is cut
-            result = refused("check", "--oracle", f"redis://{user}127.0.0.1:{server.port}/k{'x' * shift}", input="a\n",
+            result = refused("check", "--store", f"redis://{user}127.0.0.1:{server.port}/k{'x' * shift}", input="a\n",
                              env={**os.environ, **({"REDISCLI_AUTH": secret} if place == "environment" else {})})
             assert not holds_secret(result.err) and not re.search("SECR|SECRE$|%53%45|x53.x45", result.err, re.I), result.err
             assert "ERR" in result.err
@@ -181,7 +181,7 @@ def test_a_long_password_that_is_cut_within_a_message():
     secret = "SECRETx" * 30
     server = scripted_redis(lambda words: b"-ERR with args beginning with: '" + words[-1][:128] + b"' and more\r\n")
     try:
-        result = refused("check", "--oracle", f"redis://:{secret}@127.0.0.1:{server.port}/k", input="a\n")
+        result = refused("check", "--store", f"redis://:{secret}@127.0.0.1:{server.port}/k", input="a\n")
         assert not holds_secret(result.err) and "beginning with: '***" in result.err, result.err
     finally:
         server.close()
@@ -203,7 +203,7 @@ def test_a_postgres_that_echoes_what_it_is_told(here, form, place):
         os.chmod("pass", 0o600)
         env["PGPASSFILE"] = str(here / "pass")
     try:
-        result = refused("check", "--oracle", f"postgres://{user}@127.0.0.1:{server.port}/d?table=t&column=k{more}",
+        result = refused("check", "--store", f"postgres://{user}@127.0.0.1:{server.port}/d?table=t&column=k{more}",
                          input="a\n", env=env)
         assert not holds_secret(result.err)
         assert "***" in result.err or len(form) > 500
@@ -214,7 +214,7 @@ def test_a_postgres_that_echoes_what_it_is_told(here, form, place):
 def test_what_a_server_says_cannot_steer_the_terminal():
     server = scripted_redis(lambda words: b"-ERR \x1b[2J\x07\x9b and \x7f\r\n")
     try:
-        refused("check", "--oracle", f"redis://127.0.0.1:{server.port}/k", input="a\n", saying="ERR %1B[2J%07%9B and %7F")
+        refused("check", "--store", f"redis://127.0.0.1:{server.port}/k", input="a\n", saying="ERR %1B[2J%07%9B and %7F")
     finally:
         server.close()
 
@@ -228,13 +228,13 @@ def test_a_run_that_goes_well_shows_no_secret(here):
         server.call(["CONFIG", "SET", "requirepass", "SECRET"])
         url = server.url(user="default:SECRET@", more="?db=0")
         for form in "json", "text":
-            result = run("check", "--oracle", url, "--state", "s", "--stats", form, input="a\nc\n")
+            result = run("check", "--store", url, "--state", "s", "--stats", form, input="a\nc\n")
             assert result.lines == ["a"] and not holds_secret(result.err) and "default" not in result.err
         assert not holds_secret((here / "s").read_bytes()) and not holds_secret(run("info", "--json", "s").out)
-        other = refused("check", "--oracle", url.replace("/t?", "/u?"), "--state", "s", input="")
+        other = refused("check", "--store", url.replace("/t?", "/u?"), "--state", "s", input="")
         assert not holds_secret(other.err)
         server.call(["AUTH", "SECRET"], ["SADD", "u", "x"])
-        other = refused("check", "--oracle", url.replace("/t?", "/u?"), "--state", "s", input="", saying="other keys")
+        other = refused("check", "--store", url.replace("/t?", "/u?"), "--state", "s", input="", saying="other keys")
         assert not holds_secret(other.err)
     finally:
         server.close()
@@ -244,9 +244,9 @@ def test_a_line_break_in_a_name_stays_within_its_line(here):
     (here / "two\nlines").write_text("a\n")
     for url in "two\nlines", "keys:two\nlines", "keys:two%0Alines":
         for form in "json", "text":
-            result = run("check", "-q", "--oracle", url, "--state", "s", "--stats", form, input="a\nb\n")
+            result = run("check", "-q", "--store", url, "--state", "s", "--stats", form, input="a\nb\n")
             assert result.lines == ["a"] and "\nlines" not in result.err
         assert "keys:two%0Alines" in json.loads(run("info", "--json", "s").out)["records"]
-    refused("check", "--oracle", "keys:not\nthere", input="", saying="No such file")
+    refused("check", "--store", "keys:not\nthere", input="", saying="No such file")
     (here / "k").write_text("a\n")
-    assert "two%0Alines" in refused("check", "--oracle", "k", "--state", "s", input="").err
+    assert "two%0Alines" in refused("check", "--store", "k", "--state", "s", input="").err

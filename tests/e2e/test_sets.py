@@ -57,7 +57,7 @@ def test_overflow_is_reported(keys):
 
 
 def test_a_filter_file_of_one_shard_is_what_the_library_loads(keys):
-    """One part of kind 1 and nothing else: weir_load() takes it."""
+    """One part of kind 1 and nothing else: weir_load_buffer() takes it."""
     run("build", "-o", "f", "keys")
     data = (keys / "f").read_bytes()
     assert data[:4] == b"WEIR" and data[6:8] == b"\1\0"
@@ -176,17 +176,17 @@ def test_list_has_filters_sketches_and_screens():
     listed = json.loads(run("list", "--json").out)
     assert list(listed) == ["filters", "sketches", "screens"]
     names = {kind: [one["name"] for one in listed[kind]] for kind in listed}
-    assert names["screens"] == ["weir", "dabf", "1bf", "strict", "none"]
+    assert names["screens"] == ["cache", "dabf", "1bf", "strict", "none"]
     lines = run("list").lines
     assert [line for line in lines if line[0] != " "] == names["filters"]
     assert [line[2:] for line in lines if line[2] != " " and line[0] == " " and line[-1] != ":"] == (
         names["sketches"] + names["screens"])
     dabf = json.loads(run("list", "--json", "dabf").out)
     assert dabf["filters"] == dabf["sketches"] == [] and len(dabf["screens"]) == 1
-    knobs = {knob["name"]: knob for knob in dabf["screens"][0]["knobs"]}
-    assert {"memory", "window", "theta"} <= set(knobs) and knobs["window"]["does"]
-    both = run("list", "weir").lines
-    assert both[0] == "weir" and "  weir" in both
+    parameters = {parameter["name"]: parameter for parameter in dabf["screens"][0]["parameters"]}
+    assert {"memory", "window", "theta"} <= set(parameters) and parameters["window"]["does"]
+    both = run("list", "recent").lines
+    assert both[0] == "recent" and "  recent" in both
     refused("list", "--json", "nothing", saying="no filter, sketch or screen 'nothing'")
 
 
@@ -330,8 +330,8 @@ def test_one_network_is_noted_wherever_a_list_is_read(here):
     (here / "list").write_text("1.2.3.4\n10.0.0.0/8\n")
     said = 'list: line 2 "10.0.0.0/8" is a network: only this text matches'
     assert said in run("filter", "--keys", "list", input="a\n").err
-    assert said in run("check", "--oracle", "keys:list", input="a\n").err
-    assert said in run("check", "--oracle", "list", input="a\n").err
+    assert said in run("check", "--store", "keys:list", input="a\n").err
+    assert said in run("check", "--store", "list", input="a\n").err
     run("build", "-q", "-o", "F", input="a\n")
     assert said in run("add", "F", "list").err
     assert said in run("filter", "--strict", "keys:list", "F", input="a\n").err

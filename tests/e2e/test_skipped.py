@@ -56,7 +56,7 @@ def test_every_command_that_skips_tells_it_once(here):
     options = ["--jsonl", "-k", "/a", "--on-error", "skip", "log"]
     said = "weir: 4 of 9 records skipped, first at line 3\n"
     for command in (["filter", "F"], ["ask", "F"], ["build", *EXACT, "-o", "G"], ["add", "F"], ["top"], ["count"],
-                    ["eval", "-a", "weir", "-m", "64K"], ["check", "--oracle", "keys:log"]):
+                    ["eval", "-a", "recent", "-m", "64K"], ["check", "--store", "keys:log"]):
         assert run(*command, *options).err.count(said) == 1, command
         assert said not in run(*command, "-q", *options, ok=False).err
 

@@ -334,7 +334,7 @@ def test_another_file_is_not_resumed_into_if_nothing_had_passed(here):
 
 def stores(here):
     (here / "keys").write_text("a\nb\nc\nd\n")
-    return {"dedup": ["dedup", *SMALL], "check": ["check", "--oracle", "keys:keys", "--screen", "weir"]}
+    return {"dedup": ["dedup", *SMALL], "check": ["check", "--store", "keys:keys", "--screen", "cache"]}
 
 
 @pytest.mark.parametrize("command", ["dedup", "check"])

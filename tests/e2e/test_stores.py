@@ -50,7 +50,7 @@ def mute():
 
 # ---- the right answer ----
 
-@pytest.mark.parametrize("screen", ["auto", "weir", "strict", "dabf", "none"])
+@pytest.mark.parametrize("screen", ["auto", "cache", "strict", "dabf", "none"])
 def test_members_pass_and_nothing_else(store, screen):
     result, told = stats(store.url(), "--screen", screen, "-m", "4M", "--seed", "1")
     assert result.lines == FOUND and told["unanswered"] == 0 and told["store"]["retries"] == 0
@@ -59,11 +59,11 @@ def test_members_pass_and_nothing_else(store, screen):
 
 def test_auto_lists_where_it_may(store):
     def chosen(url):
-        return run("check", "--oracle", url, input="key0\nkey1\n").err
+        return run("check", "--store", url, input="key0\nkey1\n").err
 
     more = "&" if isinstance(store, Postgres) else "?"
     assert "screen strict: the store lists its 2000 keys" in chosen(store.url())
-    assert "screen weir: the store cannot be listed" in chosen(store.url(more=more + "list=no"))
+    assert "screen cache: the store cannot be listed" in chosen(store.url(more=more + "list=no"))
 
 
 def test_filter_confirms_in_a_store(store, here):
@@ -157,14 +157,14 @@ def test_postgres_names_are_quoted_not_pasted(postgres):
                  f"INSERT INTO \"s.s\".\"{quoted}\" VALUES ('a')")
     encoded = "".join(f"%{byte:02x}" for byte in evil.encode())
     assert check(postgres.url(f"s%2Es.{encoded}", encoded), input="a\nb\nweir\n").lines == ["a"]
-    refused("check", "--oracle", postgres.url(encoded, "k"), input="", saying="does not exist")
-    refused("check", "--oracle", postgres.url("t", "k)%20OR%20(1=1"), input="", saying="does not exist")
+    refused("check", "--store", postgres.url(encoded, "k"), input="", saying="does not exist")
+    refused("check", "--store", postgres.url("t", "k)%20OR%20(1=1"), input="", saying="does not exist")
     assert postgres.sql("SELECT count(*) FROM t").strip() == str(len(MEMBERS))
 
 
 def test_postgres_tells_what_is_wrong(postgres):
     def told(**url):
-        result = refused("check", "--oracle", postgres.url(**url), input="a\n")
+        result = refused("check", "--store", postgres.url(**url), input="a\n")
         assert "tried" not in result.err  # it would be as wrong the next time
         return result.err
 
@@ -180,14 +180,14 @@ def test_postgres_takes_a_password_and_never_tells_it(postgres):
     result, told = stats(postgres.url(user="locked:open%20sesame"))
     assert result.lines == FOUND and "sesame" not in json.dumps(told)
     for user in "locked:opensesame", "locked:wrong%20sesame", "locked":
-        err = refused("check", "--oracle", postgres.url(user=user), input="a\n").err
+        err = refused("check", "--store", postgres.url(user=user), input="a\n").err
         assert "password" in err and "sesame" not in err and "tried" not in err
-    result = refused("check", "--oracle", postgres.url(user="sesame:sesame", database="sesame"), input="a\n").err
+    result = refused("check", "--store", postgres.url(user="sesame:sesame", database="sesame"), input="a\n").err
     assert "***" in result  # even where it is a name too
 
 
 def test_a_state_file_holds_no_password(postgres, here):
-    check(postgres.url(user="locked:open%20sesame"), "--state", "s", "--screen", "weir", "-m", "64K")
+    check(postgres.url(user="locked:open%20sesame"), "--state", "s", "--screen", "cache", "-m", "64K")
     assert b"sesame" not in (here / "s").read_bytes() and b"sesame" not in run("info", "s").out
     _, told = stats(postgres.url(user="weir"), "--state", "s")  # another user, the same store
     assert told["asked"] == 0
@@ -205,10 +205,10 @@ def test_redis_members_are_any_bytes(redis):
 def test_redis_keys_and_databases(redis):
     redis.load("a/b c?%", ["x"], database=3)
     assert check(redis.url("a/b%20c%3F%25", more="?db=3"), input="x\ny\n").lines == ["x"]
-    refused("check", "--oracle", redis.url("a/b%20c%3F%25"), input="", saying="there is no set 'a/b c?%'")
+    refused("check", "--store", redis.url("a/b%20c%3F%25"), input="", saying="there is no set 'a/b c?%'")
     redis.call(["SET", "text", "x"])
-    refused("check", "--oracle", redis.url("text"), input="", saying="WRONGTYPE")
-    refused("check", "--oracle", redis.url(more="?db=99"), input="", saying="DB index is out of range")
+    refused("check", "--store", redis.url("text"), input="", saying="WRONGTYPE")
+    refused("check", "--store", redis.url(more="?db=99"), input="", saying="DB index is out of range")
 
 
 def test_redis_of_old_knows_one_question_only():
@@ -230,9 +230,9 @@ def test_redis_takes_a_password_and_never_tells_it():
         for user in ":open%3Asesame@", "ann:open%20sesame@":
             assert check(server.url(user=user)).lines == FOUND
         for user in "", ":sesame@", "ann:sesame@", "nobody:sesame@":
-            result = refused("check", "--oracle", server.url(user=user), input="a\n")
+            result = refused("check", "--store", server.url(user=user), input="a\n")
             assert "sesame" not in result.err and ("NOAUTH" in result.err or "WRONGPASS" in result.err)
-        result = run("check", "-q", "--oracle", server.url(), input=TEXT,
+        result = run("check", "-q", "--store", server.url(), input=TEXT,
                      env={**os.environ, "REDISCLI_AUTH": "open:sesame"})
         assert result.lines == FOUND
     finally:
@@ -246,7 +246,7 @@ QUICK = ["--timeout", "2s", "--retries", "1", "--screen", "none"]
 
 @pytest.mark.parametrize("what", ["stop", "pass", "drop"])
 def test_a_store_that_dies_in_mid_stream(store, what):
-    process = live("--oracle", store.url(), *QUICK, "--on-oracle-error", what, "--stats", "json")
+    process = live("--store", store.url(), *QUICK, "--on-store-error", what, "--stats", "json")
     feed(process, b"key0\nkey1\nkey3\n", b"key0\nkey3\n")
     store.kill()
     feed(process, b"key6\nkey7\n", b"key6\nkey7\n" if what == "pass" else None)
@@ -269,7 +269,7 @@ def test_a_store_that_dies_in_mid_stream(store, what):
 
 def test_a_store_that_is_restarted_in_mid_stream(store):
     """Tried again until it is back: exactly the right answer, as if nothing had been."""
-    process = live("--oracle", store.url(), "--retries", "1000", "--screen", "weir", "-m", "64K", "--stats", "json")
+    process = live("--store", store.url(), "--retries", "1000", "--screen", "cache", "-m", "64K", "--stats", "json")
     feed(process, b"key0\nkey1\nkey3\n", b"key0\nkey3\n")
     store.kill()
     feed(process, b"key6\nkey7\nkey0\n")
@@ -285,7 +285,7 @@ def test_a_store_that_is_restarted_in_mid_stream(store):
 
 def test_a_bulk_run_is_right_to_the_last_record_before_the_store_died(store, here):
     (here / "in").write_text(TEXT * 60)
-    process = subprocess.Popen([os.environ["WEIR"], "check", "-q", "--oracle", store.url(), *QUICK, "-o", "out",
+    process = subprocess.Popen([os.environ["WEIR"], "check", "-q", "--store", store.url(), *QUICK, "-o", "out",
                                 "--emit", "all", "--state", "s", "in"], stderr=subprocess.PIPE)
     while not os.path.exists("out") or os.path.getsize("out") == 0:
         time.sleep(0.005)
@@ -299,14 +299,14 @@ def test_a_bulk_run_is_right_to_the_last_record_before_the_store_died(store, her
         store.start()
         if isinstance(store, Redis):
             store.load("t", MEMBERS)
-        run("check", "-q", "--oracle", store.url(), "-o", "out", "--emit", "all", "--state", "s", "--resume", "in")
+        run("check", "-q", "--store", store.url(), "-o", "out", "--emit", "all", "--state", "s", "--resume", "in")
         assert (here / "out").read_text().splitlines() == wanted
 
 
 def test_a_server_that_is_not_there(store):
     store.kill()
     begun = time.monotonic()
-    refused("check", "--oracle", store.url(), "--retries", "2", input="a\n", saying="tried 3 times")
+    refused("check", "--store", store.url(), "--retries", "2", input="a\n", saying="tried 3 times")
     assert time.monotonic() - begun >= 0.3  # it paused for 0.1 and 0.2 s
 
 
@@ -314,7 +314,7 @@ def test_a_server_that_is_not_there(store):
 def test_a_server_that_never_answers(mute, scheme):
     """Nothing waits longer than it may, connecting included."""
     place = "/t" if scheme == "redis" else "/postgres?table=t&column=k"
-    result = refused("check", "--oracle", f"{scheme}://me:secret@127.0.0.1:{mute.port}{place}", "--timeout", "200ms",
+    result = refused("check", "--store", f"{scheme}://me:secret@127.0.0.1:{mute.port}{place}", "--timeout", "200ms",
                      "--retries", "1", input="a\n", saying=["no answer within 0.2 s", "tried 2 times"])
     assert "secret" not in result.err
 
@@ -325,14 +325,14 @@ def test_a_server_that_hangs_up(scheme):
     try:
         place = "/t" if scheme == "redis" else "/postgres?table=t&column=k"
         for _ in range(5):
-            refused("check", "--oracle", f"{scheme}://:secret@127.0.0.1:{server.port}{place}", "--retries", "1",
+            refused("check", "--store", f"{scheme}://:secret@127.0.0.1:{server.port}{place}", "--retries", "1",
                     input="a\n", saying="tried 2 times")
     finally:
         server.close()
 
 
 def test_a_server_that_stops_answering(store):
-    process = live("--oracle", store.url(), "--timeout", "300ms", "--retries", "0", "--screen", "none", "--on-oracle-error",
+    process = live("--store", store.url(), "--timeout", "300ms", "--retries", "0", "--screen", "none", "--on-store-error",
                    "drop", "--stats", "json")
     feed(process, b"key0\n", b"key0\n")
     asleep = [store.process.pid, *children(store.process.pid)]
@@ -353,7 +353,7 @@ def test_a_server_that_stops_answering(store):
 
 def test_a_set_that_is_taken_away_is_told(postgres):
     postgres.load("gone", ["a", "b"])
-    process = live("--oracle", postgres.url("gone"), "--screen", "none")
+    process = live("--store", postgres.url("gone"), "--screen", "none")
     feed(process, b"a\n", b"a\n")
     postgres.sql("DROP TABLE gone")
     feed(process, b"b\n")
@@ -395,7 +395,7 @@ def keep_a_few(server):
     (keep_a_few_by_restart, "its set has 7 members where it had 2000"),
     (keep_a_few, "its set has 7 members where it had 2000")])
 def test_a_set_that_is_lost_is_told_and_nothing_of_it_remembered(fragile, here, lose, saying):
-    args = ["--oracle", fragile.url(), "--screen", "weir", "-m", "64K", "--state", "s", "--retries", "1"]
+    args = ["--store", fragile.url(), "--screen", "cache", "-m", "64K", "--state", "s", "--retries", "1"]
     process = live(*args)
     feed(process, b"key0\nkey1\n", b"key0\n")
     lose(fragile)
@@ -408,7 +408,7 @@ def test_a_set_that_is_lost_is_told_and_nothing_of_it_remembered(fragile, here, 
 
 
 def test_a_set_that_became_smaller_is_told_once_and_then_believed(fragile):
-    process = live("--oracle", fragile.url(), "--screen", "none", "--retries", "1", "--on-oracle-error", "pass", "--emit", "all")
+    process = live("--store", fragile.url(), "--screen", "none", "--retries", "1", "--on-store-error", "pass", "--emit", "all")
     feed(process, b"key0\nkey1\n", b"member\tkey0\nother\tkey1\n")
     keep_a_few_by_restart(fragile)
     feed(process, b"key3\nkey30\n", b"unknown\tkey3\nunknown\tkey30\n")
@@ -418,7 +418,7 @@ def test_a_set_that_became_smaller_is_told_once_and_then_believed(fragile):
 
 
 def test_a_set_that_loses_some_members_is_still_the_set(fragile):
-    process = live("--oracle", fragile.url(), "--screen", "none", "--retries", "0")
+    process = live("--store", fragile.url(), "--screen", "none", "--retries", "0")
     feed(process, b"key0\nkey3\n", b"key0\nkey3\n")
     fragile.call(["SREM", "t", "key3"])
     feed(process, b"key0\nkey3\n", b"key0\n")
@@ -459,7 +459,7 @@ def test_an_answer_without_end_is_not_kept(start, more):
     sent = [0]
     server = endless(start, more, sent)
     try:
-        refused("check", "--oracle", f"redis://127.0.0.1:{server.port}/k", "--screen", "none", "--retries", "0", input="a\n",
+        refused("check", "--store", f"redis://127.0.0.1:{server.port}/k", "--screen", "none", "--retries", "0", input="a\n",
                 saying="its answer is longer than one of a set")
         assert sent[0] < 20 << 20  # 1 MiB that is read, and some that the sockets hold
     finally:
@@ -470,7 +470,7 @@ def test_an_answer_without_end_is_not_kept(start, more):
 def test_a_list_without_end_ends(page):
     server = hostile(SSCAN=b"*2\r\n$2\r\n17\r\n" + page)
     try:
-        refused("check", "--oracle", f"redis://127.0.0.1:{server.port}/k", "--screen", "strict", "--timeout", "100s", input="a\n",
+        refused("check", "--store", f"redis://127.0.0.1:{server.port}/k", "--screen", "strict", "--timeout", "100s", input="a\n",
                 saying="it lists far more members than it has")
     finally:
         server.close()
@@ -485,7 +485,7 @@ def test_an_answer_that_is_none_of_a_set_is_refused(replies):
     server = hostile(**replies)
     screen = "strict" if "SSCAN" in replies else "none"
     try:
-        refused("check", "--oracle", f"redis://127.0.0.1:{server.port}/k", "--screen", screen, "--retries", "0", input="a\n")
+        refused("check", "--store", f"redis://127.0.0.1:{server.port}/k", "--screen", screen, "--retries", "0", input="a\n")
     finally:
         server.close()
 
@@ -510,6 +510,6 @@ def test_looking_up_a_name_takes_no_longer_than_it_may(here, url):
     (here / "slow.c").write_text(SLOW_NAMES)
     subprocess.run(["cc", "-shared", "-fPIC", "-o", "slow.so", "slow.c"], check=True)
     begun = time.monotonic()
-    refused("check", "--oracle", url, "--timeout", "200ms", "--retries", "1", input="a\n",
+    refused("check", "--store", url, "--timeout", "200ms", "--retries", "1", input="a\n",
             saying=["no answer within 0.2 s", "tried 2 times"], env={**os.environ, "LD_PRELOAD": str(here / "slow.so")})
     assert time.monotonic() - begun < 20  # the name alone takes 30

@@ -34,10 +34,10 @@ def test_two_threads_have_one_shard_of_a_quick_filter(here):
     assert one == two != three
     for name, shards in ("s1", 1), ("s2", 1), ("s3", 3):
         assert f"shards      {shards}" in run("info", name).lines
-    for name, shards in ("weir", 1), ("bloom", 2), ("rlbsbf", 2):
+    for name, shards in ("recent", 1), ("bloom", 2), ("rlbsbf", 2):
         run("build", "-a", name, "-o", "f", "-j", "2", "-m", "1M", input="a\n")
         assert f"shards      {shards}" in run("info", "f").lines
-    run("build", "-a", "weir", "-o", "f", "-j", "2", "--shards", "2", "-m", "1M", input="a\n")
+    run("build", "-a", "recent", "-o", "f", "-j", "2", "--shards", "2", "-m", "1M", input="a\n")
     assert "shards      2" in run("info", "f").lines
 
 
@@ -85,7 +85,7 @@ def test_every_kind_of_record_and_output_with_threads(options):
 
 @pytest.mark.parametrize("options", [[], ["--csv", "-k", "2"], ["--jsonl", "-k", "/k"]], ids=lambda o: " ".join(o) or "lines")
 @pytest.mark.parametrize("command", [["top", "-m", "8K"], ["count", "-m", "8K"],
-                                     ["check", "--oracle", "keys:set", "--screen", "weir", "-m", "8K", "--emit", "all"]],
+                                     ["check", "--store", "keys:set", "--screen", "cache", "-m", "8K", "--emit", "all"]],
                          ids=lambda c: c[0])
 def test_counts_and_checks_are_the_same_for_any_number_of_threads(command, options, here):
     """In so little memory that the order of any two records would show."""

@@ -469,12 +469,12 @@ def test_what_goes_by_no_time_says_so(here, option, value):
         for command in ["filter", "--keys", "bad"], ["ask", "bad"]:
             refused(*command, *form, input="a 1600000000\n",
                     saying=f"'weir {command[0]}' has no use for {option}: nothing it does goes by time")
-    assert run("check", "-q", "--oracle", "keys:bad", "--timeo", "30s", input="a\n").lines == ["a"]
+    assert run("check", "-q", "--store", "keys:bad", "--timeo", "30s", input="a\n").lines == ["a"]
 
 
 # ---- before a store ----
 
-SCREEN = ["--screen", "weir", "-S", "width=32", "-S", "span=1h", "--seed", "5"]
+SCREEN = ["--screen", "cache", "-S", "width=32", "-S", "span=1h", "--seed", "5"]
 
 
 def calls_of(pairs, span):
@@ -491,7 +491,7 @@ def test_a_store_is_asked_anew_after_the_span(here):
     pairs = stream(30000, late=0.05)
     (here / "bad").write_text("".join(f"k{i}\n" for i in range(0, 80, 3)))
     text = "".join(f"{key} {made}\n" for key, made in pairs)
-    check = ["check", "--oracle", "keys:bad", *SCREEN, "-k", "1", "--time", "2", "--stats", "json"]
+    check = ["check", "--store", "keys:bad", *SCREEN, "-k", "1", "--time", "2", "--stats", "json"]
     done = run(*check, input=text)
     told = json.loads(done.err.splitlines()[-1])
     assert done.lines == [f"{key} {made}" for key, made in pairs if int(key[1:]) % 3 == 0]
@@ -499,7 +499,7 @@ def test_a_store_is_asked_anew_after_the_span(here):
     assert 0 < least <= told["asked"] <= most < 30000 / 2, (least, told["asked"], most)
     assert told["late"] > 0
     (here / "log").write_text(text)
-    rows = json.loads(run("eval", "-q", "--oracle", "keys:bad", *SCREEN, "-m", "1M", "-k", "1", "--time", "2", "--format",
+    rows = json.loads(run("eval", "-q", "--store", "keys:bad", *SCREEN, "-m", "1M", "-k", "1", "--time", "2", "--format",
                           "json", "log").out)
     assert rows[0]["calls"] == told["asked"]
 
@@ -508,23 +508,23 @@ def test_a_state_of_a_screen_carries_the_clock(here):
     pairs = stream(6000, late=0.05)
     lines = [f"{key} {made}\n" for key, made in pairs]
     (here / "bad").write_text("k3\nk4\n")
-    check = ["check", "--oracle", "keys:bad", *SCREEN, "-k", "1", "--time", "2", "--stats", "json"]
+    check = ["check", "--store", "keys:bad", *SCREEN, "-k", "1", "--time", "2", "--stats", "json"]
     whole = json.loads(run(*check, input="".join(lines)).err.splitlines()[-1])["asked"]
     parts = [json.loads(run(*check, "--state", "s", input="".join(lines[at:at + 500])).err.splitlines()[-1])["asked"]
              for at in range(0, 6000, 500)]
     assert sum(parts) == whole
-    assert run("check", "-q", "--oracle", "keys:bad", *SCREEN, "-k", "1", "--time", "2", "--state", "s",
+    assert run("check", "-q", "--store", "keys:bad", *SCREEN, "-k", "1", "--time", "2", "--state", "s",
                "--lateness", "1h", "--on-error", "skip", input="k3 1600000000\n").lines == []
 
 
 def test_a_span_of_a_screen_goes_by_the_clock_and_says_so(here):
     (here / "bad").write_text("a\n")
     (here / "log").write_text("a\nb\n")
-    done = run("check", "--oracle", "keys:bad", *SCREEN, "log")
+    done = run("check", "--store", "keys:bad", *SCREEN, "log")
     assert done.lines == ["a"] and "the span goes by the clock of this machine, not by the times in log" in done.err
-    done = run("check", "--oracle", "keys:bad", "-S", "span=1h", "log")
-    assert done.lines == ["a"] and "screen weir: it keeps verdicts, which span= lets grow old" in done.err
-    refused("check", "--oracle", "keys:bad", "--screen", "weir", "--time", "1", input="1600000000\n",
+    done = run("check", "--store", "keys:bad", "-S", "span=1h", "log")
+    assert done.lines == ["a"] and "screen cache: it keeps verdicts, which span= lets grow old" in done.err
+    refused("check", "--store", "keys:bad", "--screen", "cache", "--time", "1", input="1600000000\n",
             saying="--time has nothing to go by: give -S span=1h")
 
 
@@ -541,7 +541,7 @@ def test_an_evaluation_knows_what_came_within_the_span(here):
         new += age > HOUR
         older += HOUR < age <= 1.25 * HOUR
         since[key] = clock
-    rows = json.loads(run("eval", "-q", "-a", "weir", "-m", "1M", "--format", "json", "-S", "span=1h", "-k", "1",
+    rows = json.loads(run("eval", "-q", "-a", "recent", "-m", "1M", "--format", "json", "-S", "span=1h", "-k", "1",
                           "--time", "2", "log").out)
     assert rows[0]["distinct"] == new and rows[0]["fnr"] == 0
     assert 0 < rows[0]["fpr"] * new <= older < new / 3
@@ -553,4 +553,4 @@ def test_an_evaluation_knows_what_came_within_the_span(here):
     (["--time", "2", "-S", "span=1h", "--report", "r.html"], "not with --synthetic, --permutations or --report"),
     (["--time", "2", "-S", "span=1h", "-S", "refresh=no"], "refresh=no")])
 def test_an_evaluation_refuses_what_has_no_meaning(args, saying):
-    refused("eval", "-a", "weir", *args, input="a 1600000000\n", saying=saying)
+    refused("eval", "-a", "recent", *args, input="a 1600000000\n", saying=saying)

@@ -105,7 +105,7 @@ def samples(path):
 
 
 @pytest.mark.parametrize("command", [["dedup"], ["dedup", "-j", "2"], ["filter", "--keys", "keys"], ["ask", "f"],
-                                     ["check", "--oracle", "keys:keys"]], ids=" ".join)
+                                     ["check", "--store", "keys:keys"]], ids=" ".join)
 def test_metrics_are_the_figures_of_the_report(command, here):
     (here / "keys").write_text("".join(f"{i}\n" for i in range(50)))
     run("build", "-o", "f", "keys")
@@ -157,7 +157,7 @@ def test_metrics_show_no_eviction_if_all_keys_fit(here):
 @pytest.mark.parametrize("command", [
     ["dedup"], ["dedup", "-S", "window=100"], ["dedup", "-a", "bloom"], ["filter", "--keys", "keys"], ["filter", "f"],
     ["filter", "--strict", "keys", "f"], ["ask", "f"], ["ask", "--which", "f", "g", "--"],
-    ["check", "--oracle", "keys:keys"], ["check", "--oracle", "keys:keys", "--screen", "weir"]], ids=" ".join)
+    ["check", "--store", "keys:keys"], ["check", "--store", "keys:keys", "--screen", "cache"]], ids=" ".join)
 def test_promtool_finds_nothing(command, here):
     (here / "keys").write_text("".join(f"{i}\n" for i in range(50)))
     for name in "f", "g":
@@ -209,7 +209,7 @@ def test_lists_with_crlf_match(here):
         for keys in ("crlf", "sorted", "lf", "unended"):
             run("build", "-q", "--seed", "1", "-o", "set", keys)
             for way in (["filter", "set"], ["filter", "--keys", keys, "--seed", "1"], ["filter", "set", "--strict", keys],
-                        ["check", "--oracle", f"keys:{keys}"], ["check", "--oracle", f"keys:{keys}", "--screen", "none"]):
+                        ["check", "--store", f"keys:{keys}"], ["check", "--store", f"keys:{keys}", "--screen", "none"]):
                 for more in ([], ["--ignore-case"], ["--ignore-space"]):
                     if more and "set" in way:
                         continue
@@ -245,7 +245,7 @@ def test_cr_is_stripped_from_the_end_of_a_line_only(options, text, passed):
 
 def test_keep_cr_holds_for_lists_and_states(here):
     (here / "crlf").write_bytes(b"b\r\na\r\n")
-    for way in (["filter", "--keys", "crlf", "--seed", "1"], ["check", "--oracle", "keys:crlf"]):
+    for way in (["filter", "--keys", "crlf", "--seed", "1"], ["check", "--store", "keys:crlf"]):
         assert run(*way, "-q", "--keep-cr", input=b"a\nb\r\n").out == b"b\r\n"
     run("dedup", "--state", "s", "--keep-cr", input="a\n")
     refused("dedup", "--state", "s", input="a\n", saying="--keep-cr")
@@ -299,7 +299,7 @@ def test_ignore_space_of_sets_and_stores(here):
     text = "ann lee\nAnn\tLee \nAnnLee\n bob\ncid\n"
     for more, hits in [([], "Ann\tLee \n bob\ncid\n"), (["--ignore-case"], "ann lee\nAnn\tLee \n bob\ncid\n")]:
         for way in [["filter", "--keys", "keys"], ["filter", "--keys", "keys", "--strict", "keys"],
-                    ["check", "--oracle", "keys:keys"]]:
+                    ["check", "--store", "keys:keys"]]:
             assert run(*way, "-q", "--ignore-space", *more, input=text).out.decode() == hits, way
     assert run("count", "-q", "--ignore-space", "--query", "keys", input=text).out.decode() == \
         "Ann Lee\t1\nbob\t1\ncid\t1\n"
@@ -379,7 +379,7 @@ def test_files_of_keys_have_tabs_between_fields(here):
     hits = "bob,y,2\nann,y,4\n"
     assert run("count", "-q", "-d", ",", "-k", "1,2", "--query", "keys", input=ROWS).lines == ["ann\ty\t1", "bob\ty\t1"]
     for way in [["filter", "--keys", "keys"], ["filter", "--keys", "keys", "--strict", "keys"],
-                ["check", "-q", "--oracle", "keys:keys"], ["filter", "--keys", "spaced", "--strict", "spaced", "--ignore-space"]]:
+                ["check", "-q", "--store", "keys:keys"], ["filter", "--keys", "spaced", "--strict", "spaced", "--ignore-space"]]:
         assert run(*way, "-d", ",", "-k", "1,2", input=ROWS).out.decode() == hits, way
         assert run(*way, "-d", ",", "-k", "1,2", "--ignore-case", input=ROWS).out.decode() == hits, way
     (here / "short").write_text("ann\n")
@@ -429,7 +429,7 @@ def test_top_fits_the_terminal(columns, here):
 # ---- tables ----
 
 @pytest.mark.parametrize("columns", [40, 50, 60, 80])
-@pytest.mark.parametrize("command", [["help"], *(["help", c] for c in COMMANDS), ["list"], ["list", "weir"]], ids=" ".join)
+@pytest.mark.parametrize("command", [["help"], *(["help", c] for c in COMMANDS), ["list"], ["list", "recent"]], ids=" ".join)
 def test_help_and_lists_fit_the_terminal(columns, command):
     """But for lines that can be typed, which are not broken."""
     lines = on_terminal(command, columns)[0].splitlines()
@@ -476,7 +476,7 @@ def test_lists_fit_80_columns():
 # ---- what a window is ----
 
 N = 1000
-LATE = {"weir": 1.25 * N + 20, "two-buffer": 2 * N + 20, "apbf": N + 16 * N / 10}  # apbf halves what is left per slice
+LATE = {"recent": 1.25 * N + 20, "two-buffer": 2 * N + 20, "apbf": N + 16 * N / 10}  # apbf halves what is left per slice
 
 
 def seen_after(filter, gap, filler, times=1):
@@ -505,6 +505,6 @@ def test_a_window_of_new_keys_ends(filter):
 
 def test_windows_of_repeats_end_by_records_or_go_on():
     """weir counts records. The others count new keys: while none come, nothing is forgotten."""
-    assert seen_after("weir", LATE["weir"], lambda i: "same") <= 1
+    assert seen_after("recent", LATE["recent"], lambda i: "same") <= 1
     assert seen_after("two-buffer", 20 * N, lambda i: "same") == 20
     assert seen_after("apbf", 20 * N, lambda i: "same") == 20

@@ -19,9 +19,9 @@ static size_t length_of(const struct variant *v)
     return sized(v->memory == 64 ? STREAM_TINY : STREAM);
 }
 
-static weir *shown(const struct variant *v, const struct weir_key *keys, size_t n)
+static weir_filter *shown(const struct variant *v, const struct weir_key *keys, size_t n)
 {
-    weir *w = open_filter(v->sentence);
+    weir_filter *w = open_filter(v->spec);
 
     for (size_t i = 0; i < n; i++)
         weir_observe(w, keys[i]);
@@ -32,13 +32,13 @@ static weir *shown(const struct variant *v, const struct weir_key *keys, size_t 
 struct run {
     size_t n;
     struct weir_key *keys;
-    weir *w;
+    weir_filter *w;
 };
 
 static struct run run_of(const struct variant *v)
 {
     struct run r = {.n = length_of(v)};
-    weir *empty = open_filter(v->sentence);
+    weir_filter *empty = open_filter(v->spec);
 
     r.keys = stream_of(empty, r.n, 1);
     weir_close(empty);
@@ -54,7 +54,7 @@ static void run_free(struct run *r)
 
 /* ---- asking ---- */
 
-static struct blob whole_block(const weir *w)
+static struct blob whole_block(const weir_filter *w)
 {
     size_t size = w->bytes - CACHE_LINE; /* some of which lies before it */
     struct blob b = {malloc(size), size};
@@ -63,10 +63,10 @@ static struct blob whole_block(const weir *w)
     return b;
 }
 
-static void ask_all_ways(const weir *w, const struct weir_key *keys, size_t n)
+static void ask_all_ways(const weir_filter *w, const struct weir_key *keys, size_t n)
 {
     uint8_t *verdicts = malloc(n);
-    char config[SENTENCE];
+    char config[SPEC];
 
     weir_ask_many(w, keys, n, verdicts);
     for (size_t i = 0; i < n; i++)
@@ -125,7 +125,7 @@ static void law_asking_many_equals_asking_each(const struct variant *v)
 static void law_same_seed_and_stream_give_the_same_bytes(const struct variant *v)
 {
     struct run r = run_of(v);
-    weir *again = shown(v, r.keys, r.n);
+    weir_filter *again = shown(v, r.keys, r.n);
 
     assert_same_state(r.w, again);
     weir_close(again);
@@ -136,7 +136,7 @@ static void law_same_seed_and_stream_give_the_same_bytes(const struct variant *v
 static void assert_batches_equal(const struct run *r, const struct variant *v, const size_t *sizes,
                                  size_t n)
 {
-    weir *one = open_filter(v->sentence), *many = open_filter(v->sentence);
+    weir_filter *one = open_filter(v->spec), *many = open_filter(v->spec);
     uint8_t *verdicts = malloc(r->n + 1);
 
     for (size_t at = 0, batch = 0; at < r->n; batch++) {
@@ -169,14 +169,14 @@ static void law_batches_equal_one_by_one(const struct variant *v)
     run_free(&r);
 }
 
-static weir *reloaded(weir *w)
+static weir_filter *reloaded(weir_filter *w)
 {
     struct blob b = blob_of(w);
     struct weir_error error;
     size_t used = 0;
 
     weir_close(w);
-    if (weir_load(&w, b.data, b.size, &used, &error) != WEIR_OK)
+    if (weir_load_buffer(&w, b.data, b.size, &used, NULL, &error) != WEIR_OK)
         fail_msg("%s", error.text);
     assert_int_equal(used, b.size);
     blob_free(b);
@@ -186,7 +186,7 @@ static weir *reloaded(weir *w)
 static void law_saving_and_loading_are_invisible(const struct variant *v)
 {
     struct run r = run_of(v);
-    weir *w = reloaded(open_filter(v->sentence)), *straight = open_filter(v->sentence);
+    weir_filter *w = reloaded(open_filter(v->spec)), *straight = open_filter(v->spec);
 
     for (size_t i = 0; i < r.n; i++) {
         assert_int_equal(weir_observe(w, r.keys[i]), weir_observe(straight, r.keys[i]));
@@ -202,7 +202,7 @@ static void law_saving_and_loading_are_invisible(const struct variant *v)
 static void law_a_clone_is_equal_and_independent(const struct variant *v)
 {
     struct run r = run_of(v);
-    weir *twin = weir_clone(r.w, NULL);
+    weir_filter *twin = weir_clone(r.w, NULL);
     struct blob before = blob_of(r.w);
 
     assert_non_null(twin);
@@ -223,11 +223,11 @@ static void law_a_clone_is_equal_and_independent(const struct variant *v)
 static void law_clearing_equals_opening_anew(const struct variant *v)
 {
     struct run r = run_of(v);
-    weir *empty = open_filter(v->sentence), *straight = shown(v, r.keys, r.n);
+    weir_filter *empty = open_filter(v->spec), *straight = shown(v, r.keys, r.n);
 
     weir_clear(r.w);
     assert_same_state(r.w, empty);
-    assert_int_equal(weir_stats_of(r.w).shown, 0);
+    assert_int_equal(weir_stats_of(r.w).observed, 0);
     assert_true(weir_stats_of(r.w).fill == 0);
     for (size_t i = 0; i < r.n; i++)
         weir_observe(r.w, r.keys[i]);
@@ -242,7 +242,7 @@ static void law_clearing_equals_opening_anew(const struct variant *v)
 static void law_memory_stays_as_planned(const struct variant *v)
 {
     struct run r = run_of(v);
-    weir *w = open_filter(v->sentence);
+    weir_filter *w = open_filter(v->spec);
     struct weir_stats at_first = weir_stats_of(w);
     size_t saved = weir_saved_size(w);
 
@@ -270,9 +270,9 @@ static void law_every_arrival_is_counted_as_seen_or_fresh(const struct variant *
     for (size_t i = 0; i < r.n; i++)
         seen += weir_observe(r.w, r.keys[i]) == WEIR_SEEN;
     struct weir_stats stats = weir_stats_of(r.w);
-    assert_int_equal(stats.shown, r.n);
+    assert_int_equal(stats.observed, r.n);
     assert_int_equal(stats.seen, seen);
-    assert_int_equal(stats.fresh, r.n - seen);
+    assert_int_equal(stats.new_keys, r.n - seen);
     assert_true(seen > 0 && seen < r.n);
     assert_true(stats.fill > 0 && stats.fill <= 1);
     assert_true(stats.error > 0 && stats.error <= 1);
@@ -284,7 +284,7 @@ static void law_every_arrival_is_counted_as_seen_or_fresh(const struct variant *
 static bool samples(const struct variant *v)
 {
     return strcmp(v->name, "rsbf") == 0 || strcmp(v->name, "rsbf-tables") == 0 ||
-           strstr(v->sentence, "window=100 refresh=no");
+           strstr(v->spec, "window=100 refresh=no");
 }
 
 static void law_a_key_just_shown_is_seen(const struct variant *v)
@@ -304,7 +304,7 @@ static void law_a_key_just_shown_is_seen(const struct variant *v)
 /* At twenty cells a key, and past the phase in which RSBF leaves keys out. */
 static void law_the_first_keys_shown_are_not_all_seen_already(const struct variant *v)
 {
-    weir *w = open_filter(v->sentence);
+    weir_filter *w = open_filter(v->spec);
 
     assert_int_equal(weir_ask(w, numbered(w, 0)), WEIR_NEW);
     assert_int_equal(weir_observe(w, numbered(w, 0)), WEIR_NEW);
@@ -324,7 +324,7 @@ static void law_the_error_told_is_the_error_met(const struct variant *v)
         met += weir_ask(r.w, numbered(r.w, UINT64_C(1) << 40 | i)) / n;
     double variance = told * (1 - told) / n;
     if ((met - told) * (met - told) > 27 * variance + told * told / 25)
-        fail_msg("%s: told %g, met %g", v->sentence, told, met);
+        fail_msg("%s: told %g, met %g", v->spec, told, met);
     run_free(&r);
 }
 
@@ -350,12 +350,10 @@ static void windows_of_a_few_keys_hold_in_batches(void **state)
         for (unsigned ways = 0; ways < 9; ways++) {
             struct variant v = {.name = "apbf", .memory = 4096};
 
-            snprintf(v.sentence, sizeof v.sentence,
-                     "apbf memory=4K window=%u k=%u slices=%u seed=1", window, 1 + ways / 3,
-                     1 + ways % 3);
+            snprintf(v.spec, sizeof v.spec, "apbf memory=4K window=%u k=%u slices=%u seed=1",
+                     window, 1 + ways / 3, 1 + ways % 3);
             law_batches_equal_one_by_one(&v);
-            snprintf(v.sentence, sizeof v.sentence, "weir memory=4K window=%u seed=%u", window,
-                     ways);
+            snprintf(v.spec, sizeof v.spec, "recent memory=4K window=%u seed=%u", window, ways);
             law_batches_equal_one_by_one(&v);
         }
 }
@@ -365,18 +363,18 @@ static void every_filter_tells_about_itself(void **state)
     size_t i = 0;
 
     (void)state;
-    for (const struct weir_about *a; (a = weir_listed(WEIR_KIND_FILTER, i)); i++) {
+    for (const struct weir_algorithm *a; (a = weir_algorithm_at(WEIR_KIND_FILTER, i)); i++) {
         assert_true(*a->name && *a->idea);
-        for (size_t j = 0; weir_listed_knob(WEIR_KIND_FILTER, i, j); j++) {
-            const struct weir_knob *knob = weir_listed_knob(WEIR_KIND_FILTER, i, j);
+        for (size_t j = 0; weir_parameter_at(WEIR_KIND_FILTER, i, j); j++) {
+            const struct weir_parameter *parameter = weir_parameter_at(WEIR_KIND_FILTER, i, j);
 
-            assert_true(*knob->name && *knob->takes && *knob->does);
+            assert_true(*parameter->name && *parameter->takes && *parameter->does);
         }
         for (size_t j = 0; j < i; j++)
-            assert_string_not_equal(weir_listed(WEIR_KIND_FILTER, j)->name, a->name);
+            assert_string_not_equal(weir_algorithm_at(WEIR_KIND_FILTER, j)->name, a->name);
     }
-    assert_null(weir_listed(WEIR_KIND_FILTER, SIZE_MAX));
-    assert_null(weir_listed_knob(WEIR_KIND_FILTER, i, 0));
+    assert_null(weir_algorithm_at(WEIR_KIND_FILTER, SIZE_MAX));
+    assert_null(weir_parameter_at(WEIR_KIND_FILTER, i, 0));
 }
 
 int main(void)

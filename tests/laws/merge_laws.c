@@ -10,9 +10,9 @@
 #define EACH 400
 
 /* A filter of the variant, shown keys from..from+EACH-1 with some repeats. */
-static weir *part(const struct variant *v, uint64_t from)
+static weir_filter *part(const struct variant *v, uint64_t from)
 {
-    weir *w = open_filter(v->sentence);
+    weir_filter *w = open_filter(v->spec);
 
     for (uint64_t i = 0; i < EACH + EACH / 4; i++) {
         struct weir_key key = numbered(w, from + i % EACH);
@@ -23,9 +23,9 @@ static weir *part(const struct variant *v, uint64_t from)
     return w;
 }
 
-static weir *merged(const weir *a, const weir *b)
+static weir_filter *merged(const weir_filter *a, const weir_filter *b)
 {
-    weir *both = weir_clone(a, NULL);
+    weir_filter *both = weir_clone(a, NULL);
     struct weir_error error;
 
     if (weir_merge(both, b, &error) != WEIR_OK)
@@ -37,26 +37,26 @@ static weir *merged(const weir *a, const weir *b)
  * which ones depends on whose is first: of its laws its own tests speak. */
 static bool keeps_lists(const char *name)
 {
-    return strcmp(name, "weir") == 0;
+    return strcmp(name, "recent") == 0;
 }
 
 static bool merges(const struct variant *v)
 {
-    weir *w = open_filter(v->sentence);
+    weir_filter *w = open_filter(v->spec);
     bool can = w->ops->merge && !keeps_lists(v->name);
 
     weir_close(w);
     return can;
 }
 
-static void assert_same_cells(const weir *a, const weir *b)
+static void assert_same_cells(const weir_filter *a, const weir_filter *b)
 {
     assert_memory_equal(a->cells, b->cells, a->stride * a->shape.planes);
 }
 
 /* Three parts of a stream. */
 struct parts {
-    weir *a, *b, *c;
+    weir_filter *a, *b, *c;
 };
 
 static struct parts parts_of(const struct variant *v)
@@ -77,8 +77,8 @@ static void law_merging_does_not_care_for_order(const struct variant *v)
     if (!merges(v))
         return;
     struct parts p = parts_of(v);
-    weir *ab = merged(p.a, p.b), *ba = merged(p.b, p.a), *bc = merged(p.b, p.c);
-    weir *ab_c = merged(ab, p.c), *a_bc = merged(p.a, bc);
+    weir_filter *ab = merged(p.a, p.b), *ba = merged(p.b, p.a), *bc = merged(p.b, p.c);
+    weir_filter *ab_c = merged(ab, p.c), *a_bc = merged(p.a, bc);
 
     assert_same_cells(ab, ba);
     assert_same_cells(ab_c, a_bc);
@@ -86,7 +86,8 @@ static void law_merging_does_not_care_for_order(const struct variant *v)
         assert_same_state(ab, ba);
         assert_same_state(ab_c, a_bc);
     }
-    assert_int_equal(weir_stats_of(ab).shown, weir_stats_of(p.a).shown + weir_stats_of(p.b).shown);
+    assert_int_equal(weir_stats_of(ab).observed,
+                     weir_stats_of(p.a).observed + weir_stats_of(p.b).observed);
     assert_int_equal(weir_stats_of(ab).seen, weir_stats_of(p.a).seen + weir_stats_of(p.b).seen);
     weir_close(ab);
     weir_close(ba);
@@ -101,7 +102,7 @@ static void law_what_either_has_seen_the_merged_one_has(const struct variant *v)
     if (!merges(v))
         return;
     struct parts p = parts_of(v);
-    weir *both = merged(p.a, p.c);
+    weir_filter *both = merged(p.a, p.c);
     uint64_t either = 0;
 
     for (uint64_t i = 0; i < 6000; i++) {
@@ -123,7 +124,8 @@ static void law_merging_again_changes_cells_only_where_they_count(const struct v
     if (!merges(v))
         return;
     struct parts p = parts_of(v);
-    weir *once = merged(p.a, p.c), *twice = merged(once, p.c), *with_itself = merged(p.a, p.a);
+    weir_filter *once = merged(p.a, p.c), *twice = merged(once, p.c),
+                *with_itself = merged(p.a, p.a);
 
     if (!p.a->ops->forget) {
         assert_same_cells(once, twice);
@@ -139,7 +141,7 @@ static void law_merging_with_an_empty_one_changes_nothing(const struct variant *
 {
     if (!merges(v))
         return;
-    weir *a = part(v, 0), *empty = open_filter(v->sentence), *both = merged(a, empty);
+    weir_filter *a = part(v, 0), *empty = open_filter(v->spec), *both = merged(a, empty);
 
     assert_same_state(a, both);
     weir_close(a);
@@ -150,13 +152,13 @@ static void law_merging_with_an_empty_one_changes_nothing(const struct variant *
 /* Of filters that never forget, the parts merged are the whole. */
 static void merged_parts_of_a_stream_are_the_whole(void **state)
 {
-    static const char *const sentences[] = {"bloom memory=1001bit seed=1",
-                                            "counting memory=2K cell=5 seed=1"};
+    static const char *const specs[] = {"bloom memory=1001bit seed=1",
+                                        "counting memory=2K cell=5 seed=1"};
 
     (void)state;
     for (size_t s = 0; s < 2; s++) {
-        weir *a = open_filter(sentences[s]), *b = open_filter(sentences[s]);
-        weir *whole = open_filter(sentences[s]);
+        weir_filter *a = open_filter(specs[s]), *b = open_filter(specs[s]);
+        weir_filter *whole = open_filter(specs[s]);
 
         for (uint64_t i = 0; i < 500; i++) {
             weir_observe(i % 3 ? a : b, numbered(whole, i));
@@ -175,7 +177,7 @@ static void merged_parts_of_a_stream_are_the_whole(void **state)
 static void assert_not_merged(const char *into, const char *from, enum weir_status status,
                               const char *expected)
 {
-    weir *a = open_filter(into), *b = open_filter(from);
+    weir_filter *a = open_filter(into), *b = open_filter(from);
     struct weir_error error;
 
     for (uint64_t i = 0; i < 50; i++) {
@@ -221,14 +223,14 @@ static void weir_filters_with_a_window_are_not_merged(void **state)
 {
     (void)state;
     assert_not_merged(
-        "weir memory=1K window=20 seed=1", "weir memory=1K window=20 seed=1", WEIR_UNSUPPORTED,
+        "recent memory=1K window=20 seed=1", "recent memory=1K window=20 seed=1", WEIR_UNSUPPORTED,
         "weir filters with window= or span= cannot be merged: they count their time apart");
 }
 
 static void filters_that_differ_in_capacity_alone_are_merged(void **state)
 {
-    weir *a = open_filter("bloom memory=1K k=4 capacity=500 seed=1");
-    weir *b = open_filter("bloom memory=1K k=4 seed=1");
+    weir_filter *a = open_filter("bloom memory=1K k=4 capacity=500 seed=1");
+    weir_filter *b = open_filter("bloom memory=1K k=4 seed=1");
 
     (void)state;
     assert_int_equal(weir_merge(a, b, NULL), WEIR_OK);
@@ -238,11 +240,11 @@ static void filters_that_differ_in_capacity_alone_are_merged(void **state)
 
 static void law_filters_that_cannot_be_merged_say_so(const struct variant *v)
 {
-    char expected[SENTENCE] = "";
+    char expected[SPEC] = "";
 
     if (merges(v) || keeps_lists(v->name))
         return;
-    weir *w = open_filter(v->sentence);
+    weir_filter *w = open_filter(v->spec);
     if (w->ops->unmergeable && w->ops->unmergeable(&w->config)) /* for a reason of its own */
         snprintf(expected, sizeof expected, "%s", w->ops->unmergeable(&w->config));
     else
@@ -250,16 +252,16 @@ static void law_filters_that_cannot_be_merged_say_so(const struct variant *v)
                  "%s filters cannot be merged: what one forgot depends on all it saw; %s can",
                  v->name, names_with(WEIR_KIND_FILTER, WEIR_CAN_MERGE).text);
     weir_close(w);
-    assert_not_merged(v->sentence, v->sentence, WEIR_UNSUPPORTED, expected);
+    assert_not_merged(v->spec, v->spec, WEIR_UNSUPPORTED, expected);
 }
 
 /* ---- forgetting ---- */
 
 static void law_filters_that_cannot_forget_say_so(const struct variant *v)
 {
-    weir *w = part(v, 0);
+    weir_filter *w = part(v, 0);
     struct blob before = blob_of(w);
-    char expected[SENTENCE] = "";
+    char expected[SPEC] = "";
     struct weir_error error;
     bool there = true;
 
@@ -279,7 +281,7 @@ static void law_filters_that_cannot_forget_say_so(const struct variant *v)
 
 static void forgetting_all_that_was_shown_leaves_nothing(void **state)
 {
-    weir *w = open_filter("counting memory=4K cell=8 seed=1");
+    weir_filter *w = open_filter("counting memory=4K cell=8 seed=1");
 
     (void)state;
     for (uint64_t i = 0; i < 500; i++)
@@ -291,13 +293,13 @@ static void forgetting_all_that_was_shown_leaves_nothing(void **state)
         assert_true(there);
     }
     assert_true(weir_stats_of(w).fill == 0);
-    assert_int_equal(weir_stats_of(w).shown, 500);
+    assert_int_equal(weir_stats_of(w).observed, 500);
     weir_close(w);
 }
 
 static void what_is_shown_twice_must_be_forgotten_twice(void **state)
 {
-    weir *w = open_filter("counting memory=4K seed=1");
+    weir_filter *w = open_filter("counting memory=4K seed=1");
     struct weir_key key = numbered(w, 1);
 
     (void)state;
@@ -312,7 +314,7 @@ static void what_is_shown_twice_must_be_forgotten_twice(void **state)
 
 static void forgetting_what_is_not_there_changes_nothing(void **state)
 {
-    weir *w = open_filter("counting memory=4K seed=1");
+    weir_filter *w = open_filter("counting memory=4K seed=1");
     bool there = true;
 
     (void)state;
@@ -332,7 +334,7 @@ static void forgetting_never_takes_another_key_along(void **state)
 {
     (void)state;
     for (int cell = 1; cell <= 8; cell++) {
-        weir *w = open_filtered("counting memory=64 cell=%d k=3 seed=1", cell);
+        weir_filter *w = open_filtered("counting memory=64 cell=%d k=3 seed=1", cell);
 
         for (uint64_t i = 0; i < 300; i++)
             weir_observe(w, numbered(w, i));

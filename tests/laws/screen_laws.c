@@ -13,14 +13,14 @@
 #define DRAWS 6000
 
 static const char *const variants[] = {
-    "weir memory=64 seed=3",
-    "weir memory=200 seed=3 width=8",
-    "weir memory=500 seed=3 fpr=1% hash=sip",
-    "weir memory=256 seed=3 slots=3",
-    "weir memory=1K seed=3 width=32",
-    "weir memory=512 seed=3 window=300",
-    "weir memory=512 seed=3 window=3",
-    "weir memory=512 seed=3 span=1h",
+    "cache memory=64 seed=3",
+    "cache memory=200 seed=3 width=8",
+    "cache memory=500 seed=3 fpr=1% hash=sip",
+    "cache memory=256 seed=3 slots=3",
+    "cache memory=1K seed=3 width=32",
+    "cache memory=512 seed=3 window=300",
+    "cache memory=512 seed=3 window=3",
+    "cache memory=512 seed=3 span=1h",
     "dabf memory=1000bit seed=3 set=40",
     "dabf memory=3000bit seed=3 set=40 theta=0.5 k=2 k-set=3 hash=sip",
     "dabf memory=1000bit seed=3 set=40 window=150",
@@ -35,7 +35,7 @@ static const char *const variants[] = {
 
 #define VARIANTS (sizeof variants / sizeof *variants)
 
-static void for_each_variant(void (*law)(const char *sentence, struct store *s))
+static void for_each_variant(void (*law)(const char *spec, struct store *s))
 {
     struct counted c = counted_of(DRAWS, 200, 0.8, 17);
 
@@ -48,17 +48,17 @@ static void for_each_variant(void (*law)(const char *sentence, struct store *s))
     counted_free(c);
 }
 
-static void batch_is_one_by_one(const char *sentence, struct store *s)
+static void batch_is_one_by_one(const char *spec, struct store *s)
 {
     static const size_t sizes[] = {2, 3, 17, 500, 4096, DRAWS};
     uint8_t *one = calloc(DRAWS, 1), *many = calloc(DRAWS, 1);
 
     for (s->fails_at = 0; s->fails_at <= 3; s->fails_at += 3) { /* never, or for a third */
-        weir_screen *a = open_screen(sentence, s);
+        weir_screen *a = open_screen(spec, s);
         size_t unanswered = screen_draws(a, s, 0, DRAWS, 1, one);
 
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-            weir_screen *b = open_screen(sentence, s);
+            weir_screen *b = open_screen(spec, s);
 
             assert_int_equal(screen_draws(b, s, 0, DRAWS, sizes[i], many), unanswered);
             assert_memory_equal(one, many, DRAWS);
@@ -71,10 +71,10 @@ static void batch_is_one_by_one(const char *sentence, struct store *s)
     free(many);
 }
 
-static void counts_add_up(const char *sentence, struct store *s)
+static void counts_add_up(const char *spec, struct store *s)
 {
     uint8_t *answers = calloc(DRAWS, 1);
-    weir_screen *w = open_screen(sentence, s);
+    weir_screen *w = open_screen(spec, s);
     uint64_t of[3] = {0, 0, 0};
 
     s->fails_at = 7;
@@ -109,9 +109,9 @@ static void assert_same_cells(const weir_screen *a, const weir_screen *b)
 }
 
 /* A store that fails now and then: what it answered is all that is left. */
-static void the_unanswered_leaves_no_trace(const char *sentence, struct store *s)
+static void the_unanswered_leaves_no_trace(const char *spec, struct store *s)
 {
-    weir_screen *flaky = open_screen(sentence, s), *sound = open_screen(sentence, s);
+    weir_screen *flaky = open_screen(spec, s), *sound = open_screen(spec, s);
     uint8_t *answers = calloc(DRAWS, 1), answer;
     size_t unanswered = 0;
 
@@ -144,9 +144,9 @@ static bool say_nonsense(void *context, const struct weir_bytes *keys, size_t n,
     return true;
 }
 
-static void nonsense_is_no_answer(const char *sentence, struct store *s)
+static void nonsense_is_no_answer(const char *spec, struct store *s)
 {
-    weir_screen *w = open_screen(sentence, s);
+    weir_screen *w = open_screen(spec, s);
     uint8_t answer;
 
     for (size_t i = 0; i < 100; i++) {
@@ -162,17 +162,18 @@ static void nonsense_is_no_answer(const char *sentence, struct store *s)
 
 /* ---- saving ---- */
 
-static void saving_is_invisible(const char *sentence, struct store *s)
+static void saving_is_invisible(const char *spec, struct store *s)
 {
-    weir_screen *a = open_screen(sentence, s), *b;
+    weir_screen *a = open_screen(spec, s), *b;
     uint8_t *of_a = calloc(DRAWS, 1), *of_b = calloc(DRAWS, 1);
     size_t used = 0;
 
     screen_draws(a, s, 0, DRAWS / 2, 100, of_a);
     struct blob saved = screen_blob(a);
-    assert_int_equal(weir_screen_load(&b, saved.data, saved.size, &used, NULL), WEIR_OK);
+    assert_int_equal(weir_screen_load_buffer(&b, saved.data, saved.size, &used, NULL, NULL),
+                     WEIR_OK);
     assert_int_equal(used, saved.size);
-    assert_int_equal(weir_screen_wants_set(a), weir_screen_wants_set(b));
+    assert_int_equal(weir_screen_needs_set(a), weir_screen_needs_set(b));
     screen_draws(a, s, DRAWS / 2, DRAWS, 100, of_a);
     screen_draws(b, s, DRAWS / 2, DRAWS, 100, of_b);
     assert_memory_equal(of_a + DRAWS / 2, of_b + DRAWS / 2, DRAWS / 2);
@@ -185,10 +186,10 @@ static void saving_is_invisible(const char *sentence, struct store *s)
 }
 
 /* The configuration it tells opens an equal one. */
-static void a_config_opens_its_equal(const char *sentence, struct store *s)
+static void a_config_opens_its_equal(const char *spec, struct store *s)
 {
-    weir_screen *a = open_screen(sentence, s), *b;
-    char whole[SENTENCE], cut[8] = "-------";
+    weir_screen *a = open_screen(spec, s), *b;
+    char whole[SPEC], cut[8] = "-------";
     size_t length = weir_screen_config(a, whole, sizeof whole);
 
     b = open_screen(whole, s);
@@ -211,16 +212,17 @@ static bool is_usable(struct blob b, struct store *s)
     uint8_t answers[100];
     weir_screen *w, *again;
 
-    if (weir_screen_load(&w, b.data, b.size, NULL, &error) != WEIR_OK) {
+    if (weir_screen_load_buffer(&w, b.data, b.size, NULL, NULL, &error) != WEIR_OK) {
         assert_null(w);
         assert_true(error.status == WEIR_BAD_DATA && *error.text);
         return false;
     }
     screen_draws(w, s, 0, 100, 30, answers);
     weir_screen_stats_of(w);
-    weir_screen_learn_set(w, &(struct weir_bytes){"key", 3}, 1);
+    weir_screen_add_members(w, &(struct weir_bytes){"key", 3}, 1);
     struct blob saved = screen_blob(w);
-    assert_int_equal(weir_screen_load(&again, saved.data, saved.size, NULL, NULL), WEIR_OK);
+    assert_int_equal(weir_screen_load_buffer(&again, saved.data, saved.size, NULL, NULL, NULL),
+                     WEIR_OK);
     assert_same_screen(w, again);
     blob_free(saved);
     weir_screen_close(again);
@@ -228,9 +230,9 @@ static bool is_usable(struct blob b, struct store *s)
     return true;
 }
 
-static struct blob used_blob(const char *sentence, struct store *s)
+static struct blob used_blob(const char *spec, struct store *s)
 {
-    weir_screen *w = open_screen(sentence, s);
+    weir_screen *w = open_screen(spec, s);
     uint8_t *answers = calloc(DRAWS, 1);
 
     screen_draws(w, s, 0, DRAWS, 500, answers);
@@ -245,9 +247,9 @@ static void refuse_cut(struct blob cut, void *store)
     assert_false(is_usable(cut, store));
 }
 
-static void every_cut_is_refused(const char *sentence, struct store *s)
+static void every_cut_is_refused(const char *spec, struct store *s)
 {
-    struct blob b = used_blob(sentence, s);
+    struct blob b = used_blob(spec, s);
 
     for (size_t n = 0; n < b.size; n++) {
         struct blob cut = {malloc(n + !n), n};
@@ -260,9 +262,9 @@ static void every_cut_is_refused(const char *sentence, struct store *s)
     blob_free(b);
 }
 
-static void every_flip_is_found(const char *sentence, struct store *s)
+static void every_flip_is_found(const char *spec, struct store *s)
 {
-    struct blob b = used_blob(sentence, s);
+    struct blob b = used_blob(spec, s);
 
     for (size_t i = 0; i < b.size * 8; i++) {
         b.data[i / 8] ^= (uint8_t)(1 << i % 8);
@@ -272,9 +274,9 @@ static void every_flip_is_found(const char *sentence, struct store *s)
     blob_free(b);
 }
 
-static void every_sealed_flip_is_refused_or_usable(const char *sentence, struct store *s)
+static void every_sealed_flip_is_refused_or_usable(const char *spec, struct store *s)
 {
-    struct blob b = used_blob(sentence, s);
+    struct blob b = used_blob(spec, s);
     struct part_head was = head_of_blob(b);
     size_t loaded = 0;
 
@@ -293,9 +295,9 @@ static void try_to_use(struct blob forged, void *store)
     is_usable(forged, store);
 }
 
-static void forged_counters_are_refused_or_usable(const char *sentence, struct store *s)
+static void forged_counters_are_refused_or_usable(const char *spec, struct store *s)
 {
-    struct blob b = used_blob(sentence, s);
+    struct blob b = used_blob(spec, s);
 
     with_forged_words(b, try_to_use, s);
     blob_free(b);
@@ -305,8 +307,8 @@ static void a_screen_is_no_filter_and_a_filter_no_screen(void **state)
 {
     struct counted c = counted_of(100, 20, 0.8, 17);
     struct store s = store_of(&c);
-    weir *f = open_filter("bloom memory=64 seed=1");
-    weir_screen *w = open_screen("weir memory=64 seed=3", &s);
+    weir_filter *f = open_filter("bloom memory=64 seed=1");
+    weir_screen *w = open_screen("cache memory=64 seed=3", &s);
     struct blob filter = blob_of(f), screen = screen_blob(w);
 
     (void)state;
@@ -325,11 +327,11 @@ static void a_screen_is_no_filter_and_a_filter_no_screen(void **state)
 static void tells_what_it_told(const char *name, struct blob file)
 {
     struct weir_part part;
-    char note[SENTENCE];
+    char note[SPEC];
     weir_screen *w;
     size_t used = 0;
 
-    assert_int_equal(weir_screen_load(&w, file.data, file.size, &used, NULL), WEIR_OK);
+    assert_int_equal(weir_screen_load_buffer(&w, file.data, file.size, &used, NULL, NULL), WEIR_OK);
     golden_screen_note(w, note, sizeof note);
     assert_memory_equal(note, name, strlen(name));
     assert_int_equal(weir_part_read(file.data + used, file.size - used, &part, sizeof part, NULL),
@@ -344,11 +346,11 @@ static void tells_what_it_told(const char *name, struct blob file)
 static void golden_files_tell_what_they_told(void **state)
 {
     const char *root = getenv("WEIR_SOURCE");
-    char path[SENTENCE];
+    char path[SPEC];
 
     (void)state;
-    for (size_t i = 0; weir_listed(WEIR_KIND_SCREEN, i); i++) {
-        const char *name = weir_listed(WEIR_KIND_SCREEN, i)->name;
+    for (size_t i = 0; weir_algorithm_at(WEIR_KIND_SCREEN, i); i++) {
+        const char *name = weir_algorithm_at(WEIR_KIND_SCREEN, i)->name;
 
         snprintf(path, sizeof path, "%s/tests/golden/screen-%s.weir", root ? root : ".", name);
         struct blob file = blob_read(path);

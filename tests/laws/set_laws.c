@@ -12,15 +12,15 @@
 
 #define KEYS 5000 /* different ones */
 
-static const char *const knobs[] = {
+static const char *const parameters[] = {
     "bits=4",       "bits=5",  "bits=7",  "bits=8",   "bits=9",      "bits=11",  "bits=12",
     "bits=13",      "bits=16", "bits=20", "bits=24",  "bits=32",     "fpr=0.4%", "fpr=0.001",
     "capacity=100", "",        "fpr=10%", "hash=sip", "memory=8000",
 };
 
-static char running[SENTENCE];
+static char running[SPEC];
 
-static int tell_sentence(void **state)
+static int tell_spec(void **state)
 {
     (void)state;
     if (*running)
@@ -29,16 +29,16 @@ static int tell_sentence(void **state)
     return 0;
 }
 
-/* Key number i, with the seed and hash= of the sentence that is running. */
+/* Key number i, with the seed and hash= of the spec that is running. */
 static struct weir_key key_of(uint64_t i)
 {
-    static char sentence[SENTENCE];
-    static weir *hashes;
+    static char spec[SPEC];
+    static weir_filter *hashes;
 
-    if (!hashes || strcmp(sentence, running) != 0) {
+    if (!hashes || strcmp(spec, running) != 0) {
         weir_close(hashes);
         hashes = open_filtered("memory=64 seed=11%s", strstr(running, "sip") ? " hash=sip" : "");
-        strcpy(sentence, running);
+        strcpy(spec, running);
     }
     return numbered(hashes, i);
 }
@@ -52,10 +52,10 @@ static struct weir_key *keys_from(uint64_t from, size_t n)
     return keys;
 }
 
-static weir *built(uint64_t from, size_t n)
+static weir_filter *built(uint64_t from, size_t n)
 {
     struct weir_key *keys = keys_from(from, n);
-    weir *w = built_filter(running, keys, n);
+    weir_filter *w = built_filter(running, keys, n);
 
     free(keys);
     return w;
@@ -63,18 +63,18 @@ static weir *built(uint64_t from, size_t n)
 
 static void for_each_set(void (*law)(void))
 {
-    for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i); i++)
-        for (size_t j = 0; j < sizeof knobs / sizeof *knobs; j++) {
-            if (can_learn(weir_listed(WEIR_KIND_FILTER, i)->name))
+    for (size_t i = 0; weir_algorithm_at(WEIR_KIND_FILTER, i); i++)
+        for (size_t j = 0; j < sizeof parameters / sizeof *parameters; j++) {
+            if (can_learn(weir_algorithm_at(WEIR_KIND_FILTER, i)->name))
                 continue;
             snprintf(running, sizeof running, "%s %s seed=11",
-                     weir_listed(WEIR_KIND_FILTER, i)->name, knobs[j]);
+                     weir_algorithm_at(WEIR_KIND_FILTER, i)->name, parameters[j]);
             law();
             *running = '\0';
         }
 }
 
-static void assert_has_all(const weir *w, uint64_t from, size_t n)
+static void assert_has_all(const weir_filter *w, uint64_t from, size_t n)
 {
     struct weir_key *keys = keys_from(from, n);
     uint8_t *verdicts = malloc(n + 1);
@@ -99,7 +99,7 @@ static void law_no_member_is_missed(void)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         if (strstr(running, "memory=") && sizes[i] == KEYS && strstr(running, "bits=32"))
             continue;
-        weir *w = built(0, sizes[i]);
+        weir_filter *w = built(0, sizes[i]);
 
         assert_has_all(w, 0, sizes[i]);
         weir_close(w);
@@ -109,7 +109,7 @@ static void law_no_member_is_missed(void)
 /* Within 5.2 sigma. */
 static void law_strangers_are_members_as_often_as_told(void)
 {
-    weir *w = built(0, KEYS);
+    weir_filter *w = built(0, KEYS);
     double told = weir_stats_of(w).error, met = 0, n = (double)sized(400000);
 
     for (uint64_t i = 0; i < (uint64_t)n; i++)
@@ -121,12 +121,12 @@ static void law_strangers_are_members_as_often_as_told(void)
 
 static void law_the_empty_set_has_no_member(void)
 {
-    weir *w = built(0, 0);
+    weir_filter *w = built(0, 0);
 
     for (uint64_t i = 0; i < 1000; i++)
         assert_int_equal(weir_ask(w, key_of(i)), WEIR_NEW);
     assert_true(weir_stats_of(w).error == 0 && weir_stats_of(w).fill == 0);
-    assert_int_equal(weir_stats_of(w).shown, 0);
+    assert_int_equal(weir_stats_of(w).observed, 0);
     weir_close(w);
 }
 
@@ -134,7 +134,7 @@ static void law_the_empty_set_has_no_member(void)
 
 static void law_order_repeats_and_batches_do_not_matter(void)
 {
-    weir *straight = built(0, 1000), *w = NULL;
+    weir_filter *straight = built(0, 1000), *w = NULL;
     weir_builder *b;
 
     assert_int_equal(weir_build_begin(&b, running, NULL, NULL), WEIR_OK);
@@ -144,10 +144,10 @@ static void law_order_repeats_and_batches_do_not_matter(void)
         assert_int_equal(weir_build_add(b, &key, 1, NULL), WEIR_OK);
     }
     assert_int_equal(weir_build_finish(b, &w, NULL), WEIR_OK);
-    assert_int_equal(weir_stats_of(w).shown, 3000);
+    assert_int_equal(weir_stats_of(w).observed, 3000);
     assert_int_equal(weir_stats_of(w).seen, 2000);
-    assert_int_equal(weir_stats_of(w).fresh, 1000);
-    w->shown = straight->shown;
+    assert_int_equal(weir_stats_of(w).new_keys, 1000);
+    w->observed = straight->observed;
     w->seen = straight->seen;
     assert_same_state(w, straight);
     weir_close(w);
@@ -186,15 +186,15 @@ static bool get(void *context, uint64_t at, void *data, size_t size)
 
 #define MANY 600000 /* more than the buffers hold, twice over */
 
-static enum weir_status build_aside(struct room *r, const struct weir_key *keys, weir **w)
+static enum weir_status build_aside(struct room *r, const struct weir_key *keys, weir_filter **w)
 {
-    struct weir_aside aside = {put, get, r};
+    struct weir_spill aside = {put, get, r};
     struct weir_error error = {0};
     enum weir_status status;
     weir_builder *b;
 
     assert_int_equal(weir_build_begin(&b, running, NULL, NULL), WEIR_OK);
-    weir_build_aside(b, &aside);
+    weir_build_spill(b, &aside);
     status = weir_build_add(b, keys, MANY, &error);
     if (status == WEIR_OK)
         status = weir_build_finish(b, w, &error);
@@ -209,7 +209,7 @@ static void keys_put_aside_give_the_same_filter(void **state)
     (void)state;
     strcpy(running, "fuse seed=11");
     struct weir_key *keys = keys_from(0, MANY);
-    weir *straight = built_filter(running, keys, MANY), *w = NULL;
+    weir_filter *straight = built_filter(running, keys, MANY), *w = NULL;
     struct room r = {{NULL, 0}, UINT64_MAX};
 
     assert_int_equal(build_aside(&r, keys, &w), WEIR_OK);
@@ -230,12 +230,13 @@ static void keys_put_aside_give_the_same_filter(void **state)
 
 static void law_the_size_is_as_told_before(void)
 {
-    weir *w = built(0, KEYS);
+    weir_filter *w = built(0, KEYS);
     struct weir_stats stats = weir_stats_of(w);
-    char config[SENTENCE], told[SENTENCE];
+    char config[SPEC], told[SPEC];
 
     weir_config(w, config, sizeof config);
-    assert_int_equal(weir_complete(WEIR_KIND_FILTER, config, told, sizeof told, NULL), WEIR_OK);
+    assert_int_equal(weir_spec_complete(WEIR_KIND_FILTER, config, told, sizeof told, NULL),
+                     WEIR_OK);
     assert_string_equal(told, config);
     assert_int_equal(stats.memory * 8, w->config.memory);
     assert_int_equal(w->config.capacity, KEYS);
@@ -261,14 +262,14 @@ static void fuse_takes_what_the_paper_says(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (uint64_t bits = 4; bits <= 32; bits += bits < 16 ? 1 : bits == 24 ? 8 : 4) {
-            char sentence[SENTENCE], told[SENTENCE];
+            char spec[SPEC], told[SPEC];
             uint64_t memory;
 
-            snprintf(sentence, sizeof sentence, "fuse capacity=%llu bits=%d",
-                     (unsigned long long)sizes[i], (int)bits);
-            assert_int_equal(weir_complete(WEIR_KIND_FILTER, sentence, told, sizeof told, NULL),
+            snprintf(spec, sizeof spec, "fuse capacity=%llu bits=%d", (unsigned long long)sizes[i],
+                     (int)bits);
+            assert_int_equal(weir_spec_complete(WEIR_KIND_FILTER, spec, told, sizeof told, NULL),
                              WEIR_OK);
-            assert_true(weir_sentence_number(told, "memory", &memory));
+            assert_true(weir_spec_number(told, "memory", &memory));
             double ratio = 8 * (double)memory / (double)sizes[i] / (double)bits;
             if (ratio < 1.1249 || ratio > 1.125 * 1.01)
                 fail_msg("%s: %g", told, ratio);
@@ -280,7 +281,7 @@ static void memory_is_a_limit_that_gives_the_bits(void **state)
     struct weir_key *keys;
     struct weir_error error = {0};
     weir_builder *b;
-    weir *w;
+    weir_filter *w;
 
     (void)state;
     strcpy(running, "fuse memory=8000 seed=11");
@@ -291,7 +292,7 @@ static void memory_is_a_limit_that_gives_the_bits(void **state)
     assert_int_equal(weir_build_begin(&b, "fuse memory=8000 fpr=1e-6 seed=11", NULL, &error),
                      WEIR_OK);
     assert_int_equal(weir_build_add(b, keys, KEYS, &error), WEIR_OK);
-    w = (weir *)&error;
+    w = (weir_filter *)&error;
     assert_int_equal(weir_build_finish(b, &w, &error), WEIR_FULL);
     assert_null(w);
     assert_int_equal(error.status, WEIR_FULL);
@@ -307,7 +308,7 @@ static void keys_that_are_not_hashed_are_refused(void **state)
     struct weir_key *keys = calloc(n, sizeof *keys);
     struct weir_error error = {0};
     weir_builder *b;
-    weir *w = (weir *)&error;
+    weir_filter *w = (weir_filter *)&error;
 
     (void)state;
     for (size_t i = 0; i < n; i++)
@@ -325,11 +326,11 @@ static void keys_that_are_not_hashed_are_refused(void **state)
 
 static void law_saved_loaded_viewed_and_cloned_are_equal(void)
 {
-    weir *w = built(0, KEYS), *loaded, *viewed, *twin = weir_clone(w, NULL);
+    weir_filter *w = built(0, KEYS), *loaded, *viewed, *twin = weir_clone(w, NULL);
     struct blob b = blob_of(w);
 
-    assert_int_equal(weir_load(&loaded, b.data, b.size, NULL, NULL), WEIR_OK);
-    assert_int_equal(weir_view(&viewed, b.data, b.size, NULL, NULL, NULL), WEIR_OK);
+    assert_int_equal(weir_load_buffer(&loaded, b.data, b.size, NULL, NULL, NULL), WEIR_OK);
+    assert_int_equal(weir_view_buffer(&viewed, b.data, b.size, NULL, NULL, NULL), WEIR_OK);
     assert_same_state(w, loaded);
     assert_same_state(w, twin);
     assert_has_all(viewed, 0, KEYS);
@@ -340,7 +341,7 @@ static void law_saved_loaded_viewed_and_cloned_are_equal(void)
     }
     weir_clear(twin);
     assert_int_equal(weir_ask(twin, key_of(1)), WEIR_NEW);
-    assert_int_equal(weir_stats_of(twin).shown, 0);
+    assert_int_equal(weir_stats_of(twin).observed, 0);
     weir_close(w);
     weir_close(twin);
     weir_close(loaded);
@@ -352,7 +353,7 @@ static void law_saved_loaded_viewed_and_cloned_are_equal(void)
 
 static void law_it_is_not_opened_taught_merged_or_made_to_forget(void)
 {
-    weir *w = built(0, 100), *other = built(1000, 100), *opened = w;
+    weir_filter *w = built(0, 100), *other = built(1000, 100), *opened = w;
     struct weir_error error = {0};
     struct blob before = blob_of(w);
 
@@ -382,12 +383,12 @@ static void law_it_is_not_opened_taught_merged_or_made_to_forget(void)
 
 /* ---- builders of filters that can learn ---- */
 
-static void assert_full(const char *sentence, const struct weir_key *keys, size_t n)
+static void assert_full(const char *spec, const struct weir_key *keys, size_t n)
 {
     struct weir_error error = {0};
     weir_builder *b;
 
-    assert_int_equal(weir_build_begin(&b, sentence, NULL, NULL), WEIR_OK);
+    assert_int_equal(weir_build_begin(&b, spec, NULL, NULL), WEIR_OK);
     assert_int_equal(weir_build_add(b, keys, n, &error), WEIR_FULL);
     assert_int_equal(error.status, WEIR_FULL);
     assert_non_null(strstr(error.text, " has no room for a key"));
@@ -396,15 +397,15 @@ static void assert_full(const char *sentence, const struct weir_key *keys, size_
 
 static void law_a_builder_gives_what_observing_gives(const struct variant *v)
 {
-    weir *straight = open_filter(v->sentence);
+    weir_filter *straight = open_filter(v->spec);
     struct weir_key *keys = stream_of(straight, 500, 5);
 
     for (size_t i = 0; i < 500; i++)
         weir_observe(straight, keys[i]);
     if (weir_stats_of(straight).overflow) {
-        assert_full(v->sentence, keys, 500);
+        assert_full(v->spec, keys, 500);
     } else {
-        weir *w = built_filter(v->sentence, keys, 500);
+        weir_filter *w = built_filter(v->spec, keys, 500);
 
         assert_same_state(w, straight);
         weir_close(w);
@@ -417,15 +418,15 @@ LAW(a_builder_gives_what_observing_gives)
 
 static void a_builder_can_be_given_up_at_any_time(void **state)
 {
-    static const char *const sentences[] = {"fuse seed=1", "bloom memory=1K seed=1"};
+    static const char *const specs[] = {"fuse seed=1", "bloom memory=1K seed=1"};
 
     (void)state;
     for (size_t i = 0; i < 2; i++)
         for (size_t n = 0; n < 3000; n += 1499) {
             weir_builder *b;
-            char config[SENTENCE];
+            char config[SPEC];
 
-            assert_int_equal(weir_build_begin(&b, sentences[i], NULL, NULL), WEIR_OK);
+            assert_int_equal(weir_build_begin(&b, specs[i], NULL, NULL), WEIR_OK);
             for (size_t j = 0; j < n; j++)
                 assert_int_equal(
                     weir_build_add_bytes(b, &(struct weir_bytes){&j, sizeof j}, 1, NULL), WEIR_OK);
@@ -436,7 +437,7 @@ static void a_builder_can_be_given_up_at_any_time(void **state)
     weir_build_cancel(NULL);
 }
 
-static void a_bad_sentence_has_no_builder(void **state)
+static void a_bad_spec_has_no_builder(void **state)
 {
     struct weir_error error = {0};
     weir_builder *b = (weir_builder *)&error;
@@ -456,7 +457,7 @@ static void parts_of_millions_miss_nothing(void **state)
 {
     size_t n = sized(4500000);
     weir_builder *b;
-    weir *w;
+    weir_filter *w;
     uint64_t missed = 0, met = 0;
 
     (void)state;
@@ -468,7 +469,7 @@ static void parts_of_millions_miss_nothing(void **state)
         assert_int_equal(weir_build_add(b, &key, 1, NULL), WEIR_OK);
     }
     assert_int_equal(weir_build_finish(b, &w, NULL), WEIR_OK);
-    assert_int_equal(weir_stats_of(w).fresh, n);
+    assert_int_equal(weir_stats_of(w).new_keys, n);
     for (uint64_t i = 0; i < n; i++) {
         missed += weir_ask(w, key_of(i)) == WEIR_NEW;
         met += weir_ask(w, key_of(UINT64_C(1) << 40 | i));
@@ -487,7 +488,7 @@ static void parts_of_millions_miss_nothing(void **state)
         (void)state;                                                                               \
         for_each_set(law_##name);                                                                  \
     }
-#define set_law_test(name) cmocka_unit_test_teardown(name, tell_sentence)
+#define set_law_test(name) cmocka_unit_test_teardown(name, tell_spec)
 
 SET_LAW(no_member_is_missed)
 SET_LAW(strangers_are_members_as_often_as_told)
@@ -513,7 +514,7 @@ int main(void)
         cmocka_unit_test(keys_that_are_not_hashed_are_refused),
         law_test(a_builder_gives_what_observing_gives),
         cmocka_unit_test(a_builder_can_be_given_up_at_any_time),
-        cmocka_unit_test(a_bad_sentence_has_no_builder),
+        cmocka_unit_test(a_bad_spec_has_no_builder),
         cmocka_unit_test(parts_of_millions_miss_nothing),
     };
 

@@ -26,7 +26,7 @@ static const char *const variants[] = {
 
 #define VARIANTS (sizeof variants / sizeof *variants)
 
-static void for_each_variant(void (*law)(const char *sentence, const struct counted *c))
+static void for_each_variant(void (*law)(const char *spec, const struct counted *c))
 {
     struct counted c = counted_of(3000, 200, 0.8, 17);
 
@@ -35,9 +35,9 @@ static void for_each_variant(void (*law)(const char *sentence, const struct coun
     counted_free(c);
 }
 
-static void batch_is_one_by_one(const char *sentence, const struct counted *c)
+static void batch_is_one_by_one(const char *spec, const struct counted *c)
 {
-    weir_sketch *a = open_sketch(sentence), *b = open_sketch(sentence);
+    weir_sketch *a = open_sketch(spec), *b = open_sketch(spec);
 
     show_draws(a, c, 0, c->n);
     for (size_t i = 0; i < c->n; i++)
@@ -45,7 +45,7 @@ static void batch_is_one_by_one(const char *sentence, const struct counted *c)
     assert_same_sketch(a, b);
     weir_sketch_clear(a);
     weir_sketch_close(b);
-    b = open_sketch(sentence);
+    b = open_sketch(spec);
     assert_same_sketch(a, b);
     weir_sketch_close(a);
     weir_sketch_close(b);
@@ -57,10 +57,10 @@ static void assert_same_estimate(struct weir_estimate a, struct weir_estimate b)
 }
 
 /* Also of keys that never came. */
-static void many_are_asked_as_one_by_one(const char *sentence, const struct counted *c)
+static void many_are_asked_as_one_by_one(const char *spec, const struct counted *c)
 {
     enum { ASKED = 500 };
-    weir_sketch *s = open_sketch(sentence);
+    weir_sketch *s = open_sketch(spec);
     struct weir_estimate many[ASKED], hashed[ASKED];
     struct weir_bytes keys[ASKED];
     struct weir_key hashes[ASKED];
@@ -80,7 +80,7 @@ static void many_are_asked_as_one_by_one(const char *sentence, const struct coun
         for (size_t i = 0; i < n; i++)
             assert_same_estimate(many[i], weir_sketch_ask(s, keys[i]));
     }
-    bool takes_hashes = strncmp(sentence, "count-min", 9) == 0;
+    bool takes_hashes = strncmp(spec, "count-min", 9) == 0;
     assert_int_equal(weir_sketch_ask_hashed(s, hashes, ASKED, hashed, NULL),
                      takes_hashes ? WEIR_OK : WEIR_UNSUPPORTED);
     for (size_t i = 0; takes_hashes && i < ASKED; i++)
@@ -88,16 +88,17 @@ static void many_are_asked_as_one_by_one(const char *sentence, const struct coun
     weir_sketch_close(s);
 }
 
-static void saving_is_invisible(const char *sentence, const struct counted *c)
+static void saving_is_invisible(const char *spec, const struct counted *c)
 {
-    weir_sketch *a = open_sketch(sentence), *b, *twin;
+    weir_sketch *a = open_sketch(spec), *b, *twin;
 
     weir_sketch_advance(a, 1000);
     show_draws(a, c, 0, c->n / 2);
     weir_sketch_advance(a, 5000000);
     struct blob saved = sketch_blob(a);
     size_t used = 0;
-    assert_int_equal(weir_sketch_load(&b, saved.data, saved.size, &used, NULL), WEIR_OK);
+    assert_int_equal(weir_sketch_load_buffer(&b, saved.data, saved.size, &used, NULL, NULL),
+                     WEIR_OK);
     assert_int_equal(used, saved.size);
     twin = weir_sketch_clone(a, NULL);
     show_draws(a, c, c->n / 2, c->n);
@@ -120,7 +121,7 @@ static bool is_usable(struct blob b)
     struct weir_heavy list[30];
     weir_sketch *s, *again;
 
-    if (weir_sketch_load(&s, b.data, b.size, NULL, &error) != WEIR_OK) {
+    if (weir_sketch_load_buffer(&s, b.data, b.size, NULL, NULL, &error) != WEIR_OK) {
         assert_null(s);
         assert_true(error.status == WEIR_BAD_DATA && *error.text);
         return false;
@@ -130,7 +131,8 @@ static bool is_usable(struct blob b)
     weir_sketch_top(s, list, 30);
     weir_sketch_stats_of(s);
     struct blob saved = sketch_blob(s);
-    assert_int_equal(weir_sketch_load(&again, saved.data, saved.size, NULL, NULL), WEIR_OK);
+    assert_int_equal(weir_sketch_load_buffer(&again, saved.data, saved.size, NULL, NULL, NULL),
+                     WEIR_OK);
     assert_same_sketch(s, again);
     assert_int_not_equal(weir_sketch_merge(s, again, NULL), WEIR_MISMATCH);
     blob_free(saved);
@@ -139,9 +141,9 @@ static bool is_usable(struct blob b)
     return true;
 }
 
-static struct blob used_blob(const char *sentence, const struct counted *c)
+static struct blob used_blob(const char *spec, const struct counted *c)
 {
-    weir_sketch *s = open_sketch(sentence);
+    weir_sketch *s = open_sketch(spec);
 
     show_draws(s, c, 0, c->n);
     struct blob b = sketch_blob(s);
@@ -149,9 +151,9 @@ static struct blob used_blob(const char *sentence, const struct counted *c)
     return b;
 }
 
-static void every_cut_is_refused(const char *sentence, const struct counted *c)
+static void every_cut_is_refused(const char *spec, const struct counted *c)
 {
-    struct blob b = used_blob(sentence, c);
+    struct blob b = used_blob(spec, c);
 
     for (size_t n = 0; n < b.size; n++) {
         struct blob cut = {malloc(n + !n), n};
@@ -163,9 +165,9 @@ static void every_cut_is_refused(const char *sentence, const struct counted *c)
     blob_free(b);
 }
 
-static void every_flip_is_found(const char *sentence, const struct counted *c)
+static void every_flip_is_found(const char *spec, const struct counted *c)
 {
-    struct blob b = used_blob(sentence, c);
+    struct blob b = used_blob(spec, c);
 
     for (size_t i = 0; i < b.size * 8; i++) {
         b.data[i / 8] ^= (uint8_t)(1 << i % 8);
@@ -175,9 +177,9 @@ static void every_flip_is_found(const char *sentence, const struct counted *c)
     blob_free(b);
 }
 
-static void every_sealed_flip_is_refused_or_usable(const char *sentence, const struct counted *c)
+static void every_sealed_flip_is_refused_or_usable(const char *spec, const struct counted *c)
 {
-    struct blob b = used_blob(sentence, c);
+    struct blob b = used_blob(spec, c);
     struct part_head was = head_of_blob(b);
     size_t loaded = 0;
 
@@ -197,9 +199,9 @@ static void try_to_use(struct blob forged, void *context)
     is_usable(forged);
 }
 
-static void forged_counters_are_refused_or_usable(const char *sentence, const struct counted *c)
+static void forged_counters_are_refused_or_usable(const char *spec, const struct counted *c)
 {
-    struct blob b = used_blob(sentence, c);
+    struct blob b = used_blob(spec, c);
 
     with_forged_words(b, try_to_use, NULL);
     blob_free(b);
@@ -211,9 +213,9 @@ static void refuse_cut(struct blob cut, void *context)
     assert_false(is_usable(cut));
 }
 
-static void every_sealed_cut_is_refused(const char *sentence, const struct counted *c)
+static void every_sealed_cut_is_refused(const char *spec, const struct counted *c)
 {
-    struct blob b = used_blob(sentence, c);
+    struct blob b = used_blob(spec, c);
 
     with_sealed_cuts(b, refuse_cut, NULL);
     blob_free(b);
@@ -221,7 +223,7 @@ static void every_sealed_cut_is_refused(const char *sentence, const struct count
 
 static void a_sketch_is_no_filter_and_a_filter_no_sketch(void **state)
 {
-    weir *w = open_filter("bloom memory=64 seed=1");
+    weir_filter *w = open_filter("bloom memory=64 seed=1");
     weir_sketch *s = open_sketch("top keys=5 seed=3");
     struct blob filter = blob_of(w), sketch = sketch_blob(s);
 

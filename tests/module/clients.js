@@ -61,7 +61,7 @@ async function top(client) {
 }
 
 async function ours(client) {
-  assert.equal(await client.sendCommand(['WEIR.CREATE', 'w', 'weir memory=64K']), 'OK');
+  assert.equal(await client.sendCommand(['WEIR.CREATE', 'w', 'recent memory=64K']), 'OK');
   assert.deepEqual(await client.sendCommand(['WEIR.OBSERVE', 'w', 'a', 'b', 'a']), [0, 0, 1]);
   assert.deepEqual(await client.sendCommand(['WEIR.ASK', 'w', 'a', 'c']), [1, 0]);
 }

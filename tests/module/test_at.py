@@ -120,7 +120,7 @@ def test_another_filter_is_refused(url, r):
     r("LPUSH", "list", "hello")
     refused("dedup", "--at", url("list"), input="b\n", saying="WRONGTYPE")
     r("SET", "odd", r("GET", "seen"))
-    r("WEIR.CREATE", "odd:{1}", "weir memory=64K")
+    r("WEIR.CREATE", "odd:{1}", "recent memory=64K")
     refused("dedup", "--at", url("odd"), input="b\n", saying="odd:{1} there is another filter")
 
 
@@ -145,12 +145,12 @@ def test_a_shard_that_is_lost_begins_anew(url, r):
     end = time.time() + 60
     while len(fed.lines) < 1000 and time.time() < end:
         time.sleep(0.01)
-    before = r("WEIR.INFO", "seen:{1}", "sentence")
+    before = r("WEIR.INFO", "seen:{1}", "spec")
     r("DEL", "seen:{1}")
     fed.feed([b"%d\n" % i for i in range(1000)])
     error = fed.finish()
     assert "shards were gone 1 times, and began anew" in error
-    assert r("WEIR.INFO", "seen:{1}", "sentence") == before
+    assert r("WEIR.INFO", "seen:{1}", "spec") == before
     shown = r("WEIR.INFO", "seen:{1}", "shown")
     assert len(fed.lines) == 1000 + shown and 400 < shown < 600
 
@@ -223,7 +223,7 @@ def test_a_cluster_gives_the_output_of_the_embedded_run(cluster, stream):
 def test_shards_of_a_cluster(cluster):
     run("dedup", "--at", cluster.url("default"), input="a\n")
     register = cluster.nodes[cluster.number("default")].call_one("GET", "default")
-    assert register.startswith(b"shards=64 weir memory=67108864 ")
+    assert register.startswith(b"shards=64 recent memory=67108864 ")
 
 
 def test_slots_move_while_it_runs(cluster, stream):
@@ -299,7 +299,7 @@ def test_info(url, cluster, server):
     told = json.loads(run("info", "--json", "--at", url()).stdout)
     assert (told["shown"], told["new"], told["seen"]) == (3, 2, 1) and told["memory"] <= 256 << 10
     assert [s["node"] for s in told["shards"]] == [f"127.0.0.1:{server.port}"] * 3
-    assert sum(s["shown"] for s in told["shards"]) == 3 and told["config"].startswith("weir memory=262144 ")
+    assert sum(s["shown"] for s in told["shards"]) == 3 and told["config"].startswith("recent memory=262144 ")
     text = run("info", "--at", url()).stdout.decode()
     assert "shown       3 keys: 2 new, 1 seen" in text and len(text.splitlines()) == 7 + 1 + 1 + 3
     refused("info", "--at", url("none"), saying="there is no filter")

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from conftest import MODULE
 from nodes import Cluster
-from test_survival import SENTENCES, wait
+from test_survival import SPECS, wait
 
 SCRIPT = pathlib.Path(os.environ["WEIR_SOURCE"]) / "scripts/cluster"
 
@@ -23,8 +23,8 @@ def cluster():
 def fill(node, tag):
     """Keys of every family in one slot, and the digest of each."""
     r = node.client()
-    for i, sentence in enumerate(SENTENCES):
-        r("WEIR.CREATE", f"{i}{tag}", sentence)
+    for i, spec in enumerate(SPECS):
+        r("WEIR.CREATE", f"{i}{tag}", spec)
         r("WEIR.OBSERVE", f"{i}{tag}", "ONCE", "p", 1, *range(100 * i, 100 * i + 500))
     r("BF.INSERT", "b" + tag, "CAPACITY", 50, "ITEMS", *range(500))
     r("CF.INSERT", "u" + tag, "CAPACITY", 50, "ITEMS", *range(500))
@@ -36,7 +36,7 @@ def fill(node, tag):
 
 
 def digests(node, tag):
-    keys = [f"{i}{tag}" for i in range(len(SENTENCES))] + [letter + tag for letter in "buct"]
+    keys = [f"{i}{tag}" for i in range(len(SPECS))] + [letter + tag for letter in "buct"]
     return node.call_one("DEBUG", "DIGEST-VALUE", *keys)
 
 

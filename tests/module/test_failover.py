@@ -118,7 +118,7 @@ def test_a_slot_moves_while_running(cluster):
 
 
 def test_a_node_that_stays_away():
-    """A clear sentence within the time-out, exit 2, and what was passed before it is right."""
+    """A clear spec within the time-out, exit 2, and what was passed before it is right."""
     cluster = Cluster(replicas=0)
     try:
         lines = stream(60, 40_000)

@@ -1,4 +1,4 @@
-"""WEIR.*: filters from sentences, as keys."""
+"""WEIR.*: filters from specs, as keys."""
 import os
 import time
 
@@ -50,15 +50,15 @@ def test_create(r):
         refused(r, "WEIR." + command, "s", "a", saying="WRONGTYPE")
 
 
-def test_observe_creates_from_the_default_sentence(r):
+def test_observe_creates_from_the_default_spec(r):
     assert r("WEIR.OBSERVE", "f", "a", "a") == [0, 1]
-    assert b"weir memory=1048576" in r("WEIR.INFO", "f", "sentence")
+    assert b"recent memory=1048576" in r("WEIR.INFO", "f", "spec")
     assert r("WEIR.ASK", "nothing", "a", "b") == [0, 0]
     refused(r, "WEIR.FORGET", "nothing", "a", saying="no such key")
 
 
 def test_a_question_is_answered_as_of_the_last_record(r):
-    r("WEIR.CREATE", "f", "weir memory=64K span=1s seed=1")
+    r("WEIR.CREATE", "f", "recent memory=64K span=1s seed=1")
     r("WEIR.OBSERVE", "f", "AT", 1000, "a")
     time.sleep(0.01)
     assert r("WEIR.ASK", "f", "a") == [1], "however late it is: nothing was shown since"
@@ -67,7 +67,7 @@ def test_a_question_is_answered_as_of_the_last_record(r):
 
 
 def test_the_time_of_the_records(r):
-    r("WEIR.CREATE", "f", "weir memory=64K span=10s seed=1")
+    r("WEIR.CREATE", "f", "recent memory=64K span=10s seed=1")
     assert r("WEIR.OBSERVE", "f", "AT", 1000, "a") == [0]
     assert r("WEIR.OBSERVE", "f", "AT", 10000, "a", "b") == [1, 0]
     assert r("WEIR.OBSERVE", "f", "AT", 60000, "a", "b") == [0, 0]
@@ -79,14 +79,14 @@ def test_the_time_of_the_records(r):
 def test_the_servers_clock(r):
     """Long after a short span, and however slow the machine is, within a long one."""
     for name, span, seen in ("short", "20ms", 0), ("long", "1h", 1):
-        r("WEIR.CREATE", name, f"weir memory=64K span={span} seed=1")
+        r("WEIR.CREATE", name, f"recent memory=64K span={span} seed=1")
         assert r("WEIR.OBSERVE", name, "a") == [0]
         time.sleep(0.1)
         assert r("WEIR.OBSERVE", name, "a") == [seen]
 
 
 def test_weighted(r):
-    r("WEIR.CREATE", "f", "weir memory=64 importance=1-100 width=8 seed=3")
+    r("WEIR.CREATE", "f", "recent memory=64 importance=1-100 width=8 seed=3")
     kept = dropped = 0
     for i in range(200):
         r("WEIR.OBSERVE", "f", "WEIGHTED", 100, f"much{i}", 1, f"little{i}", 1, f"small{i}")
@@ -155,7 +155,7 @@ def test_info(r, r3):
     told = dict(zip(flat[::2], flat[1::2]))
     assert told["shown"] == 3 and told["seen"] == 1 and told["new"] == 2
     assert told["memory"] == 1 << 20 and told["dump"] == b"possible"
-    assert b"bloom memory=1048576" in told["sentence"] and b"seed=1" in told["sentence"]
+    assert b"bloom memory=1048576" in told["spec"] and b"seed=1" in told["spec"]
     assert r3("WEIR.INFO", "f")["shown"] == 3
     assert 0 < r3("WEIR.INFO", "f", "FILL") < 1e-4
     refused(r, "WEIR.INFO", "f", "colour", saying="fields")
@@ -165,14 +165,14 @@ def test_info(r, r3):
 def test_without_create_a_key_must_be_there(r):
     refused(r, "WEIR.OBSERVE", "f", "NOCREATE", "a", saying="there is no such key")
     assert r("EXISTS", "f") == 0
-    r("WEIR.CREATE", "f", "weir memory=64K seed=1")
+    r("WEIR.CREATE", "f", "recent memory=64K seed=1")
     assert r("WEIR.OBSERVE", "f", "NOCREATE", "a", "a") == [0, 1]
 
 
 def test_items_may_have_a_time_each(r):
     """As one command for each of them would have it."""
     for key in "one", "each":
-        r("WEIR.CREATE", key, "weir memory=64K span=1m seed=1")
+        r("WEIR.CREATE", key, "recent memory=64K span=1m seed=1")
     shown = [(1000 + 7000 * i, f"k{i * i % 11}") for i in range(60)]
     assert r("WEIR.OBSERVE", "one", "AT", 0) == [] and r("WEIR.OBSERVE", "each", "AT", 0) == []
     each = [r("WEIR.OBSERVE", "each", "AT", time, item)[0] for time, item in shown]

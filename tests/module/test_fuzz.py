@@ -10,12 +10,12 @@ from test_load import caught_up
 from test_survival import digests, wait
 
 KEYS = [f"k{i}" for i in range(12)]
-SENTENCES = ["weir memory=4K", "weir memory=4K span=1s", "weir memory=2K importance=log", "bloom memory=4K",
-             "counting memory=4K", "cuckoo capacity=100", "sbf memory=2K", "", "weir memory=1E", "bloom memory=0",
-             "fuse capacity=10", "weir memory=4K seed=1", "nonsense", "weir memory=-1 span=x", "a" * 600]
+SPECS = ["recent memory=4K", "recent memory=4K span=1s", "recent memory=2K importance=log", "bloom memory=4K",
+             "counting memory=4K", "cuckoo capacity=100", "sbf memory=2K", "", "recent memory=1E", "bloom memory=0",
+             "fuse capacity=10", "recent memory=4K seed=1", "nonsense", "recent memory=-1 span=x", "a" * 600]
 WORDS = ["AT", "ONCE", "WEIGHTED", "TIMED", "HASHED", "ITEMS", "NOCREATE", "NX", "CHUNK", "CAPACITY", "ERROR", "EXPANSION",
          "NONSCALING", "SEED", "TIGHTENING", "VALIDATESCALETO", "BUCKETSIZE", "MAXITERATIONS", "WEIGHTS", "WITHCOUNT",
-         "p", "capacity", "sentence", "memory", "", "a", "b", "c", "\0", "a\0b", "x" * 300]
+         "p", "capacity", "spec", "memory", "", "a", "b", "c", "\0", "a\0b", "x" * 300]
 NUMBERS = [0, 1, 2, 3, 8, 10, 100, 1000, -1, .5, .01, 1e-9, .999999, 1.0, 65535, 65536, 2**31, 2**32 - 1, 2**32, 2**40, 2**53,
            2**63 - 1, 2**63, 2**64 - 1, 2**64, -2**63, "nan", "inf", "-inf", "1e400", "0x10", " 1", "1 ", "+1", "01"]
 
@@ -42,7 +42,7 @@ class Fuzz:
         if kind < .8:
             return f"i{rng.randrange(200)}"
         if kind < .9:
-            return rng.choice(SENTENCES)
+            return rng.choice(SPECS)
         return rng.randbytes(rng.choice((0, 1, 15, 16, 17, 64)))
 
     def any_command(self):
@@ -60,7 +60,7 @@ class Fuzz:
         rng, key, items = self.rng, self.rng.choice(KEYS), self.items()
         weighed = [x for item in items for x in (item, rng.randrange(100))]
         return rng.choice([
-            ["WEIR.CREATE", key, rng.choice(SENTENCES)], ["WEIR.OBSERVE", key, *items], ["WEIR.MERGE", key, 1, rng.choice(KEYS)],
+            ["WEIR.CREATE", key, rng.choice(SPECS)], ["WEIR.OBSERVE", key, *items], ["WEIR.MERGE", key, 1, rng.choice(KEYS)],
             ["WEIR.OBSERVE", key, "ONCE", f"p{rng.randrange(3)}", rng.randrange(1000), *items],
             ["BF.RESERVE", key, .01, rng.randrange(1, 1000)], ["BF.MADD", key, *items],
             ["CF.RESERVE", key, rng.randrange(4, 500), "EXPANSION", rng.randrange(3)], ["CF.INSERT", key, "ITEMS", *items],

@@ -12,7 +12,7 @@ from conftest import LONG, refused
 from resp import Error
 
 MAKE = {
-    "weir": [["WEIR.CREATE", "k", "weir memory=128 seed=1"], ["WEIR.OBSERVE", "k", "ONCE", "p", 1, "a", "b"]],
+    "weir": [["WEIR.CREATE", "k", "recent memory=128 seed=1"], ["WEIR.OBSERVE", "k", "ONCE", "p", 1, "a", "b"]],
     "span": [["WEIR.CREATE", "k", "two-buffer memory=128 seed=1"], ["WEIR.OBSERVE", "k", *range(50)]],
     "bf": [["BF.RESERVE", "k", .1, 10, "SEED", 1], ["BF.MADD", "k", *range(25)]],
     "cf": [["CF.RESERVE", "k", 10, "SEED", 1], ["CF.INSERT", "k", "ITEMS", *range(25)], ["CF.DEL", "k", 3]],
@@ -134,7 +134,7 @@ def test_arguments_of_every_kind(r):
     names = sorted(row[0].decode() for row in r("COMMAND")
                    if row[0].startswith((b"weir.", b"bf.", b"cms.", b"topk.", b"cf.")))
     words = ["NX", "AT", "ONCE", "WEIGHTED", "HASHED", "ITEMS", "CHUNK", "EXPANSION", "NONSCALING", "CAPACITY", "ERROR",
-             "SEED", "TIGHTENING", "VALIDATESCALETO", "NOCREATE", "WEIGHTS", "WITHCOUNT", "weir memory=1K", "bloom",
+             "SEED", "TIGHTENING", "VALIDATESCALETO", "NOCREATE", "WEIGHTS", "WITHCOUNT", "recent memory=1K", "bloom",
              "k", "s", "none", os.urandom(16), "a" * 300]
     for family in MAKE:
         made(r, family)
@@ -195,7 +195,7 @@ def test_a_server_is_started_with_an_rdb_of_lies(start):
     another: of two that are the same the server says that it is broken."""
     server = start(options=("--dbfilename", "dump.rdb", "--rdbcompression", "no"))
     r = server.client()
-    r("WEIR.CREATE", "filter", "weir memory=1K seed=1")
+    r("WEIR.CREATE", "filter", "recent memory=1K seed=1")
     r("WEIR.OBSERVE", "filter", "ONCE", "p", 1, *range(20))
     r("BF.RESERVE", "bloom", .01, 10, "SEED", 1)
     r("CF.RESERVE", "cuckoos", 10, "SEED", 1)

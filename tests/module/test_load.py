@@ -4,7 +4,7 @@ import re
 import threading
 
 from conftest import LONG
-from test_survival import SENTENCES, digests, wait
+from test_survival import SPECS, digests, wait
 
 COMMANDS = 100_000 if LONG else 20_000
 
@@ -16,8 +16,8 @@ def mixed(rng, n):
         items = [f"i{rng.randrange(20000)}" for _ in range(rng.choice((1, 1, 2, 5, 20)))]
         weighed = [x for item in items for x in (item, rng.randrange(100))]
         yield rng.choice([
-            ["WEIR.OBSERVE", f"w{rng.randrange(len(SENTENCES))}", *items],
-            ["WEIR.OBSERVE", f"w{rng.randrange(len(SENTENCES))}", "WEIGHTED", *[x for item in items for x in (5, item)]],
+            ["WEIR.OBSERVE", f"w{rng.randrange(len(SPECS))}", *items],
+            ["WEIR.OBSERVE", f"w{rng.randrange(len(SPECS))}", "WEIGHTED", *[x for item in items for x in (5, item)]],
             ["WEIR.OBSERVE", f"w{key}", "ONCE", f"p{rng.randrange(3)}", i // 2, *items],
             ["WEIR.OBSERVE", f"default{key}", *items],
             ["WEIR.FORGET", "w4", *items], ["WEIR.ASK", f"w{key}", *items],
@@ -32,8 +32,8 @@ def mixed(rng, n):
 
 
 def prepare(r):
-    for i, sentence in enumerate(SENTENCES):
-        r("WEIR.CREATE", f"w{i}", sentence)
+    for i, spec in enumerate(SPECS):
+        r("WEIR.CREATE", f"w{i}", spec)
 
 
 def send(r, commands):

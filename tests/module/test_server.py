@@ -103,15 +103,15 @@ def test_settings(start):
     server = start("DEFAULT", "sbf memory=16K", "LARGEST", "1mb")
     r = server.client()
     r("WEIR.OBSERVE", "f", "a")
-    assert r("WEIR.INFO", "f", "sentence").startswith(b"sbf memory=16384 ")
-    refused(r, "WEIR.CREATE", "g", "weir memory=2M", saying="allowed")
+    assert r("WEIR.INFO", "f", "spec").startswith(b"sbf memory=16384 ")
+    refused(r, "WEIR.CREATE", "g", "recent memory=2M", saying="allowed")
     told = r("CONFIG", "GET", "weir.*")
     assert dict(zip(told[::2], told[1::2])) == {b"weir.default": b"sbf memory=16K", b"weir.largest": b"1048576",
                                                 b"weir.dialect": b"redis"}
     r("CONFIG", "SET", "weir.largest", "4mb", "weir.default", "bloom memory=8K")
-    r("WEIR.CREATE", "g", "weir memory=2M")
+    r("WEIR.CREATE", "g", "recent memory=2M")
     r("WEIR.OBSERVE", "h", "a")
-    assert r("WEIR.INFO", "h", "sentence").startswith(b"bloom memory=8192 ")
+    assert r("WEIR.INFO", "h", "spec").startswith(b"bloom memory=8192 ")
     refused(r, "CONFIG", "SET", "weir.default", "nothing", saying="nothing")
     refused(r, "CONFIG", "SET", "weir.default", "fuse capacity=10", saying="learns")
     refused(r, "CONFIG", "SET", "weir.dialect", "latin")
@@ -131,11 +131,11 @@ def test_the_limit_is_for_clients_only(start):
     """What a master allowed is carried out by its replicas, and loaded again."""
     master, replica = start(), start("LARGEST", "64kb")
     r, s = master.client(), replica.client()
-    r("WEIR.CREATE", "before", "weir memory=1M")
+    r("WEIR.CREATE", "before", "recent memory=1M")
     s("REPLICAOF", "127.0.0.1", master.port)
     while b"master_link_status:up" not in s("INFO", "replication"):
         time.sleep(.02)
-    r("WEIR.CREATE", "after", "weir memory=1M")
+    r("WEIR.CREATE", "after", "recent memory=1M")
     r("BF.RESERVE", "b", .01, 1000000)
     r("RESTORE", "restored", 0, r("DUMP", "before"))
     r("WAIT", 1, 10000)
@@ -144,7 +144,7 @@ def test_the_limit_is_for_clients_only(start):
     s("REPLICAOF", "NO", "ONE")
     s("DEBUG", "RELOAD")
     assert s("DEBUG", "DIGEST-VALUE", *keys) == r("DEBUG", "DIGEST-VALUE", *keys)
-    refused(s, "WEIR.CREATE", "mine", "weir memory=1M", saying="allowed")
+    refused(s, "WEIR.CREATE", "mine", "recent memory=1M", saying="allowed")
     refused(s, "RESTORE", "mine", 0, r("DUMP", "before"))
 
 
@@ -164,19 +164,19 @@ def test_growth_that_the_limit_stops_is_not_replicated(start):
 def test_maxmemory(start):
     server = start(options=("--maxmemory", "8mb"))
     r = server.client()
-    r("WEIR.CREATE", "f", "weir memory=7M")
-    refused(r, "WEIR.CREATE", "g", "weir memory=1K", saying="OOM")
+    r("WEIR.CREATE", "f", "recent memory=7M")
+    refused(r, "WEIR.CREATE", "g", "recent memory=1K", saying="OOM")
     refused(r, "WEIR.OBSERVE", "f", "a", saying="OOM")
     assert r("WEIR.ASK", "f", "a") == [0]
     r("DEL", "f")
-    assert r("WEIR.CREATE", "g", "weir memory=1K") == "OK"
+    assert r("WEIR.CREATE", "g", "recent memory=1K") == "OK"
 
 
 def test_keyspace_events(server, r):
     r("CONFIG", "SET", "notify-keyspace-events", "KEAd")
     listener = server.client()
     listener("SUBSCRIBE", "__keyspace@0__:k")
-    r("WEIR.CREATE", "k", "weir memory=1K")
+    r("WEIR.CREATE", "k", "recent memory=1K")
     r("WEIR.OBSERVE", "k", "a")
     r("DEL", "k")
     r("BF.ADD", "k", "a")

@@ -5,7 +5,7 @@ import time
 import pytest
 from conftest import refused
 
-SENTENCES = ["weir memory=64K", "weir memory=64K span=10s", "weir memory=32K importance=log", "bloom memory=64K",
+SPECS = ["recent memory=64K", "recent memory=64K span=10s", "recent memory=32K importance=log", "bloom memory=64K",
              "counting memory=64K", "sbf memory=64K", "ibf-mc memory=64K", "rlbsbf memory=64K", "bsbf memory=64K",
              "two-buffer memory=64K", "apbf memory=64K"]
 
@@ -14,13 +14,13 @@ def fill(r, seed=1, n=300):
     """Keys of every family, in states that differ."""
     rng = random.Random(seed)
     commands = []
-    for i, sentence in enumerate(SENTENCES):
-        r("WEIR.CREATE", f"filter{i}", sentence, "NX")
+    for i, spec in enumerate(SPECS):
+        r("WEIR.CREATE", f"filter{i}", spec, "NX")
     for i in range(3):
         r.raw("CMS.INITBYDIM", f"counts{i}", 100, 4)
         r.raw("TOPK.RESERVE", f"top{i}", 10, 20, 3, .8)
     for i in range(n):
-        key = f"filter{rng.randrange(len(SENTENCES))}"
+        key = f"filter{rng.randrange(len(SPECS))}"
         words = [f"i{rng.randrange(5000)}" for _ in range(rng.randrange(1, 40))]
         once = ["ONCE", f"p{rng.randrange(5)}", i] if rng.random() < .2 else []
         commands.append(["WEIR.OBSERVE", key, *once, *words])
@@ -117,7 +117,7 @@ def test_a_replica_has_the_same_bytes(start):
     wait(lambda: b"master_link_status:up" in s("INFO", "replication"))
     fill(r, seed=2, n=600)
     r("WEIR.OBSERVE", "by default", "a", "b", "a")
-    r("WEIR.CREATE", "no seed", "weir memory=4K span=5s")
+    r("WEIR.CREATE", "no seed", "recent memory=4K span=5s")
     r("WEIR.OBSERVE", "no seed", *range(100))
     r("WEIR.MERGE", "merged", 1, "filter3")
     assert r("WAIT", 1, 10000) == 1
@@ -126,7 +126,7 @@ def test_a_replica_has_the_same_bytes(start):
 
 
 def test_copy_rename_ttl_dump(r):
-    r("WEIR.CREATE", "f", "weir memory=16K")
+    r("WEIR.CREATE", "f", "recent memory=16K")
     r("WEIR.OBSERVE", "f", "ONCE", "p", 1, "a", "b")
     digest = r("DEBUG", "DIGEST-VALUE", "f")
     assert r("COPY", "f", "g") == 1
@@ -172,7 +172,7 @@ def test_chunks_are_replicated_and_saved(start):
     master = start(options=("--appendonly", "yes", "--appendfsync", "always"))
     replica = start()
     r, s = master.client(), replica.client()
-    r("WEIR.CREATE", "f", "weir memory=16K")
+    r("WEIR.CREATE", "f", "recent memory=16K")
     r("WEIR.OBSERVE", "f", *range(500))
     r("BF.INSERT", "b", "CAPACITY", 100, "ITEMS", *range(500))
     r("CF.INSERT", "u", "CAPACITY", 100, "ITEMS", *range(500))
@@ -205,7 +205,7 @@ def test_transactions_and_scripts(start):
     s("REPLICAOF", "127.0.0.1", master.port)
     wait(lambda: b"master_link_status:up" in s("INFO", "replication"))
     r("MULTI")
-    r("WEIR.CREATE", "f", "weir memory=16K span=1s")
+    r("WEIR.CREATE", "f", "recent memory=16K span=1s")
     r("WEIR.OBSERVE", "f", "a", "b")
     r("WEIR.OBSERVE", "g", "a", "a")
     assert r("EXEC") == ["OK", [0, 0], [0, 1]]

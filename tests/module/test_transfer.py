@@ -20,7 +20,7 @@ def save(r, key, chunk=None):
 
 @pytest.mark.parametrize("chunk", [1, 64, 1000, 4096, None])
 def test_there_and_back(r, chunk):
-    r("WEIR.CREATE", "f", "weir memory=1K" if chunk == 1 else "weir memory=16K")
+    r("WEIR.CREATE", "f", "recent memory=1K" if chunk == 1 else "recent memory=16K")
     r("WEIR.OBSERVE", "f", "ONCE", "p", 1, *range(300))
     pairs = save(r, "f", chunk)
     assert chunk is None or all(len(data) == chunk for _, data in pairs[:-1])
@@ -58,18 +58,18 @@ def test_every_chunk_is_a_piece_of_the_same_file(r):
 
 
 def test_a_key_that_changes_meanwhile(r):
-    r("WEIR.CREATE", "f", "weir memory=16K")
+    r("WEIR.CREATE", "f", "recent memory=16K")
     cursor, _ = r("WEIR.SAVE", "f", 0, "CHUNK", 1000)
     r("WEIR.SAVE", "f", cursor)
     r("WEIR.OBSERVE", "f", "a")
     refused(r, "WEIR.SAVE", "f", cursor, saying="has changed")
     r("DEL", "f")
-    r("WEIR.CREATE", "f", "weir memory=16K")
+    r("WEIR.CREATE", "f", "recent memory=16K")
     refused(r, "WEIR.SAVE", "f", cursor, saying="has changed")
 
 
 def test_until_the_last_chunk_there_is_no_filter(r):
-    r("WEIR.CREATE", "f", "weir memory=4K")
+    r("WEIR.CREATE", "f", "recent memory=4K")
     r("WEIR.OBSERVE", "f", *range(30))
     pairs = save(r, "f", 1000)
     for cursor, data in pairs[:-1]:
@@ -86,7 +86,7 @@ def test_until_the_last_chunk_there_is_no_filter(r):
 
 
 def test_a_transfer_that_begins_again(r):
-    r("WEIR.CREATE", "f", "weir memory=4K")
+    r("WEIR.CREATE", "f", "recent memory=4K")
     pairs = save(r, "f", 1000)
     r("WEIR.LOAD", "g", *pairs[0])
     r("WEIR.LOAD", "g", *pairs[1])
@@ -106,7 +106,7 @@ def test_what_is_no_file_leaves_no_key(r):
         refused(r, "WEIR.LOAD", "g", cursor, b"abc", saying="cursor")
         refused(r, "WEIR.SAVE", "g", cursor, saying="cursor")
     refused(r, "WEIR.SAVE", "g", 0, saying="no such key")
-    r("WEIR.CREATE", "f", "weir memory=4K")
+    r("WEIR.CREATE", "f", "recent memory=4K")
     for chunk in 0, -1, "x", 1 << 40:
         refused(r, "WEIR.SAVE", "f", 0, "CHUNK", chunk, saying="CHUNK")
 
@@ -154,7 +154,7 @@ def test_a_file_of_shards_is_refused_plainly(r, tmp_path):
 def test_the_server_counts_every_byte(r):
     used = lambda: int(dict(x.split(b":") for x in r("INFO", "memory").split(b"\r\n") if b":" in x)[b"used_memory"])
     before = used()
-    r("WEIR.CREATE", "f", "weir memory=30M")  # fits a size class of the server's allocator, of 32M
+    r("WEIR.CREATE", "f", "recent memory=30M")  # fits a size class of the server's allocator, of 32M
     assert 30 << 20 <= used() - before < 33 << 20
     assert 30 << 20 <= r("MEMORY", "USAGE", "f") < 33 << 20
     r("COPY", "f", "g")

@@ -15,7 +15,7 @@ def run(*args, input=b"", status=0, **more):
 
 
 def refused(*args, saying="", **more):
-    """One sentence on stderr, exit 2."""
+    """One message on stderr, exit 2."""
     done = run(*args, status=2, **more)
     text = done.stderr.decode()
     assert text.startswith("weir: ") and text.count("\n") == 1, text

@@ -53,7 +53,7 @@ static uint64_t bits_of(const struct row *r)
 
 static struct rates measure_as(const struct row *r, const char *filter)
 {
-    weir *w =
+    weir_filter *w =
         open_filter("%s memory=%llubit seed=%d", filter, (unsigned long long)bits_of(r), SEED);
     struct rates got = show_uniform(w, records_of(r), r->distinct, SEED + (uint64_t)(r - rows));
 

@@ -128,7 +128,7 @@ struct counts {
     uint64_t again[TOP_MOST + 1], missed[TOP_MOST + 1];
 };
 
-static weir *open_as_published(const char *filter, uint32_t classes, unsigned seed)
+static weir_filter *open_as_published(const char *filter, uint32_t classes, unsigned seed)
 {
     return open_filter("%s k=5 cell=3 decay=10 memory=16K seed=%u%s", filter, seed,
                        classes > 1 ? " importance=1-50" : "");
@@ -137,7 +137,7 @@ static weir *open_as_published(const char *filter, uint32_t classes, unsigned se
 static void run(const char *filter, const struct kind *kind, uint32_t classes, unsigned turn,
                 struct counts *counts)
 {
-    weir *w = open_as_published(filter, classes, turn);
+    weir_filter *w = open_as_published(filter, classes, turn);
     struct stream s = stream_of(kind, turn);
 
     for (int i = 0; i < RECORDS; i++) {
@@ -162,7 +162,7 @@ static void run(const char *filter, const struct kind *kind, uint32_t classes, u
 static void predict(const char *filter, const struct kind *kind, uint32_t classes,
                     struct prediction *p)
 {
-    weir *w = open_as_published(filter, classes, 1);
+    weir_filter *w = open_as_published(filter, classes, 1);
     struct stream_model m;
 
     model_of(kind, &m);

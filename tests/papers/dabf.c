@@ -28,18 +28,18 @@ static double stray(double of_60)
     return of_60 * sqrt(60 / (double)streams());
 }
 
-/* Means after the last record, for a sentence made as printf does. */
+/* Means after the last record, for a spec made as printf does. */
 __attribute__((format(printf, 2, 3))) static struct outcome outcome_of(const struct screen_run *t,
                                                                        const char *format, ...)
 {
     struct outcome at_end;
-    char sentence[200];
+    char spec[200];
     va_list args;
 
     va_start(args, format);
-    vsnprintf(sentence, sizeof sentence, format, args);
+    vsnprintf(spec, sizeof spec, format, args);
     va_end(args);
-    screen_run_means(t, streams(), sentence, t->records, &at_end);
+    screen_run_means(t, streams(), spec, t->records, &at_end);
     return at_end;
 }
 
@@ -58,11 +58,10 @@ static void memory_for_one_filter_is_taken_from_the_other(void **state)
 
     (void)state;
     for (unsigned i = 1; i <= 9; i += 2) {
-        char sentence[100];
+        char spec[100];
 
-        snprintf(sentence, sizeof sentence, "dabf memory=500bit set=100 theta=%u/%u seed=1", i,
-                 10 - i);
-        struct outcome now = outcome_of(&t, "%s", sentence);
+        snprintf(spec, sizeof spec, "dabf memory=500bit set=100 theta=%u/%u seed=1", i, 10 - i);
+        struct outcome now = outcome_of(&t, "%s", spec);
         assert_true(now.precision < before.precision && now.recall > before.recall);
         before = now;
     }
@@ -134,7 +133,7 @@ static void the_window_trades_calls_for_recall_and_verdicts_have_both(void **sta
     struct outcome before = {.recall = 1, .calls = 1e9}, now;
 
     (void)state;
-    struct outcome ours = outcome_of(&t, "weir memory=%ubit seed=1", 1000);
+    struct outcome ours = outcome_of(&t, "cache memory=%ubit seed=1", 1000);
     for (unsigned w = 100; w <= 1000; w += is_long() ? 100 : 300) {
         now = outcome_of(&t, "dabf memory=1000bit set=100 window=%u seed=1", w);
         assert_true(now.fpr < 1e-5 && now.precision > 0.99);
@@ -196,12 +195,11 @@ static struct course course_of(uint64_t seed)
 {
     struct course c = {0};
     uint64_t asked = 0;
-    char sentence[100];
+    char spec[100];
     weir_screen *s;
 
-    snprintf(sentence, sizeof sentence, "dabf memory=750bit theta=4/1 k=2 k-set=3 seed=%u",
-             (unsigned)seed);
-    assert_int_equal(weir_screen_open(&s, sentence, NULL), WEIR_OK);
+    snprintf(spec, sizeof spec, "dabf memory=750bit theta=4/1 k=2 k-set=3 seed=%u", (unsigned)seed);
+    assert_int_equal(weir_screen_open(&s, spec, NULL), WEIR_OK);
     for (uint64_t i = 0; i < 2 * KEYS; i++) {
         uint64_t key = i % KEYS, before = asked;
         struct weir_bytes bytes = {&key, sizeof key};

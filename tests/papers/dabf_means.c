@@ -1,6 +1,6 @@
 /* dabf_means.c - the means that Busnel and Gillet 2019 plot, for make reproduce:
  *
- *     dabf_means SET RECORDS ALPHA STREAMS EVERY SENTENCE
+ *     dabf_means SET RECORDS ALPHA STREAMS EVERY SPEC
  *
  * A universe of 10^4, SET members drawn evenly, STREAMS streams of RECORDS by
  * Zipf's law; a line of precision, recall, fpr, fnr and calls after every so many
@@ -20,7 +20,7 @@ static size_t count(const char *word)
 int main(int argc, char **argv)
 {
     if (argc != 7)
-        return fprintf(stderr, "usage: dabf_means SET RECORDS ALPHA STREAMS EVERY SENTENCE\n"), 2;
+        return fprintf(stderr, "usage: dabf_means SET RECORDS ALPHA STREAMS EVERY SPEC\n"), 2;
 
     struct screen_run t = {UNIVERSE, count(argv[1]), count(argv[2]), strtod(argv[3], NULL)};
     size_t streams = count(argv[4]), every = count(argv[5]);

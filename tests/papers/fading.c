@@ -22,7 +22,7 @@ static unsigned long long cells_wanted(void)
 /* ---- fresh keys, of classes in unequal shares ---- */
 
 struct filter {
-    const char *sentence;
+    const char *spec;
     uint32_t top, k, decay;
     bool harmonic;
     uint32_t (*level_of)(uint32_t value);
@@ -80,15 +80,14 @@ static void classes_of(const struct filter *f, const uint32_t *table, double n,
         classes[f->level_of(table[i]) - 1].keys.fresh += 1.0 / DEALT;
 }
 
-static struct cell_filter fading_of(const struct filter *f, const weir *w)
+static struct cell_filter fading_of(const struct filter *f, const weir_filter *w)
 {
     return (struct cell_filter){(double)plane(w, 0).n, f->top, f->k, f->decay, f->harmonic};
 }
 
-static weir *open_sized(const struct filter *f)
+static weir_filter *open_sized(const struct filter *f)
 {
-    return open_filter("%s memory=%llubit seed=9", f->sentence,
-                       cells_wanted() * (f->top == 3 ? 2 : 3));
+    return open_filter("%s memory=%llubit seed=9", f->spec, cells_wanted() * (f->top == 3 ? 2 : 3));
 }
 
 static void fills_as_predicted(const struct filter *f)
@@ -98,7 +97,7 @@ static void fills_as_predicted(const struct filter *f)
     struct key_class classes[TOP];
     struct cell_history fade;
     struct fresh keys = {1, table};
-    weir *w = open_sized(f);
+    weir_filter *w = open_sized(f);
     struct cell_filter of = fading_of(f, w);
 
     deal(table);
@@ -108,7 +107,7 @@ static void fills_as_predicted(const struct filter *f)
         double arrivals = floor(parts[i] * of.cells);
 
         show_fresh(w, &keys, (uint64_t)arrivals - (keys.next - 1));
-        assert_within(f->sentence, history_fill(&fade, arrivals), weir_stats_of(w).fill,
+        assert_within(f->spec, history_fill(&fade, arrivals), weir_stats_of(w).fill,
                       is_quick() ? 0.02 : 0.01, 0);
     }
     history_close(&fade);
@@ -123,8 +122,8 @@ static void filters_fill_as_predicted_from_empty_to_stable(void **state)
 }
 
 /* Of the keys shown so long ago, give or take a twentieth: missed, by level. */
-static void add_missed(const struct filter *f, const weir *w, const struct fresh *keys, double gap,
-                       uint64_t (*count)[2])
+static void add_missed(const struct filter *f, const weir_filter *w, const struct fresh *keys,
+                       double gap, uint64_t (*count)[2])
 {
     for (double age = floor(0.95 * gap); age < 1.05 * gap; age++) {
         struct weir_key key = fresh_key(w, keys, keys->next - (uint64_t)age);
@@ -144,7 +143,7 @@ static void assert_missed(const struct filter *f, uint32_t level, double predict
 
     if (n == 0)
         return;
-    snprintf(what, sizeof what, "%s: level %u", f->sentence, level);
+    snprintf(what, sizeof what, "%s: level %u", f->spec, level);
     assert_within(what, (double)count[1] / n, predicted, 0, 0.002 + 4 * sigma);
 }
 
@@ -159,7 +158,7 @@ static void forgets_as_predicted(const struct filter *f)
     double gap[GAPS], miss[GAPS];
     struct key_class classes[TOP];
     struct fresh keys = {1, table};
-    weir *w = open_sized(f);
+    weir_filter *w = open_sized(f);
     struct cell_filter of = fading_of(f, w);
 
     deal(table);
@@ -200,7 +199,8 @@ static struct stable evenly(bool harmonic, double cells)
 
 /* What a filter remembers of the keys that it was shown: those known among them beyond
  * what would be known of as many others. Older ones than these are all forgotten. */
-static double count_remembered(const weir *w, const struct fresh *keys, uint64_t last, double error)
+static double count_remembered(const weir_filter *w, const struct fresh *keys, uint64_t last,
+                               double error)
 {
     uint64_t asked = 3 * plane(w, 0).n, known = 0;
 
@@ -214,8 +214,8 @@ static void remembers_as_predicted(const char *kind, const struct stable *s, str
 {
     uint32_t table[DEALT];
     struct fresh keys = {1, table};
-    weir *w = open_filter("%s memory=%.0fbit k=%u decay=%u seed=4", kind,
-                          s->cells * log2(s->top + 1), (unsigned)set.k, (unsigned)set.decay);
+    weir_filter *w = open_filter("%s memory=%.0fbit k=%u decay=%u seed=4", kind,
+                                 s->cells * log2(s->top + 1), (unsigned)set.k, (unsigned)set.decay);
     uint64_t asked = 2 * plane(w, 0).n;
 
     for (uint32_t i = 0; i < DEALT; i++)

@@ -90,7 +90,7 @@ static void mix_of(const uint32_t *table, class_fn class, uint32_t top, double *
         mix[class(table[i], top)] += 1.0 / DEALT;
 }
 
-static void add_law(const weir *w, double *law, int readings)
+static void add_law(const weir_filter *w, double *law, int readings)
 {
     struct cells cells = plane(w, 0);
     uint64_t count[TOP_MOST + 1] = {0};
@@ -101,7 +101,7 @@ static void add_law(const weir *w, double *law, int readings)
         law[v] += (double)count[v] / (double)cells.n / readings;
 }
 
-static void measure_law(weir *w, const uint32_t *table, int readings, double *law)
+static void measure_law(weir_filter *w, const uint32_t *table, int readings, double *law)
 {
     struct fresh f = {1, table};
     uint64_t m = plane(w, 0).n;
@@ -119,14 +119,14 @@ struct kind {
     class_fn class;
     void (*theory)(const double *, uint32_t, double, double, double *);
     int readings;
-    const char *knob;
+    const char *parameter;
 };
 
-#define KNOB " importance=1-49"
+#define PARAMETER " importance=1-49"
 static const struct kind sbf = {"sbf", class_sbf, stable_law, 2, ""};
-static const struct kind ibf_2c = {"ibf-2c", class_2c, stable_law, 1, KNOB};
-static const struct kind ibf_mc = {"ibf-mc", class_mc, stable_law, 1, KNOB};
-static const struct kind ibf_h = {"ibf-h", class_mc, stable_law_h, 1, KNOB};
+static const struct kind ibf_2c = {"ibf-2c", class_2c, stable_law, 1, PARAMETER};
+static const struct kind ibf_mc = {"ibf-mc", class_mc, stable_law, 1, PARAMETER};
+static const struct kind ibf_h = {"ibf-h", class_mc, stable_law_h, 1, PARAMETER};
 
 /* V_0 within 1 % of itself, every other share within 1 % or 0.2 points; with a
  * quarter of the cells, within twice that. */
@@ -135,8 +135,8 @@ static void law_holds(const struct kind *kind, struct setting s, int mix_number)
     uint32_t table[DEALT], top = (1u << s.cell) - 1;
     double mix[TOP_MOST + 1], law[TOP_MOST + 1], measured[TOP_MOST + 1];
     unsigned long long cells = is_quick() ? 1 << 18 : 1 << 20;
-    weir *w = open_filter("%s k=%u cell=%u decay=%u memory=%llubit seed=5%s", kind->name, s.k,
-                          s.cell, s.decay, cells * s.cell, kind->knob);
+    weir_filter *w = open_filter("%s k=%u cell=%u decay=%u memory=%llubit seed=5%s", kind->name,
+                                 s.k, s.cell, s.decay, cells * s.cell, kind->parameter);
     double within = is_quick() ? 0.02 : 0.01;
     char what[80];
 
@@ -234,7 +234,7 @@ struct pair {
     uint64_t missed, missed_by_sbf;
 };
 
-static uint64_t count_higher(const weir *w, const weir *other)
+static uint64_t count_higher(const weir_filter *w, const weir_filter *other)
 {
     struct cells a = plane(w, 0), b = plane(other, 0);
     uint64_t n = 0;
@@ -249,8 +249,8 @@ static uint64_t count_higher(const weir *w, const weir *other)
 
 static struct pair run_coupled(const char *name)
 {
-    weir *w = open_filter("%s k=5 cell=3 decay=10 memory=16000 seed=9" KNOB, name);
-    weir *stable = open_filter("ibf-mc k=5 cell=3 decay=10 memory=16000 seed=9" KNOB);
+    weir_filter *w = open_filter("%s k=5 cell=3 decay=10 memory=16000 seed=9" PARAMETER, name);
+    weir_filter *stable = open_filter("ibf-mc k=5 cell=3 decay=10 memory=16000 seed=9" PARAMETER);
     struct source draw = source_of(3);
     struct pair p = {0};
     bool *came = calloc(COUPLED_KEYS, sizeof *came);
@@ -292,7 +292,7 @@ static void no_cell_of_2c_or_mc_is_ever_above_that_of_sbf(void **state)
 
 /* Of keys all of the top class: the worst mix. A quarter of a million cells hold
  * still to 1 % of the error, and 4000 errors are counted: 3 sigma are 5 %. */
-static double settled_error(weir *w, double expected)
+static double settled_error(weir_filter *w, double expected)
 {
     uint32_t table[DEALT];
     struct fresh f = {1, table};
@@ -305,10 +305,11 @@ static double settled_error(weir *w, double expected)
 }
 
 /* At most the ceiling, and no lower than the choice of a whole P makes it. */
-static void ceiling_is_kept(const char *name, const char *knobs, double ceiling, bool harmonic)
+static void ceiling_is_kept(const char *name, const char *parameters, double ceiling, bool harmonic)
 {
     unsigned long long memory = is_quick() ? 3 << 16 : 3 << 18;
-    weir *w = open_filter("%s fpr=%g memory=%llubit seed=6%s", name, ceiling, memory, knobs);
+    weir_filter *w =
+        open_filter("%s fpr=%g memory=%llubit seed=6%s", name, ceiling, memory, parameters);
     const struct config *c = &w->config;
     double error = settled_error(w, ceiling), decay = (double)c->decay;
     struct stable worst = stable_worst(harmonic, (1u << c->cell) - 1, (double)plane(w, 0).n);
@@ -323,12 +324,12 @@ static void ceiling_is_kept(const char *name, const char *knobs, double ceiling,
 
 static void sbf_keeps_its_ceiling_with_the_least_decay(void **state)
 {
-    static const char *const knobs[] = {"", " k=2 cell=1", " k=5 cell=3"};
+    static const char *const parameters[] = {"", " k=2 cell=1", " k=5 cell=3"};
 
     (void)state;
     for (int i = 0; i < 3; i++) {
-        ceiling_is_kept("sbf", knobs[i], 0.1, false);
-        ceiling_is_kept("sbf", knobs[i], 0.01, false);
+        ceiling_is_kept("sbf", parameters[i], 0.1, false);
+        ceiling_is_kept("sbf", parameters[i], 0.01, false);
     }
     ceiling_is_kept("sbf", "", 0.001, false);
 }
@@ -336,10 +337,10 @@ static void sbf_keeps_its_ceiling_with_the_least_decay(void **state)
 static void ibf_keeps_its_ceiling_with_the_least_decay(void **state)
 {
     (void)state;
-    ceiling_is_kept("ibf-2c", KNOB, 0.2, false);
-    ceiling_is_kept("ibf-mc", KNOB, 0.2, false);
-    ceiling_is_kept("ibf-h", KNOB, 0.2, true);
-    ceiling_is_kept("ibf-h", KNOB " cell=4", 0.02, true);
+    ceiling_is_kept("ibf-2c", PARAMETER, 0.2, false);
+    ceiling_is_kept("ibf-mc", PARAMETER, 0.2, false);
+    ceiling_is_kept("ibf-h", PARAMETER, 0.2, true);
+    ceiling_is_kept("ibf-h", PARAMETER " cell=4", 0.02, true);
 }
 
 /* 4.33 for the settings of Bera et al. 2012: rounded down, as there, it gives 0.111. */

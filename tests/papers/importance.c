@@ -255,7 +255,7 @@ static void the_highest_values_get_the_top_class(void **state)
 
 /* ---- in the filter ---- */
 
-static uint32_t lowest_cell(const weir *w, struct weir_key key)
+static uint32_t lowest_cell(const weir_filter *w, struct weir_key key)
 {
     struct cells cells = plane(w, 0);
     uint32_t lowest = cells_top(&cells);
@@ -270,7 +270,7 @@ static uint32_t lowest_cell(const weir *w, struct weir_key key)
 
 /* The lowest cell of a key just shown is its class: one of its five, at least,
  * was empty or below before. */
-static void class_in_filter(weir *w, uint64_t number, uint32_t importance, uint32_t class)
+static void class_in_filter(weir_filter *w, uint64_t number, uint32_t importance, uint32_t class)
 {
     struct weir_key key = weir_hash(w, &number, sizeof number);
 
@@ -290,7 +290,7 @@ static void a_filter_raises_cells_to_the_class_of_the_key(void **state)
     for (int i = 0; i < DEALT; i++)
         table[i] = draw_skewed(&j, &rank);
     for (int i = 0; i < 4; i++) {
-        weir *w = open_filter("ibf-mc memory=64K importance=%s seed=4", modes[i]);
+        weir_filter *w = open_filter("ibf-mc memory=64K importance=%s seed=4", modes[i]);
         struct fresh f = {1000000, table};
 
         show_fresh(w, &f, 5000);

@@ -10,7 +10,7 @@
 
 /* Show n fresh keys to a filter, and ask it as many others as give 10000 errors
  * or so: one sigma is 1 %. */
-static double error_after(weir *w, uint64_t n, double expected)
+static double error_after(weir_filter *w, uint64_t n, double expected)
 {
     struct fresh f = {1, NULL};
     uint64_t asked = (uint64_t)(10000 / expected);
@@ -32,7 +32,7 @@ static void eight_bits_per_key_err_as_the_lecture_says(void **state)
     (void)state;
     for (int i = 0; i < 3; i++) {
         double exact = figures[i].exact;
-        weir *w = open_filter("bloom memory=%llubit k=%d seed=1", 8 * keys, figures[i].k);
+        weir_filter *w = open_filter("bloom memory=%llubit k=%d seed=1", 8 * keys, figures[i].k);
 
         assert_within("theory", bloom_error(8, 1, (uint64_t)figures[i].k), exact, 0, 5e-7);
         assert_within("printed", figures[i].printed, exact, 0.008, 0);
@@ -54,7 +54,7 @@ static void the_best_k_for_eight_bits_per_key_is_six(void **state)
  * fill alone is 0.2 %, of the error 1 %. */
 static void the_spell_checker_accepts_two_wrong_words_in_a_hundred(void **state)
 {
-    weir *w = open_filter("bloom memory=25000 k=5 seed=2");
+    weir_filter *w = open_filter("bloom memory=25000 k=5 seed=2");
 
     (void)state;
     assert_within("measured", error_after(w, 25000, 0.0217), 0.0217, 0.05, 0);
@@ -64,7 +64,7 @@ static void the_spell_checker_accepts_two_wrong_words_in_a_hundred(void **state)
 /* The words themselves are never refused. */
 static void the_spell_checker_knows_every_word_it_was_taught(void **state)
 {
-    weir *w = open_filter("bloom memory=25000 k=5 seed=2");
+    weir_filter *w = open_filter("bloom memory=25000 k=5 seed=2");
     struct fresh taught = {1, NULL}, again = {1, NULL};
 
     (void)state;
@@ -84,7 +84,8 @@ static void a_filter_sized_by_capacity_errs_as_promised_when_full(void **state)
     (void)state;
     for (int i = 0; i < 6; i++) {
         double promise = promises[i % 3];
-        weir *w = open_filter("%s capacity=%llu fpr=%g seed=3", filters[i / 3], keys, promise);
+        weir_filter *w =
+            open_filter("%s capacity=%llu fpr=%g seed=3", filters[i / 3], keys, promise);
 
         assert_within(filters[i / 3], error_after(w, keys, promise), promise, 0.03, 0);
         weir_close(w);
@@ -94,7 +95,7 @@ static void a_filter_sized_by_capacity_errs_as_promised_when_full(void **state)
 /* log2(1/error) / ln 2 bits per key, up to what k being whole costs. */
 static void a_filter_sized_by_capacity_takes_the_memory_of_the_theory(void **state)
 {
-    weir *w = open_filter("bloom capacity=1M fpr=0.01 seed=4");
+    weir_filter *w = open_filter("bloom capacity=1M fpr=0.01 seed=4");
     double bits_per_key = (double)weir_stats_of(w).memory * 8 / 1e6;
 
     (void)state;

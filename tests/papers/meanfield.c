@@ -24,13 +24,13 @@ static unsigned long long array_bits(void)
     return is_quick() ? 1 << 17 : 1 << 19;
 }
 
-static weir *open_arrays(const char *name, int k)
+static weir_filter *open_arrays(const char *name, int k)
 {
     return open_filter("%s k=%d memory=%llubit seed=%d", name, k, array_bits() * (unsigned)k, k);
 }
 
 /* The error of the last of so many times s arrivals. */
-static double error_of_last(weir *w, struct fresh *f, uint64_t times)
+static double error_of_last(weir_filter *w, struct fresh *f, uint64_t times)
 {
     show_fresh(w, f, (times - 1) * array_bits());
     return (double)show_fresh(w, f, array_bits()) / (double)array_bits();
@@ -38,7 +38,7 @@ static double error_of_last(weir *w, struct fresh *f, uint64_t times)
 
 static void settles_at(const char *name, int k, double fixed_point, double error)
 {
-    weir *w = open_arrays(name, k);
+    weir_filter *w = open_arrays(name, k);
     struct fresh f = {1, NULL};
     double measured = error_of_last(w, &f, SETTLED);
 
@@ -87,7 +87,7 @@ static double integrate(double x, double time, int k, double lost)
 /* What is left empty is compared too: that is what creeps, as 1/time. */
 static void bsbfsd_creeps(int k)
 {
-    weir *w = open_arrays("bsbfsd", k);
+    weir_filter *w = open_arrays("bsbfsd", k);
     struct fresh f = {1, NULL};
     double x = 0, before = 0, stable = pow(sampled_error_bsbf((uint64_t)k), 1.0 / k);
 
@@ -117,7 +117,7 @@ static void bsbfsd_never_settles_but_creeps_as_the_mean_field_says(void **state)
  * towards a half with many arrays, where hardly a new key is taken for seen. */
 static void rsbf_rises_and_falls(int k, double falls_to)
 {
-    weir *w = open_arrays("rsbf", k);
+    weir_filter *w = open_arrays("rsbf", k);
     struct fresh f = {1, NULL};
 
     show_fresh(w, &f, array_bits());
@@ -141,7 +141,7 @@ static void rsbf_rises_to_1_minus_1_over_e_and_falls_from_there(void **state)
 
 static void rsbf_keeps_its_fill_once_a_bit_set_is_a_bit_cleared(void **state)
 {
-    weir *w = open_filter("rsbf k=2 p-star=0.25 memory=%llubit seed=9", array_bits() * 2);
+    weir_filter *w = open_filter("rsbf k=2 p-star=0.25 memory=%llubit seed=9", array_bits() * 2);
     struct fresh f = {1, NULL};
 
     (void)state;
@@ -156,7 +156,7 @@ static void rsbf_keeps_its_fill_once_a_bit_set_is_a_bit_cleared(void **state)
  * half from below. */
 static void rsbf_tables_nears_a_half_from_below(void **state)
 {
-    weir *w = open_arrays("rsbf-tables", 2);
+    weir_filter *w = open_arrays("rsbf-tables", 2);
     struct fresh f = {1, NULL};
     double at_s = (1 - exp(-2)) / 2;
 

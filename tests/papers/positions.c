@@ -55,16 +55,16 @@ static struct moved cells_moved(const struct cells *c, uint64_t from, uint64_t t
                           (double)lowered / (double)(to - from)};
 }
 
-static weir *open_patterned(const char *sentence)
+static weir_filter *open_patterned(const char *spec)
 {
-    weir *w = open_filter("%s seed=8", sentence);
+    weir_filter *w = open_filter("%s seed=8", spec);
 
     assert_true(plane(w, 0).n > UINT64_C(1) << 32);
     memset(w->cells, PATTERN, w->stride);
     return w;
 }
 
-static void every_strip_moved(weir *w, struct moved expected)
+static void every_strip_moved(weir_filter *w, struct moved expected)
 {
     struct cells c = plane(w, 0);
     uint64_t strip = c.n / STRIPS / 64 * 64;
@@ -92,7 +92,7 @@ static double gone(double towards, double against, double n_per_cell)
 
 static void sbf_sets_and_lowers_cells_beyond_2_to_the_32(void **state)
 {
-    weir *w = open_patterned("sbf cell=1 k=2 decay=64 memory=1G");
+    weir_filter *w = open_patterned("sbf cell=1 k=2 decay=64 memory=1G");
     double t = (double)MANY / (double)plane(w, 0).n;
     struct fresh f = {1, NULL};
 
@@ -103,7 +103,7 @@ static void sbf_sets_and_lowers_cells_beyond_2_to_the_32(void **state)
 
 static void bloom_sets_bits_beyond_2_to_the_32(void **state)
 {
-    weir *w = open_patterned("bloom k=4 memory=513M");
+    weir_filter *w = open_patterned("bloom k=4 memory=513M");
     double t = (double)MANY / (double)plane(w, 0).n;
     struct fresh f = {1, NULL};
 
@@ -117,7 +117,7 @@ static void bloom_sets_bits_beyond_2_to_the_32(void **state)
  * that rate. */
 static void bsbf_sets_and_clears_bits_beyond_2_to_the_32(void **state)
 {
-    weir *w = open_patterned("bsbf k=1 memory=1G");
+    weir_filter *w = open_patterned("bsbf k=1 memory=1G");
     double t = (double)MANY / (double)plane(w, 0).n;
     struct fresh f = {1, NULL};
 
@@ -129,7 +129,7 @@ static void bsbf_sets_and_clears_bits_beyond_2_to_the_32(void **state)
 /* Two arrays of 2^32 bits and more: the second lies wholly beyond. */
 static void rlbsbf_sets_and_clears_bits_of_each_large_array(void **state)
 {
-    weir *w = open_filter("rlbsbf k=2 memory=1026M seed=8");
+    weir_filter *w = open_filter("rlbsbf k=2 memory=1026M seed=8");
     struct fresh f = {1, NULL};
 
     (void)state;
@@ -154,7 +154,7 @@ static void ibf_mc_raises_and_lowers_cells_beyond_2_to_the_32(void **state)
 {
     uint32_t table[DEALT];
     struct fresh f = {1, table};
-    weir *w = open_patterned("ibf-mc k=5 cell=3 decay=10 importance=1-50 memory=1700M");
+    weir_filter *w = open_patterned("ibf-mc k=5 cell=3 decay=10 importance=1-50 memory=1700M");
     uint64_t n = 5000000;
     double t = (double)n / (double)plane(w, 0).n;
 

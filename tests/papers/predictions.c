@@ -27,16 +27,16 @@ static bool agrees(double said, double came, double share, double distance)
 
 static struct weir_stream stream_of(const char *format, ...)
 {
-    char sentence[256];
+    char spec[256];
     struct weir_stream s;
     struct weir_error error;
     va_list args;
 
     va_start(args, format);
-    vsnprintf(sentence, sizeof sentence, format, args);
+    vsnprintf(spec, sizeof spec, format, args);
     va_end(args);
-    if (weir_stream_read(&s, sizeof s, sentence, &error) != WEIR_OK)
-        fail_msg("%s: %s", sentence, error.text);
+    if (weir_stream_read(&s, sizeof s, spec, &error) != WEIR_OK)
+        fail_msg("%s: %s", spec, error.text);
     return s;
 }
 
@@ -49,21 +49,21 @@ static bool row_agrees(const struct row *r, double scale, int *known)
     unsigned long long n = (unsigned long long)(r->n / scale);
     struct weir_stream s = stream_of("uniform:n=%llu,distinct=%.2f", n, r->distinct);
     struct weir_prediction p;
-    char filter[48], sentence[128];
+    char filter[48], spec[128];
 
     filter_of(r, filter);
-    snprintf(sentence, sizeof sentence, "%s memory=%.0fbit seed=%d", filter,
-             floor(r->mib * 0x1p23 / scale), SEED);
-    if (weir_predict(&p, sizeof p, sentence, &s, NULL) != WEIR_OK)
+    snprintf(spec, sizeof spec, "%s memory=%.0fbit seed=%d", filter, floor(r->mib * 0x1p23 / scale),
+             SEED);
+    if (weir_predict(&p, sizeof p, spec, &s, NULL) != WEIR_OK)
         return true;
-    weir *w = open_filter("%s", sentence);
+    weir_filter *w = open_filter("%s", spec);
     struct rates came = show_uniform(w, n, r->distinct, SEED + r->k);
     bool ok = agrees(p.fpr, came.fpr, 0.05, 0.002) && agrees(p.fnr, came.fnr, 0.05, 0.002) &&
               agrees(p.fill, weir_stats_of(w).fill, 0.02, 0);
 
     if (!ok)
         fprintf(stderr, "table %u: %s, n=%llu, %.0f %%: said %.5f %.5f %.4f, came %.5f %.5f %.4f\n",
-                r->table, sentence, n, 100 * r->distinct, p.fpr, p.fnr, p.fill, came.fpr, came.fnr,
+                r->table, spec, n, 100 * r->distinct, p.fpr, p.fnr, p.fill, came.fpr, came.fnr,
                 weir_stats_of(w).fill);
     weir_close(w);
     ++*known;
@@ -92,12 +92,12 @@ static void other_filters_come_out_as_predicted_on_uniform_streams(void **state)
                                           "rsbf k=1",
                                           "rsbf k=2",
                                           "rsbf k=4",
-                                          "weir width=8",
-                                          "weir width=10",
-                                          "weir width=12",
-                                          "weir width=16",
-                                          "weir width=12 slots=20",
-                                          "weir width=14 window=200000",
+                                          "recent width=8",
+                                          "recent width=10",
+                                          "recent width=12",
+                                          "recent width=16",
+                                          "recent width=12 slots=20",
+                                          "recent width=14 window=200000",
                                           "two-buffer k=2",
                                           "two-buffer k=6",
                                           "two-buffer k=3 window=100000",
@@ -112,17 +112,17 @@ static void other_filters_come_out_as_predicted_on_uniform_streams(void **state)
             double scale = 1000, n = 7e8, distinct = j % 2 ? 0.6 : 0.15;
             struct weir_stream s = stream_of("uniform:n=%.0f,distinct=%.2f", n / scale, distinct);
             struct weir_prediction p;
-            weir *w;
-            char sentence[128];
+            weir_filter *w;
+            char spec[128];
 
-            snprintf(sentence, sizeof sentence, "%s memory=%.0f seed=%d", filters[i],
+            snprintf(spec, sizeof spec, "%s memory=%.0f seed=%d", filters[i],
                      floor(mib[j / 2] * 0x1p20 / scale), SEED);
-            if (weir_predict(&p, sizeof p, sentence, &s, NULL) != WEIR_OK)
+            if (weir_predict(&p, sizeof p, spec, &s, NULL) != WEIR_OK)
                 continue; /* the window does not fit */
-            w = open_filter("%s", sentence);
+            w = open_filter("%s", spec);
             struct rates came = show_uniform(w, (uint64_t)(n / scale), distinct, SEED);
             if (!agrees(p.fpr, came.fpr, 0.05, 0.002) || !agrees(p.fnr, came.fnr, 0.05, 0.002)) {
-                fprintf(stderr, "%s, %.0f %%: said %.5f %.5f, came %.5f %.5f\n", sentence,
+                fprintf(stderr, "%s, %.0f %%: said %.5f %.5f, came %.5f %.5f\n", spec,
                         100 * distinct, p.fpr, p.fnr, came.fpr, came.fnr);
                 differ++;
             }
@@ -170,7 +170,7 @@ static uint64_t zipf_next(struct zipf *z)
 }
 
 /* Fresh keys have the numbers above the universe. */
-static struct rates show_zipf(weir *w, uint64_t n, uint64_t keys, double alpha, double fresh)
+static struct rates show_zipf(weir_filter *w, uint64_t n, uint64_t keys, double alpha, double fresh)
 {
     struct zipf z = zipf_of(keys, alpha);
     uint8_t *shown = calloc(keys + n + 1, 1);
@@ -194,8 +194,8 @@ static struct rates show_zipf(weir *w, uint64_t n, uint64_t keys, double alpha, 
 /* Within 6 % or 0.2 percentage points; most are within 2 %. */
 static void zipf_streams_come_out_as_predicted(void **state)
 {
-    static const char *const filters[] = {"bloom k=3",          "weir width=9",
-                                          "weir width=12",      "rsbf k=2",
+    static const char *const filters[] = {"bloom k=3",          "recent width=9",
+                                          "recent width=12",    "rsbf k=2",
                                           "rsbf-tables k=2",    "bsbf k=2",
                                           "bsbfsd k=2",         "rlbsbf k=2",
                                           "rlbsbf k=3",         "two-buffer k=3",
@@ -216,17 +216,17 @@ static void zipf_streams_come_out_as_predicted(void **state)
             stream_of("zipf:n=%llu,universe=%llu,alpha=%.1f,fresh=%.1f", (unsigned long long)n,
                       (unsigned long long)keys, alpha, fresh);
         struct weir_prediction p;
-        char sentence[128];
+        char spec[128];
 
-        snprintf(sentence, sizeof sentence, "%s memory=%d seed=%d", filters[i / 3],
-                 streams[i % 3].memory, SEED);
-        assert_int_equal(weir_predict(&p, sizeof p, sentence, &s, NULL), WEIR_OK);
-        weir *w = open_filter("%s", sentence);
+        snprintf(spec, sizeof spec, "%s memory=%d seed=%d", filters[i / 3], streams[i % 3].memory,
+                 SEED);
+        assert_int_equal(weir_predict(&p, sizeof p, spec, &s, NULL), WEIR_OK);
+        weir_filter *w = open_filter("%s", spec);
         struct rates came = show_zipf(w, n, keys, alpha, fresh);
         weir_close(w);
         if (agrees(p.fpr, came.fpr, 0.06, 0.002) && agrees(p.fnr, came.fnr, 0.06, 0.002))
             continue;
-        fprintf(stderr, "%s, zipf %.1f: said %.5f %.5f, came %.5f %.5f\n", sentence, alpha, p.fpr,
+        fprintf(stderr, "%s, zipf %.1f: said %.5f %.5f, came %.5f %.5f\n", spec, alpha, p.fpr,
                 p.fnr, came.fpr, came.fnr);
         differ++;
     }
@@ -238,7 +238,7 @@ static void zipf_streams_come_out_as_predicted(void **state)
 /* The error, and of the latest keys, up to an age that is long past its memory, how many
  * are seen beyond those that any key would be; on average over some moments, since
  * windows come and go. */
-static double keys_remembered(weir *w, double *error)
+static double keys_remembered(weir_filter *w, double *error)
 {
     const uint64_t moments = 24, apart = 877, asked = 60000;
     struct fresh f = {1, NULL};
@@ -258,18 +258,18 @@ static double keys_remembered(weir *w, double *error)
 static void what_is_remembered_of_an_endless_stream_is_as_predicted(void **state)
 {
     static const char *const filters[] = {
-        "weir width=12", "weir width=9", "sbf fpr=1%", "two-buffer fpr=1%",     "apbf fpr=1%",
-        "bsbf k=4",      "rlbsbf k=5",   "rsbf k=4",   "sbf k=3 cell=2 decay=9"};
+        "recent width=12", "recent width=9", "sbf fpr=1%", "two-buffer fpr=1%",     "apbf fpr=1%",
+        "bsbf k=4",        "rlbsbf k=5",     "rsbf k=4",   "sbf k=3 cell=2 decay=9"};
     struct weir_stream s = stream_of("endless");
 
     (void)state;
     for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
         struct weir_prediction p;
-        char sentence[64];
+        char spec[64];
 
-        snprintf(sentence, sizeof sentence, "%s memory=16K seed=%d", filters[i], SEED);
-        assert_int_equal(weir_predict(&p, sizeof p, sentence, &s, NULL), WEIR_OK);
-        weir *w = open_filter("%s", sentence);
+        snprintf(spec, sizeof spec, "%s memory=16K seed=%d", filters[i], SEED);
+        assert_int_equal(weir_predict(&p, sizeof p, spec, &s, NULL), WEIR_OK);
+        weir_filter *w = open_filter("%s", spec);
         double error, keys = keys_remembered(w, &error);
         assert_within(filters[i], error, p.fpr, 0.06, 0);
         assert_within(filters[i], keys, p.remembered, 0.06, 0);

@@ -128,31 +128,31 @@ static void add_outcome(struct outcome *sum, const struct tally *t, size_t calls
     sum->calls += (double)calls;
 }
 
-static weir_screen *open_screen(const struct draw *d, const char *sentence)
+static weir_screen *open_screen(const struct draw *d, const char *spec)
 {
     struct weir_error error;
     weir_screen *s;
 
-    if (weir_screen_open(&s, sentence, &error) != WEIR_OK) {
-        fprintf(stderr, "%s: %s\n", sentence, error.text);
+    if (weir_screen_open(&s, spec, &error) != WEIR_OK) {
+        fprintf(stderr, "%s: %s\n", spec, error.text);
         exit(2);
     }
     for (uint32_t key = 0; key < d->universe; key++)
         if (is_member(d, key))
-            weir_screen_learn_set(s, &d->names[key], 1);
+            weir_screen_add_members(s, &d->names[key], 1);
     return s;
 }
 
 /* "literal memory=1000 set=100 window=300 own=0 seed=1" */
-static void literal_run_add(const struct draw *d, const char *sentence, size_t every,
+static void literal_run_add(const struct draw *d, const char *spec, size_t every,
                             struct outcome *sums)
 {
     size_t memory, set, window, own, seed;
     struct tally tally = {.of_key = calloc(d->universe, 1)};
 
-    if (sscanf(sentence, "literal memory=%zu set=%zu window=%zu own=%zu seed=%zu", &memory, &set,
+    if (sscanf(spec, "literal memory=%zu set=%zu window=%zu own=%zu seed=%zu", &memory, &set,
                &window, &own, &seed) != 5)
-        exit((fprintf(stderr, "%s: not as in screen_runs.c\n", sentence), 2));
+        exit((fprintf(stderr, "%s: not as in screen_runs.c\n", spec), 2));
     struct pairs p = pairs_open(memory, set, window, own != 0, seed);
     for (size_t i = 0; i < d->n; i++) {
         uint32_t key = d->records[i];
@@ -165,14 +165,14 @@ static void literal_run_add(const struct draw *d, const char *sentence, size_t e
     free(tally.of_key);
 }
 
-void screen_run_add(const struct draw *d, const char *sentence, size_t every, struct outcome *sums)
+void screen_run_add(const struct draw *d, const char *spec, size_t every, struct outcome *sums)
 {
-    if (strncmp(sentence, "literal ", 8) == 0) {
-        literal_run_add(d, sentence, every, sums);
+    if (strncmp(spec, "literal ", 8) == 0) {
+        literal_run_add(d, spec, every, sums);
         return;
     }
     struct tally tally = {.of_key = calloc(d->universe, 1)};
-    weir_screen *s = open_screen(d, sentence);
+    weir_screen *s = open_screen(d, spec);
     struct weir_bytes keys[BATCH];
     uint8_t said[BATCH];
 
@@ -190,8 +190,8 @@ void screen_run_add(const struct draw *d, const char *sentence, size_t every, st
     free(tally.of_key);
 }
 
-void screen_run_means(const struct screen_run *t, size_t streams, const char *sentence,
-                      size_t every, struct outcome *means)
+void screen_run_means(const struct screen_run *t, size_t streams, const char *spec, size_t every,
+                      struct outcome *means)
 {
     struct draw d = draw_for(t);
     double *law = law_of(t), n = (double)streams;
@@ -200,7 +200,7 @@ void screen_run_means(const struct screen_run *t, size_t streams, const char *se
     memset(means, 0, points * sizeof *means);
     for (size_t i = 0; i < streams; i++) {
         draw_next(&d, t, law, i + 1);
-        screen_run_add(&d, sentence, every, means);
+        screen_run_add(&d, spec, every, means);
     }
     for (size_t i = 0; i < points; i++)
         means[i] = (struct outcome){means[i].precision / n, means[i].recall / n, means[i].fpr / n,

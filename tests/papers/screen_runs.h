@@ -43,13 +43,13 @@ struct outcome {
 };
 
 /* Show a stream to a new screen, and add what came of it to sums, one for every
- * so many records (of which the stream has a whole number). A sentence that begins
+ * so many records (of which the stream has a whole number). A spec that begins
  * with "literal" opens literal_pairs.h. */
-void screen_run_add(const struct draw *d, const char *sentence, size_t every, struct outcome *sums);
+void screen_run_add(const struct draw *d, const char *spec, size_t every, struct outcome *sums);
 
-/* The means of so many streams, the same ones for every sentence: point i after
+/* The means of so many streams, the same ones for every spec: point i after
  * (i + 1) * every records. */
-void screen_run_means(const struct screen_run *t, size_t streams, const char *sentence,
-                      size_t every, struct outcome *means);
+void screen_run_means(const struct screen_run *t, size_t streams, const char *spec, size_t every,
+                      struct outcome *means);
 
 #endif

@@ -49,18 +49,18 @@ uint64_t source_below(struct source *s, uint64_t n)
     return (uint64_t)((u128)source_next(s) * n >> 64);
 }
 
-weir *open_filter(const char *format, ...)
+weir_filter *open_filter(const char *format, ...)
 {
-    char sentence[256];
+    char spec[256];
     struct weir_error error;
-    weir *w;
+    weir_filter *w;
     va_list args;
 
     va_start(args, format);
-    vsnprintf(sentence, sizeof sentence, format, args);
+    vsnprintf(spec, sizeof spec, format, args);
     va_end(args);
-    if (weir_open(&w, sentence, &error) != WEIR_OK)
-        fail_msg("%s: %s", sentence, error.text);
+    if (weir_open(&w, spec, &error) != WEIR_OK)
+        fail_msg("%s: %s", spec, error.text);
     return w;
 }
 
@@ -84,7 +84,7 @@ struct tally {
     uint64_t all[2], wrong[2]; /* of the truly new, of the truly seen */
 };
 
-static void show_batch(weir *w, struct source *s, uint64_t keys, uint8_t *truth, size_t n,
+static void show_batch(weir_filter *w, struct source *s, uint64_t keys, uint8_t *truth, size_t n,
                        struct tally *t)
 {
     uint64_t number[BATCH];
@@ -107,7 +107,7 @@ static void show_batch(weir *w, struct source *s, uint64_t keys, uint8_t *truth,
     }
 }
 
-struct rates show_uniform(weir *w, uint64_t n, double distinct, uint64_t seed)
+struct rates show_uniform(weir_filter *w, uint64_t n, double distinct, uint64_t seed)
 {
     uint64_t keys = (uint64_t)uniform_keys((double)n, distinct);
     struct source s = source_of(seed);
@@ -126,7 +126,7 @@ struct rates show_uniform(weir *w, uint64_t n, double distinct, uint64_t seed)
                           (double)t.wrong[1] / (double)t.all[1]};
 }
 
-struct weir_key fresh_key(const weir *w, const struct fresh *f, uint64_t number)
+struct weir_key fresh_key(const weir_filter *w, const struct fresh *f, uint64_t number)
 {
     struct weir_key key = weir_hash(w, &number, sizeof number);
 
@@ -135,7 +135,7 @@ struct weir_key fresh_key(const weir *w, const struct fresh *f, uint64_t number)
     return key;
 }
 
-static void make_keys(const weir *w, struct fresh *f, struct weir_key *key, size_t n)
+static void make_keys(const weir_filter *w, struct fresh *f, struct weir_key *key, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         key[i] = fresh_key(w, f, f->next++);
@@ -151,7 +151,7 @@ static uint64_t count_seen(const uint8_t *verdict, size_t n)
 }
 
 /* Show n fresh keys, or only ask for them; how many were said to be seen. */
-static uint64_t run_fresh(weir *w, struct fresh *f, uint64_t n, bool asking)
+static uint64_t run_fresh(weir_filter *w, struct fresh *f, uint64_t n, bool asking)
 {
     struct weir_key key[BATCH];
     uint8_t verdict[BATCH];
@@ -171,12 +171,12 @@ static uint64_t run_fresh(weir *w, struct fresh *f, uint64_t n, bool asking)
     return seen;
 }
 
-uint64_t show_fresh(weir *w, struct fresh *f, uint64_t n)
+uint64_t show_fresh(weir_filter *w, struct fresh *f, uint64_t n)
 {
     return run_fresh(w, f, n, false);
 }
 
-uint64_t ask_fresh(weir *w, struct fresh *f, uint64_t n)
+uint64_t ask_fresh(weir_filter *w, struct fresh *f, uint64_t n)
 {
     return run_fresh(w, f, n, true);
 }

@@ -32,8 +32,8 @@ struct source source_of(uint64_t seed);
 uint64_t source_next(struct source *s);
 uint64_t source_below(struct source *s, uint64_t n);
 
-/* Open a filter from a sentence made as printf does, or fail the test. */
-weir *open_filter(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Open a filter from a spec made as printf does, or fail the test. */
+weir_filter *open_filter(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Shares of the truly new that were said to be seen, and of the truly seen that
  * were said to be new. */
@@ -42,7 +42,7 @@ struct rates {
 };
 
 double uniform_keys(double n, double distinct);
-struct rates show_uniform(weir *w, uint64_t n, double distinct, uint64_t seed);
+struct rates show_uniform(weir_filter *w, uint64_t n, double distinct, uint64_t seed);
 
 /* Keys that were never there before: the numbers from next on. Importance is
  * dealt from a table of DEALT values, or is 1 if that is NULL. */
@@ -53,12 +53,12 @@ struct fresh {
 };
 
 /* The key of a number, as it was or will be shown. */
-struct weir_key fresh_key(const weir *w, const struct fresh *f, uint64_t number);
+struct weir_key fresh_key(const weir_filter *w, const struct fresh *f, uint64_t number);
 
 /* Both return how many of the n were said to be seen. Asked keys are used up
  * too, and are not remembered. */
-uint64_t show_fresh(weir *w, struct fresh *f, uint64_t n);
-uint64_t ask_fresh(weir *w, struct fresh *f, uint64_t n);
+uint64_t show_fresh(weir_filter *w, struct fresh *f, uint64_t n);
+uint64_t ask_fresh(weir_filter *w, struct fresh *f, uint64_t n);
 
 /* Fail unless actual is within a share, or a distance, of expected. */
 void assert_within(const char *what, double actual, double expected, double share, double distance);

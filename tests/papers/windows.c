@@ -14,7 +14,7 @@
 
 /* Fresh keys until the filter has taken so many in this turn: false positives
  * are not taken, so it takes a few more. */
-static void fill_turn(weir *w, struct fresh *f, uint64_t turn)
+static void fill_turn(weir_filter *w, struct fresh *f, uint64_t turn)
 {
     if (w->reg[TAKEN] == turn)
         show_fresh(w, f, 1);
@@ -35,7 +35,7 @@ static double within_for(double error)
     return 0.01 + 3 / sqrt(ENDS * (double)asked_for(error) * error);
 }
 
-static double error_at_ends(weir *w, struct fresh *f, uint64_t turn, double expected)
+static double error_at_ends(weir_filter *w, struct fresh *f, uint64_t turn, double expected)
 {
     uint64_t wrong = 0, asked = asked_for(expected);
 
@@ -52,7 +52,7 @@ static unsigned long long bits(void)
 }
 
 /* The last n keys up to f->next must all be known. */
-static void last_keys_are_seen(weir *w, struct fresh *f, uint64_t n)
+static void last_keys_are_seen(weir_filter *w, struct fresh *f, uint64_t n)
 {
     struct fresh again = {f->next - n, NULL};
 
@@ -61,7 +61,7 @@ static void last_keys_are_seen(weir *w, struct fresh *f, uint64_t n)
 
 static void two_buffer_at(double ceiling)
 {
-    weir *w = open_filter("two-buffer fpr=%g memory=%llubit seed=1", ceiling, bits());
+    weir_filter *w = open_filter("two-buffer fpr=%g memory=%llubit seed=1", ceiling, bits());
     uint64_t window = w->config.window;
     struct fresh f = {1, NULL};
     double theory = two_buffer_error((double)plane(w, 0).n, (double)window, w->config.k);
@@ -85,9 +85,10 @@ static void two_buffer_errs_as_promised_at_the_end_of_a_window(void **state)
     two_buffer_at(0.001);
 }
 
-static void apbf_at(double ceiling, const char *knobs)
+static void apbf_at(double ceiling, const char *parameters)
 {
-    weir *w = open_filter("apbf fpr=%g memory=%llubit seed=2%s", ceiling, bits(), knobs);
+    weir_filter *w =
+        open_filter("apbf fpr=%g memory=%llubit seed=2%s", ceiling, bits(), parameters);
     uint64_t l = w->config.slices, k = w->config.k, generation = w->config.window / l;
     struct fresh f = {1, NULL};
     double theory = apbf_error((double)plane(w, 0).n, (double)generation, k, l);
@@ -116,7 +117,7 @@ static void apbf_errs_as_promised_at_the_end_of_a_generation(void **state)
 /* Averaged over many turns, which begin with less in them, it is less. */
 static double error_on_average(const char *name)
 {
-    weir *w = open_filter("%s fpr=0.01 memory=%llubit seed=3", name, bits());
+    weir_filter *w = open_filter("%s fpr=0.01 memory=%llubit seed=3", name, bits());
     struct fresh f = {1, NULL};
 
     show_fresh(w, &f, 3 * w->config.window);

@@ -9,7 +9,7 @@ import pytest
 
 import weir
 
-SENTENCE = "rlbsbf memory=16K seed=1"
+SPEC = "rlbsbf memory=16K seed=1"
 
 
 def keys(n, seed=1):
@@ -17,8 +17,8 @@ def keys(n, seed=1):
     return [f"key {rng.randrange(n // 2 + 1)}" for _ in range(n)]
 
 
-def one_by_one(sentence, these, **more):
-    f = weir.open(sentence)
+def one_by_one(spec, these, **more):
+    f = weir.open(spec)
     columns = [dict(zip(more, row)) for row in zip(*more.values())] if more else [{}] * len(these)
     return bytes(f.observe(k, **c) for k, c in zip(these, columns)), f.tobytes()
 
@@ -26,14 +26,14 @@ def one_by_one(sentence, these, **more):
 @pytest.mark.parametrize("n", [0, 1, 2, 1023, 1024, 1025, 16384, 16385, 40_000])
 def test_every_iterable_gives_what_one_by_one_gives(n):
     these = keys(n)
-    expected = one_by_one(SENTENCE, these)
+    expected = one_by_one(SPEC, these)
     for form in (list, tuple, iter, lambda x: (k for k in x), lambda x: map(str.encode, x), collections.deque):
-        f = weir.open(SENTENCE)
+        f = weir.open(SPEC)
         assert (f.observe_many(form(these)), f.tobytes()) == expected
 
 
 def test_dictionaries_and_sets_are_iterables():
-    f = weir.open(SENTENCE)
+    f = weir.open(SPEC)
     assert f.observe_many({"a": 1, "b": 2}) == bytes(2)
     assert f.ask_many({"a"}) == b"\1"
     assert f.observe_many(dict.fromkeys("ab").keys()) == b"\1\1"
@@ -43,17 +43,17 @@ def test_a_buffer_of_keys_is_cut():
     raw = random.Random(1).randbytes(16 * 5000)
     raw += raw[: 16 * 100]
     these = [raw[i : i + 16] for i in range(0, len(raw), 16)]
-    expected = one_by_one(SENTENCE, these)
+    expected = one_by_one(SPEC, these)
     for form in (raw, bytearray(raw), memoryview(raw), memoryview(raw).cast("B", (5100, 16))):
-        f = weir.open(SENTENCE)
+        f = weir.open(SPEC)
         assert (f.observe_many(form, size=16), f.tobytes()) == expected
-    f = weir.open(SENTENCE)
+    f = weir.open(SPEC)
     assert f.observe_many(memoryview(raw).cast("B", (5100, 16))) == expected[0]
 
 
 def test_an_array_has_a_key_per_item():
     numbers = array.array("Q", [1, 2, 1, 1 << 63])
-    f = weir.open(SENTENCE)
+    f = weir.open(SPEC)
     assert list(f.observe_many(numbers)) == [0, 0, 1, 0]
     assert numbers.tobytes()[:8] in f
     assert list(f.ask_many(numbers, size=16)) == [0, 0]  # two of them are a key
@@ -61,7 +61,7 @@ def test_an_array_has_a_key_per_item():
 
 def test_numpy_is_not_needed_but_understood():
     numpy = pytest.importorskip("numpy")
-    f = weir.open(SENTENCE)
+    f = weir.open(SPEC)
     assert list(f.observe_many(numpy.array([5, 6, 5], dtype="u4"))) == [0, 0, 1]
     assert list(f.observe_many(numpy.array([[1, 2], [3, 4], [1, 2]], dtype="u1"))) == [0, 0, 1]
     assert list(f.observe_many(numpy.array([b"ab", b"cd", b"ab"], dtype="S2"))) == [0, 0, 1]
@@ -79,7 +79,7 @@ def test_strings_of_numpy_are_what_their_items_are():
     """Which are filled up with NUL bytes to the longest; size= takes the bytes as they lie."""
     numpy = pytest.importorskip("numpy")
     words = numpy.array([b"fig", b"apple", b"", b"fig", b"a\0b"])
-    f = weir.open(SENTENCE)
+    f = weir.open(SPEC)
     assert list(f.observe_many(words)) == [0, 0, 0, 1, 0]
     assert all(word in f for word in words) and "fig" in f and b"fig\0\0" not in f
     assert list(f.observe_many(words, size=5)) == [0, 1, 0, 1, 0]
@@ -94,7 +94,7 @@ def test_arrays_that_do_not_lie_in_a_row():
     numpy = pytest.importorskip("numpy")
     table = numpy.arange(3000, dtype="u4").reshape(1000, 3) % 701
     for odd in (table[:, 1], table[::-2], table[:, ::2], numpy.asfortranarray(table), table[:, 0].astype("U")[::3]):
-        f, expected = weir.open(SENTENCE), weir.open(SENTENCE)
+        f, expected = weir.open(SPEC), weir.open(SPEC)
         assert f.observe_many(odd) == expected.observe_many(numpy.ascontiguousarray(odd))
         assert f.tobytes() == expected.tobytes() and f.stats().shown == len(odd)
     f = weir.open("ibf-mc memory=4K seed=3 importance=log")
@@ -102,19 +102,19 @@ def test_arrays_that_do_not_lie_in_a_row():
     weights = numpy.arange(2000, dtype="i2")[::-2]
     assert f.observe_many(table, importance=weights) == expected.observe_many(table, importance=weights.tolist())
     assert f.tobytes() == expected.tobytes()
-    assert weir.open(SENTENCE).observe_many(memoryview(b"a.b.a.")[::2], size=1) == b"\0\0\1"
+    assert weir.open(SPEC).observe_many(memoryview(b"a.b.a.")[::2], size=1) == b"\0\0\1"
 
 
 def test_numpy_numbers_beside_the_keys():
     numpy = pytest.importorskip("numpy")
     these = keys(3000)
     weights = [i % 50 for i in range(3000)]
-    sentence = "ibf-mc memory=4K seed=3 importance=log"
-    expected = one_by_one(sentence, these, importance=weights)
+    spec = "ibf-mc memory=4K seed=3 importance=log"
+    expected = one_by_one(spec, these, importance=weights)
     for kind in ("u1", "i2", "i8", "u4", "<u8"):
-        f = weir.open(sentence)
+        f = weir.open(spec)
         assert (f.observe_many(these, importance=numpy.array(weights, dtype=kind)), f.tobytes()) == expected
-    f = weir.open(sentence)
+    f = weir.open(spec)
     assert f.observe_many(["a"], importance=numpy.int64(7)) == b"\0"
     for wrong in (numpy.array([1.5]), numpy.array([-1]), numpy.array([[1]]), numpy.array([1 << 40])):
         with pytest.raises((TypeError, ValueError), match="importance"):
@@ -172,19 +172,19 @@ def test_keys_before_a_failure_have_been_shown(at):
         yield from these[:at]
         raise KeyError("mine")
 
-    f = weir.open(SENTENCE)
+    f = weir.open(SPEC)
     with pytest.raises(KeyError, match="mine"):
         f.observe_many(failing())
-    assert f.tobytes() == one_by_one(SENTENCE, these[:at])[1]
+    assert f.tobytes() == one_by_one(SPEC, these[:at])[1]
 
-    g = weir.open(SENTENCE)
+    g = weir.open(SPEC)
     with pytest.raises(TypeError, match="not int"):
         g.observe_many(these[:at] + [7] + these[at:])
     assert g.tobytes() == f.tobytes()
 
 
 def test_a_batch_is_no_single_key():
-    f = weir.open(SENTENCE)
+    f = weir.open(SPEC)
     for wrong, said in (("abc", "a str is one key"), (b"abc", "needs size="), (bytearray(2), "needs size="), (5, "not iterable")):
         with pytest.raises(TypeError, match=said):
             f.observe_many(wrong)
@@ -199,7 +199,7 @@ def test_a_batch_is_no_single_key():
 
 
 def test_empty_batches():
-    f = weir.open(SENTENCE)
+    f = weir.open(SPEC)
     for empty in ([], (), iter([]), array.array("Q"), {}):
         assert f.observe_many(empty) == b""
     assert f.observe_many(b"", size=4) == b""
@@ -218,11 +218,11 @@ def test_a_list_that_shrinks_while_it_is_read():
             yield 1
 
     with pytest.raises(ValueError, match="more numbers"):
-        weir.open(SENTENCE).observe_many(these, importance=weights())
+        weir.open(SPEC).observe_many(these, importance=weights())
 
 
 def test_a_generator_may_close_its_filter():
-    f = weir.open(SENTENCE)
+    f = weir.open(SPEC)
 
     def closing():
         yield "a"
@@ -234,14 +234,14 @@ def test_a_generator_may_close_its_filter():
 
 
 def test_a_generator_may_use_its_filter():
-    f = weir.open(SENTENCE)
+    f = weir.open(SPEC)
     assert f.observe_many("a" for _ in range(3) if not f.observe("x") or True) == b"\0\1\1"
 
 
 def test_buffers_are_given_back():
     block = bytearray(b"abcdef")
     numbers = array.array("I", [1, 2, 3])
-    f = weir.open(SENTENCE)
+    f = weir.open(SPEC)
     f.observe_many(block, size=2, importance=numbers)
     with pytest.raises(ValueError):
         f.observe_many(block, size=4)
@@ -279,7 +279,7 @@ def test_unique_does_not_wait_for_more_than_the_next_item():
 
 
 def test_unique_with_a_filter_of_ones_own():
-    f = weir.open(SENTENCE)
+    f = weir.open(SPEC)
     f.observe("b")
     u = weir.unique(["a", "b", "c", "d"], filter=f)
     assert next(u) == "a" and next(u) == "c"

@@ -29,11 +29,11 @@ def test_a_sketch_counts():
         weir.sketch("count-min memory=64K").top()
 
 
-@pytest.mark.parametrize("sentence", ["top memory=8K seed=1", "count-min memory=8K seed=1", "heavykeeper memory=8K seed=1"])
-def test_batches_of_a_sketch_are_one_by_one(sentence):
+@pytest.mark.parametrize("spec", ["top memory=8K seed=1", "count-min memory=8K seed=1", "heavykeeper memory=8K seed=1"])
+def test_batches_of_a_sketch_are_one_by_one(spec):
     these = stream(9000)
     amounts = [i % 5 for i in range(9000)]
-    a, b, c = (weir.sketch(sentence) for _ in range(3))
+    a, b, c = (weir.sketch(spec) for _ in range(3))
     for key, amount in zip(these, amounts):
         a.add(key, amount)
     b.add_many(these, amounts)
@@ -276,6 +276,6 @@ def test_what_is_listed_can_be_opened():
     for kind, make in makers.items():
         for about in weir.listed(kind):
             assert about.idea
-            sentence = weir.complete(f"{about.name} memory=64K" if about.name != "none" else "none", kind)
+            spec = weir.complete(f"{about.name} memory=64K" if about.name != "none" else "none", kind)
             if kind != "filter" or "learn" in about.traits:
-                assert make(sentence).config == make(make(sentence).config).config
+                assert make(spec).config == make(make(spec).config).config

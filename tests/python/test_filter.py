@@ -8,11 +8,11 @@ import pytest
 
 import weir
 
-SENTENCE = "memory=64K seed=1"
+SPEC = "memory=64K seed=1"
 
 
 def test_a_key_is_new_once():
-    f = weir.open(SENTENCE)
+    f = weir.open(SPEC)
     assert [f.observe(k) for k in ("a", "b", "a")] == [False, False, True]
     assert "a" in f and "c" not in f
     assert f.ask("b") is True and f.ask("c") is False
@@ -20,7 +20,7 @@ def test_a_key_is_new_once():
 
 
 def test_text_is_its_utf8():
-    f = weir.open(SENTENCE)
+    f = weir.open(SPEC)
     for text in ("plain", "naïve", "日本語", "🎈", "", "a\0b", "\x7f", "\x80", "\u07ff", "\u0800", "\uffff", "\U0010ffff"):
         assert not f.observe(text)
         assert text.encode() in f and text in f
@@ -28,7 +28,7 @@ def test_text_is_its_utf8():
 
 def test_long_text_is_its_utf8():
     random.seed(5)
-    f = weir.open(SENTENCE)
+    f = weir.open(SPEC)
     for n in (63, 64, 65, 255, 256, 257, 100_000):
         text = "".join(chr(random.choice((random.randrange(1, 128), random.randrange(0x800, 0xD000)))) for _ in range(n))
         assert not f.observe(text)
@@ -36,27 +36,27 @@ def test_long_text_is_its_utf8():
 
 
 def test_bytes_that_were_no_text_come_back():
-    f = weir.open(SENTENCE)
+    f = weir.open(SPEC)
     raw = b"caf\xe9 \xff\x80"
     f.observe(raw.decode("utf-8", "surrogateescape"))
     assert raw in f
 
 
 def test_other_lone_surrogates_are_keys_too():
-    f = weir.open(SENTENCE)
+    f = weir.open(SPEC)
     for text in ("\ud800", "x\udfff", "\udc7f", "\udd00"):
         assert not f.observe(text)
         assert text in f and text.encode("utf-8", "surrogatepass") in f
 
 
 def test_nul_bytes_and_length_count():
-    f = weir.open(SENTENCE)
+    f = weir.open(SPEC)
     f.observe(b"a\0")
     assert b"a" not in f and b"a\0\0" not in f and b"" not in f and "a\0" in f
 
 
 def test_anything_with_a_buffer_is_a_key():
-    f = weir.open(SENTENCE)
+    f = weir.open(SPEC)
     block = bytearray(b"abc")
     f.observe(memoryview(b"xabcx")[1:4])
     assert block in f
@@ -65,7 +65,7 @@ def test_anything_with_a_buffer_is_a_key():
 
 @pytest.mark.parametrize("key", [1, None, 1.5, ["a"], ("a",), object()])
 def test_what_is_no_key_is_refused(key):
-    f = weir.open(SENTENCE)
+    f = weir.open(SPEC)
     for call in (f.observe, f.ask, f.count, f.__contains__, lambda k: f.observe_many([k])):
         with pytest.raises(TypeError, match="a key is bytes, str or a buffer, not " + type(key).__name__):
             call(key)
@@ -74,10 +74,10 @@ def test_what_is_no_key_is_refused(key):
 
 def test_strided_views_are_refused():
     with pytest.raises(BufferError):
-        weir.open(SENTENCE).observe(memoryview(b"abcd")[::2])
+        weir.open(SPEC).observe(memoryview(b"abcd")[::2])
 
 
-def test_the_sentence_says_what_is_wrong():
+def test_the_spec_says_what_is_wrong():
     with pytest.raises(weir.ConfigError, match="blom") as caught:
         weir.open("blom memory=1M")
     assert isinstance(caught.value, weir.Error) and isinstance(caught.value, ValueError)
@@ -115,7 +115,7 @@ def test_importance_is_heeded():
 
 @pytest.mark.parametrize("number", [-1, 1 << 32, 10**30])
 def test_importance_out_of_range_is_refused(number):
-    f = weir.open(SENTENCE)
+    f = weir.open(SPEC)
     for call in (lambda: f.observe("a", importance=number), lambda: f.observe_many(["a"], importance=number),
                  lambda: f.observe_many(["a"], importance=[number])):
         with pytest.raises(ValueError, match="importance is a whole number from 0 to 4294967295"):
@@ -158,7 +158,7 @@ def test_time_passes():
 
 
 def test_arguments_are_checked():
-    f = weir.open(SENTENCE)
+    f = weir.open(SPEC)
     for call in (lambda: f.observe(), lambda: f.observe("a", "b"), lambda: f.observe("a", weight=1),
                  lambda: f.observe("a", importance=1.5), lambda: weir.open(1), lambda: weir.open("a\0b"),
                  lambda: f.merge("x"), lambda: weir.open("", shards=3)):
@@ -176,7 +176,7 @@ def test_forget_and_count():
 
 
 def test_clear_begins_anew():
-    f = weir.open(SENTENCE)
+    f = weir.open(SPEC)
     empty = f.tobytes()
     f.observe_many(map(str, range(1000)))
     f.clear()
@@ -184,7 +184,7 @@ def test_clear_begins_anew():
 
 
 def test_copies_go_their_own_way():
-    f = weir.open(SENTENCE)
+    f = weir.open(SPEC)
     f.observe("a")
     for g in (f.copy(), copy.copy(f), copy.deepcopy([f])[0]):
         assert "a" in g

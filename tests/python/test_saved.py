@@ -8,12 +8,12 @@ import pytest
 
 import weir
 
-SENTENCE = "memory=64K seed=1"
+SPEC = "memory=64K seed=1"
 
 
 @pytest.fixture
 def filled():
-    f = weir.open(SENTENCE)
+    f = weir.open(SPEC)
     f.observe_many(map(str, range(1000)))
     return f
 
@@ -104,10 +104,10 @@ def test_a_view_is_asked_and_not_changed(filled, tmp_path):
             assert v.tobytes() == filled.tobytes()
 
 
-@pytest.mark.parametrize("sentence", ["memory=64K seed=1", "rlbsbf memory=64K seed=1", "bloom memory=64K seed=1", "ibf-mc memory=64K seed=1",
+@pytest.mark.parametrize("spec", ["memory=64K seed=1", "rlbsbf memory=64K seed=1", "bloom memory=64K seed=1", "ibf-mc memory=64K seed=1",
                                       "cuckoo memory=64K seed=1", "apbf window=1000 seed=1", "two-buffer memory=64K window=1000 seed=1"])
-def test_a_view_may_lie_anywhere(sentence):
-    f = weir.open(sentence)
+def test_a_view_may_lie_anywhere(spec):
+    f = weir.open(spec)
     f.observe_many(map(str, range(500)))
     these = [str(i) for i in range(1000)]
     for shift in (0, 1, 3, 8, 33):

@@ -46,13 +46,13 @@ static struct exact *count_exactly(const struct trace *t, size_t *n)
     return list;
 }
 
-static weir_sketch *open_sketch(const char *sentence)
+static weir_sketch *open_sketch(const char *spec)
 {
     struct weir_error error = {0};
     weir_sketch *s;
 
-    if (weir_sketch_open(&s, sentence, &error) != WEIR_OK)
-        fail_msg("'%s' is refused: %s", sentence, error.text);
+    if (weir_sketch_open(&s, spec, &error) != WEIR_OK)
+        fail_msg("'%s' is refused: %s", spec, error.text);
     return s;
 }
 
@@ -63,13 +63,13 @@ static void show(weir_sketch *s, const struct trace *t, size_t from, size_t to)
 }
 
 /* Of four sketches, each of a quarter of the trace. */
-static weir_sketch *merged(const char *sentence, const struct trace *t)
+static weir_sketch *merged(const char *spec, const struct trace *t)
 {
-    weir_sketch *all = open_sketch(sentence);
+    weir_sketch *all = open_sketch(spec);
 
     show(all, t, 0, t->n / 4);
     for (size_t i = 1; i < 4; i++) {
-        weir_sketch *part = open_sketch(sentence);
+        weir_sketch *part = open_sketch(spec);
 
         show(part, t, i * t->n / 4, (i + 1) * t->n / 4);
         assert_int_equal(weir_sketch_merge(all, part, NULL), WEIR_OK);
@@ -78,9 +78,9 @@ static weir_sketch *merged(const char *sentence, const struct trace *t)
     return all;
 }
 
-static weir_sketch *shown(const char *sentence, const struct trace *t)
+static weir_sketch *shown(const char *spec, const struct trace *t)
 {
-    weir_sketch *s = open_sketch(sentence);
+    weir_sketch *s = open_sketch(spec);
 
     show(s, t, 0, t->n);
     return s;
@@ -113,11 +113,11 @@ static void count_min_keeps_its_bound_as_often_as_promised(void **state)
         struct exact *list = count_exactly(&traces[i], &n);
 
         for (size_t j = 0; j < 6; j++) {
-            char sentence[100];
+            char spec[100];
 
-            snprintf(sentence, sizeof sentence, "count-min memory=%zu seed=1 %s",
+            snprintf(spec, sizeof spec, "count-min memory=%zu seed=1 %s",
                      n * (j % 2 ? 128 : 8) + 64, forms[j / 2]);
-            weir_sketch *s = shown(sentence, &traces[i]), *m = merged(sentence, &traces[i]);
+            weir_sketch *s = shown(spec, &traces[i]), *m = merged(spec, &traces[i]);
             keeps_its_bound(s, list, n);
             keeps_its_bound(m, list, n);
             weir_sketch_close(s);
@@ -167,11 +167,11 @@ static void bounds_of_top_are_never_violated_also_after_merges(void **state)
         struct exact *list = count_exactly(&traces[i], &n);
 
         for (size_t j = 0; j < 2; j++) {
-            char sentence[100];
+            char spec[100];
 
-            snprintf(sentence, sizeof sentence, "top keys=%d memory=%d seed=1", keys[j],
+            snprintf(spec, sizeof spec, "top keys=%d memory=%d seed=1", keys[j],
                      keys[j] * 300 + 4000); /* room for long keys */
-            weir_sketch *s = shown(sentence, &traces[i]), *m = merged(sentence, &traces[i]);
+            weir_sketch *s = shown(spec, &traces[i]), *m = merged(spec, &traces[i]);
             keeps_all_bounds(s, list, n);
             keeps_all_bounds(m, list, n);
             if (weir_sketch_stats_of(s).keys ==

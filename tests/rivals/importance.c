@@ -1,4 +1,4 @@
-/* importance.c - what matters is kept: the weir filter beside the importance-
+/* importance.c - what matters is kept: the filter recent beside the importance-
  * aware filters of Bhoraskar et al. 2013 (k=5, decay=10, cell=3) at 16 KB, on
  * streams of 100,000 records of importance 1 to 50.
  *

@@ -1,4 +1,4 @@
-/* retention.c - how many bits the weir filter pays for a key it remembers, and
+/* retention.c - how many bits the filter recent pays for a key it remembers, and
  * how old keys grow in it, on an endless stream of fresh keys.
  *
  * bench/retention.c asks the same of every filter, by samples; here, for this
@@ -21,7 +21,7 @@ static const unsigned widths[] = {10, 12, 14, 16, 20, 24};
 
 /* A filter long past its first forgetting. */
 struct settled {
-    weir *w;
+    weir_filter *w;
     struct fresh f;
     double lines, capacity; /* slots in all */
     double error;
@@ -29,7 +29,8 @@ struct settled {
 
 static struct settled settle(unsigned width)
 {
-    weir *w = open_filter("weir memory=%s width=%u seed=3", is_quick() ? "256K" : "1M", width);
+    weir_filter *w =
+        open_filter("recent memory=%s width=%u seed=3", is_quick() ? "256K" : "1M", width);
     double lines = (double)(w->shape.cells / LINE_BYTES), slots = (double)w->config.slots;
     struct settled s = {w, {1, NULL}, lines, lines * slots, slots_error(width, (uint32_t)slots)};
 

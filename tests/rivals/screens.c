@@ -10,14 +10,14 @@
 
 static struct draw addresses, hosts;
 
-static struct outcome outcome_of(const struct draw *d, const char *sentence)
+static struct outcome outcome_of(const struct draw *d, const char *spec)
 {
     struct outcome o = {0};
 
-    screen_run_add(d, sentence, d->n, &o);
+    screen_run_add(d, spec, d->n, &o);
     o.calls /= (double)d->n;
     if (getenv("WEIR_SHOW"))
-        fprintf(stderr, "%s\t%.5f\t%.5f\t%.4f\n", sentence, o.precision, o.recall, o.calls);
+        fprintf(stderr, "%s\t%.5f\t%.5f\t%.4f\n", spec, o.precision, o.recall, o.calls);
     return o;
 }
 
@@ -28,14 +28,14 @@ static void verdicts_in_512_kib_ask_for_62_percent_and_err_in_a_thousandth(void 
 {
     (void)state;
     for (int seed = 1; seed <= 3; seed++) {
-        char sentence[100];
+        char spec[100];
 
-        snprintf(sentence, sizeof sentence, "weir memory=512K seed=%d", seed);
-        struct outcome o = outcome_of(&addresses, sentence);
+        snprintf(spec, sizeof spec, "cache memory=512K seed=%d", seed);
+        struct outcome o = outcome_of(&addresses, spec);
         assert_true(o.precision >= 0.9995 && o.recall >= 0.9995);
         assert_true(o.calls <= 0.6);
-        snprintf(sentence, sizeof sentence, "weir memory=512K width=16 seed=%d", seed);
-        o = outcome_of(&addresses, sentence);
+        snprintf(spec, sizeof spec, "cache memory=512K width=16 seed=%d", seed);
+        o = outcome_of(&addresses, spec);
         assert_true(o.precision >= 0.998 && o.recall >= 0.999);
         assert_true(o.calls <= 0.585);
     }
@@ -73,7 +73,7 @@ static void dabf_misses_members_or_asks_more(void **state)
         "dabf memory=512K set=31620 theta=1/1 capacity=100k window=100k seed=1",
         "dabf memory=512K set=31620 theta=1/1 capacity=300k window=300k seed=1",
     };
-    struct outcome ours = outcome_of(&addresses, "weir memory=512K seed=1");
+    struct outcome ours = outcome_of(&addresses, "cache memory=512K seed=1");
 
     (void)state;
     for (size_t i = 0; i < 4; i++) {
@@ -86,7 +86,7 @@ static void dabf_misses_members_or_asks_more(void **state)
 /* 3,236 different of 20,603 records, 15.7 %: 16 KiB hold them all. */
 static void hosts_that_fit_are_asked_for_once(void **state)
 {
-    struct outcome o = outcome_of(&hosts, "weir memory=16K seed=1");
+    struct outcome o = outcome_of(&hosts, "cache memory=16K seed=1");
 
     (void)state;
     assert_true(o.precision == 1 && o.recall == 1);

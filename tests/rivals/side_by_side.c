@@ -71,9 +71,9 @@ static void count(struct share *s, bool wrong, double weight)
     s->wrong += wrong ? weight : 0;
 }
 
-struct score score_of(const struct trace *t, const char *sentence)
+struct score score_of(const struct trace *t, const char *spec)
 {
-    weir *w = open_filter("%s", sentence);
+    weir_filter *w = open_filter("%s", spec);
     struct share fresh = {0, 0}, repeated = {0, 0}, top = {0, 0}, weighted = {0, 0};
 
     for (size_t i = 0; i < t->n; i++) {
@@ -102,12 +102,12 @@ struct score score_of(const struct trace *t, const char *sentence)
 
 static struct score score_as(const struct comparison *c, const char *filter)
 {
-    char sentence[256];
+    char spec[256];
 
-    snprintf(sentence, sizeof sentence, "%s memory=%zu seed=%llu%s%s", filter, c->memory,
+    snprintf(spec, sizeof spec, "%s memory=%zu seed=%llu%s%s", filter, c->memory,
              (unsigned long long)c->seed, c->importance ? " importance=" : "",
              c->importance ? c->importance : "");
-    return score_of(c->trace, sentence);
+    return score_of(c->trace, spec);
 }
 
 static void show(const struct comparison *c)
@@ -129,13 +129,13 @@ static void show(const struct comparison *c)
 
 bool comparison_made(struct comparison *c)
 {
-    char weir_filter[64];
+    char recent[64];
 
     c->its = score_as(c, c->other);
     if (c->its.fpr <= 0 || c->its.fpr > c->most)
         return false;
-    snprintf(weir_filter, sizeof weir_filter, "weir fpr=%.10f", c->its.fpr);
-    c->ours = score_as(c, weir_filter);
+    snprintf(recent, sizeof recent, "recent fpr=%.10f", c->its.fpr);
+    c->ours = score_as(c, recent);
     show(c);
     return true;
 }

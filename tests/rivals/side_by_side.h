@@ -1,4 +1,4 @@
-/* side_by_side.h - two filters on the same records: another, and the weir filter with
+/* side_by_side.h - two filters on the same records: another, and the filter recent with
  * its ceiling (fpr=) at the false-positive rate that the other came to there.
  *
  * Truth is exact: a record is repeated if an earlier one has its key. */
@@ -33,11 +33,11 @@ struct score {
     uint64_t fresh;      /* truly new records */
 };
 
-struct score score_of(const struct trace *t, const char *sentence);
+struct score score_of(const struct trace *t, const char *spec);
 
 struct comparison {
     const struct trace *trace;
-    const char *other; /* "NAME knob=value ..." without memory and seed */
+    const char *other; /* "NAME parameter=value ..." without memory and seed */
     size_t memory;
     const char *importance; /* for both, or NULL */
     uint64_t seed;

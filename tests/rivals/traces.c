@@ -1,4 +1,4 @@
-/* traces.c - the weir filter beside the others on real traces, where there are
+/* traces.c - the filter recent beside the others on real traces, where there are
  * any: reading.h says where. */
 #include "rivals/traces_in.h"
 

@@ -16,22 +16,22 @@ def fill(db, keys, table="t"):
     db.executemany(f"INSERT INTO {table} VALUES (?)", [(k,) for k in keys])
 
 
-def built(db, *sentence):
+def built(db, *spec):
     """All keys of t, as weir_agg() has them."""
-    return one(db, f"SELECT weir_agg(k{', ?' * len(sentence)}) FROM t", *sentence)
+    return one(db, f"SELECT weir_agg(k{', ?' * len(spec)}) FROM t", *spec)
 
 
 # ---- weir_agg, weir_has ----
 
-@pytest.mark.parametrize("sentence", [(), (FIXED,), (LEARNING,), ("counting capacity=10k fpr=1e-6",), ("cuckoo capacity=10k bits=32",)])
-def test_what_was_aggregated_is_there(db, sentence):
+@pytest.mark.parametrize("spec", [(), (FIXED,), (LEARNING,), ("counting capacity=10k fpr=1e-6",), ("cuckoo capacity=10k bits=32",)])
+def test_what_was_aggregated_is_there(db, spec):
     keys = [f"member {i}" for i in range(5000)]
     fill(db, keys)
-    blob = built(db, *sentence)
+    blob = built(db, *spec)
     assert one(db, "SELECT count(*) FROM t WHERE weir_has(?, k)", blob) == 5000
     fill(db, [f"stranger {i}" for i in range(20000)], "others")
     wrong = one(db, "SELECT count(*) FROM others WHERE weir_has(?, k)", blob)
-    if sentence:
+    if spec:
         assert wrong <= 1  # of 20000 at 1e-6: two have a chance of 2e-4 for a random seed
     else:
         assert 20 <= wrong <= 160  # 8 bits: 78 expected, 8.8 their deviation
@@ -75,7 +75,7 @@ def test_null_is_no_key(db):
     blob = built(db, LEARNING)
     assert one(db, "SELECT weir_has(?, NULL)", blob) is None
     assert one(db, "SELECT weir_has(NULL, 'a')") is None
-    assert one(db, "SELECT weir_observe('weir memory=64K', NULL)") is None
+    assert one(db, "SELECT weir_observe('recent memory=64K', NULL)") is None
     fill(db, ["a", "b"], "without")
     assert blob == one(db, "SELECT weir_agg(k, ?) FROM without", LEARNING)
 
@@ -108,8 +108,8 @@ def test_text_of_a_database_in_utf16_is_utf8(here):
 
 def test_the_command_opens_a_blob(db, here):
     fill(db, [f"k{i}" for i in range(1000)] + list(range(1000)))
-    for sentence in (FIXED, LEARNING):
-        (here / "f.weir").write_bytes(built(db, sentence))
+    for spec in (FIXED, LEARNING):
+        (here / "f.weir").write_bytes(built(db, spec))
         lines = [*(f"k{i}" for i in range(2000)), *map(str, range(2000))]
         out = weir("ask", "f.weir", input="".join(f"{line}\n" for line in lines).encode())
         seen = [line[5:] for line in out.decode().splitlines() if line.startswith("seen\t")]
@@ -145,11 +145,11 @@ def test_what_is_no_filter_is_an_error(db):
     assert "more than one" in failure(db, "SELECT weir_has(?, 'a')", built(db) + built(db))
 
 
-@pytest.mark.parametrize("sentence", [FIXED, LEARNING])
-def test_damage_anywhere_is_an_error(db, sentence):
+@pytest.mark.parametrize("spec", [FIXED, LEARNING])
+def test_damage_anywhere_is_an_error(db, spec):
     """Though the whole file was asked just before, and lies in the same place as like as not."""
     fill(db, [str(i) for i in range(2000)])
-    good = built(db, sentence)
+    good = built(db, spec)
     rng = random.Random(7)
     for at in [*range(0, 256, 5), *(rng.randrange(len(good)) for _ in range(100)), len(good) - 1]:
         bad = bytearray(good)
@@ -183,9 +183,9 @@ def test_many_filters_in_turn(db):
         assert [(n, m) for n, m in got if n == m] == [(n, n) for n in range(9)] and len(got) == 9
 
 
-# ---- sentences ----
+# ---- specs ----
 
-def test_sentences_that_cannot_be(db):
+def test_specs_that_cannot_be(db):
     fill(db, ["a", "b"])
     assert failure(db, "SELECT weir_agg(k, 'blom') FROM t").startswith("weir_agg: ")
     assert "blom" in failure(db, "SELECT weir_agg(k, 'blom') FROM t")
@@ -198,7 +198,7 @@ def test_sentences_that_cannot_be(db):
     assert "differs" in failure(db, "SELECT weir_agg(k, 'bloom memory=' || rowid || 'K') FROM t")
     assert failure(db, "SELECT weir_observe('bloom memory=x', 'a')").startswith("weir_observe: ")
     assert "weir_agg" in failure(db, "SELECT weir_observe('fuse', 'a')")
-    assert "window=" in failure(db, "SELECT weir_observe('weir span=1h', 'a')")
+    assert "window=" in failure(db, "SELECT weir_observe('recent span=1h', 'a')")
     assert "no name" in failure(db, "SELECT weir_observe(NULL, 'a')")
     assert one(db, "SELECT 1") == 1
 
@@ -223,7 +223,7 @@ def test_names_stand_for_filters_of_the_connection(db):
     assert [one(db, say, "a: bloom memory=1K", "x"), one(db, say, "a: bloom memory=1K", "x"), one(db, say, "a", "x")] == [0, 1, 1]
     assert [one(db, say, "b: bloom memory=1K", "x"), one(db, say, "b", "x")] == [0, 1]
     assert [one(db, say, "c", "x"), one(db, say, "c", "x"), one(db, say, "bloom", "x")] == [0, 1, 0]
-    assert "another sentence" in failure(db, say, "a: bloom memory=2K", "x")
+    assert "another spec" in failure(db, say, "a: bloom memory=2K", "x")
     other = connect()
     assert one(other, say, "a", "x") == 0
     other.close()

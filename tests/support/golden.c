@@ -9,14 +9,14 @@
 
 #define STREAM 300
 
-weir *golden_filter(const char *name)
+weir_filter *golden_filter(const char *name)
 {
-    weir *hashes = open_filter("seed=2012");
+    weir_filter *hashes = open_filter("seed=2012");
     struct weir_key *keys = stream_of(hashes, STREAM, 3);
-    char sentence[SENTENCE];
+    char spec[SPEC];
 
-    snprintf(sentence, sizeof sentence, "%s memory=200 seed=2012", name);
-    weir *w = can_learn(name) ? open_filter(sentence) : built_filter(sentence, keys, STREAM);
+    snprintf(spec, sizeof spec, "%s memory=200 seed=2012", name);
+    weir_filter *w = can_learn(name) ? open_filter(spec) : built_filter(spec, keys, STREAM);
     for (size_t i = 0; i < STREAM && can_learn(name); i++)
         weir_observe(w, keys[i]);
     weir_close(hashes);
@@ -24,14 +24,15 @@ weir *golden_filter(const char *name)
     return w;
 }
 
-void golden_note(const weir *w, char note[GOLDEN_NOTE])
+void golden_note(const weir_filter *w, char note[GOLDEN_NOTE])
 {
     struct weir_stats stats = weir_stats_of(w);
     int n = (int)weir_config(w, note, GOLDEN_NOTE);
 
     n += snprintf(note + n, (size_t)(GOLDEN_NOTE - n),
                   "\nmemory %d shown %d seen %d fresh %d fill %.4f error %.4f\n", (int)stats.memory,
-                  (int)stats.shown, (int)stats.seen, (int)stats.fresh, stats.fill, stats.error);
+                  (int)stats.observed, (int)stats.seen, (int)stats.new_keys, stats.fill,
+                  stats.error);
     for (uint64_t i = 0; i < 100; i++) /* of the stream's last, if they were new, and others */
         note[n++] = (char)('0' + weir_ask(w, numbered(w, UINT64_C(3) << 32 | (i + STREAM - 50))));
     strcpy(note + n, "\n");
@@ -64,7 +65,7 @@ static struct weir_bytes golden_key(uint64_t i, char buffer[24])
 
 weir_sketch *golden_counted(const struct golden_sketch *g)
 {
-    weir_sketch *s = open_sketch(g->sentence);
+    weir_sketch *s = open_sketch(g->spec);
     char buffer[24];
 
     for (uint64_t i = 0; i < STREAM; i++) {

@@ -18,14 +18,14 @@
 #define GOLDEN_NOTE 1024
 
 /* A filter of this name after the stream. */
-weir *golden_filter(const char *name);
+weir_filter *golden_filter(const char *name);
 
 /* What it says then. */
-void golden_note(const weir *w, char note[GOLDEN_NOTE]);
+void golden_note(const weir_filter *w, char note[GOLDEN_NOTE]);
 
 /* The same for sketches, by number. */
 struct golden_sketch {
-    const char *name, *sentence;
+    const char *name, *spec;
 };
 const struct golden_sketch *golden_sketch(size_t i); /* NULL after the last */
 weir_sketch *golden_counted(const struct golden_sketch *g);

@@ -41,19 +41,19 @@ bool store_answer(void *context, const struct weir_bytes *keys, size_t n, uint8_
     return true;
 }
 
-weir_screen *open_screen(const char *sentence, const struct store *s)
+weir_screen *open_screen(const char *spec, const struct store *s)
 {
     struct weir_error error = {0};
     weir_screen *w;
 
-    if (weir_screen_open(&w, sentence, &error) != WEIR_OK)
-        fail_msg("'%s' is refused: %s", sentence, error.text);
-    bool wanted = weir_screen_wants_set(w);
+    if (weir_screen_open(&w, spec, &error) != WEIR_OK)
+        fail_msg("'%s' is refused: %s", spec, error.text);
+    bool wanted = weir_screen_needs_set(w);
     for (uint64_t key = 0; wanted && key < s->counted->universe; key++) {
         struct weir_bytes name = name_of(s->counted, key);
 
         if (store_has(s, key))
-            weir_screen_learn_set(w, &name, 1);
+            weir_screen_add_members(w, &name, 1);
     }
     return w;
 }
@@ -80,7 +80,7 @@ struct blob screen_blob(const weir_screen *w)
 {
     struct blob b = {NULL, 0};
 
-    assert_int_equal(weir_screen_write(w, blob_sink, &b, NULL), WEIR_OK);
+    assert_int_equal(weir_screen_save_stream(w, blob_sink, &b, NULL), WEIR_OK);
     assert_int_equal(b.size, weir_screen_saved_size(w));
     return b;
 }
@@ -102,12 +102,12 @@ weir_screen *golden_screen(const char *name)
 {
     struct counted c = counted_of(GOLDEN_DRAWS, 150, 0.8, 2019);
     struct store s = store_of(&c);
-    char sentence[SENTENCE];
+    char spec[SPEC];
     uint8_t answers[GOLDEN_DRAWS];
 
-    snprintf(sentence, sizeof sentence, "%s %s seed=2019", name,
+    snprintf(spec, sizeof spec, "%s %s seed=2019", name,
              strcmp(name, "none") == 0 ? "" : "memory=200");
-    weir_screen *w = open_screen(sentence, &s);
+    weir_screen *w = open_screen(spec, &s);
     screen_draws(w, &s, 0, GOLDEN_DRAWS, 77, answers);
     store_free(&s);
     counted_free(c);

@@ -25,12 +25,12 @@ void store_free(struct store *s);
 
 bool store_has(const struct store *s, uint64_t key);
 
-/* The weir_oracle: context is a struct store. Asserts that no key is asked for
+/* The weir_screen_store: context is a struct store. Asserts that no key is asked for
  * twice in a batch. */
 bool store_answer(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers);
 
 /* Must open; learns the set if it wants it. */
-weir_screen *open_screen(const char *sentence, const struct store *s);
+weir_screen *open_screen(const char *spec, const struct store *s);
 
 /* Show draws from..to, in batches of a size; answers[i] is that of draw i.
  * Returns how many the screen says were left unanswered. */

@@ -7,7 +7,7 @@
 
 #include "format/part.h"
 
-/* The head of a part that is sound; its sentence lies in the part. */
+/* The head of a part that is sound; its spec lies in the part. */
 struct part_head head_of_blob(struct blob b);
 
 /* A part of this head and these cells. */
@@ -18,7 +18,7 @@ struct blob sealed_part(const struct part_head *h, const void *cells);
 void seal(struct blob b, const struct part_head *was);
 
 /* Call check() with all parts that are this one cut short: fewer cells, fewer words, a
- * shorter sentence, each under lengths and checksums that are right. */
+ * shorter spec, each under lengths and checksums that are right. */
 void with_sealed_cuts(struct blob b, void (*check)(struct blob cut, void *context), void *context);
 
 /* The same with all parts in which some of the words (counters, registers, times), or eight of the

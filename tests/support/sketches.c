@@ -47,13 +47,13 @@ void counted_free(struct counted c)
     free(c.names);
 }
 
-weir_sketch *open_sketch(const char *sentence)
+weir_sketch *open_sketch(const char *spec)
 {
     struct weir_error error = {0};
     weir_sketch *s;
 
-    if (weir_sketch_open(&s, sentence, &error) != WEIR_OK)
-        fail_msg("'%s' is refused: %s", sentence, error.text);
+    if (weir_sketch_open(&s, spec, &error) != WEIR_OK)
+        fail_msg("'%s' is refused: %s", spec, error.text);
     return s;
 }
 
@@ -73,7 +73,7 @@ struct blob sketch_blob(const weir_sketch *s)
 {
     struct blob b = {NULL, 0};
 
-    assert_int_equal(weir_sketch_write(s, blob_sink, &b, NULL), WEIR_OK);
+    assert_int_equal(weir_sketch_save_stream(s, blob_sink, &b, NULL), WEIR_OK);
     assert_int_equal(b.size, weir_sketch_saved_size(s));
     return b;
 }

@@ -18,8 +18,8 @@ struct counted {
 struct counted counted_of(size_t n, size_t universe, double alpha, uint64_t seed);
 void counted_free(struct counted c);
 
-/* Must open; prints the sentence of refusal if not. */
-weir_sketch *open_sketch(const char *sentence);
+/* Must open; prints the spec of refusal if not. */
+weir_sketch *open_sketch(const char *spec);
 
 static inline struct weir_bytes name_of(const struct counted *c, uint64_t key)
 {

@@ -16,43 +16,43 @@ size_t sized(size_t full)
     return quick && *quick == '1' && full >= 10 ? full / 10 : full;
 }
 
-weir *open_filter(const char *sentence)
+weir_filter *open_filter(const char *spec)
 {
     struct weir_error error = {0};
-    weir *w;
+    weir_filter *w;
 
-    if (weir_open(&w, sentence, &error) != WEIR_OK)
-        fail_msg("'%s' is refused: %s", sentence, error.text);
+    if (weir_open(&w, spec, &error) != WEIR_OK)
+        fail_msg("'%s' is refused: %s", spec, error.text);
     assert_non_null(w);
     return w;
 }
 
-weir *open_filtered(const char *format, ...)
+weir_filter *open_filtered(const char *format, ...)
 {
-    char sentence[SENTENCE];
+    char spec[SPEC];
     va_list arguments;
 
     va_start(arguments, format);
-    vsnprintf(sentence, sizeof sentence, format, arguments);
+    vsnprintf(spec, sizeof spec, format, arguments);
     va_end(arguments);
-    return open_filter(sentence);
+    return open_filter(spec);
 }
 
 bool can_learn(const char *name)
 {
-    return weir_find(WEIR_KIND_FILTER, name)->traits & WEIR_CAN_LEARN;
+    return weir_find_algorithm(WEIR_KIND_FILTER, name)->traits & WEIR_CAN_OBSERVE;
 }
 
-weir *built_filter(const char *sentence, const struct weir_key *keys, size_t n)
+weir_filter *built_filter(const char *spec, const struct weir_key *keys, size_t n)
 {
     struct weir_error error = {0};
     weir_builder *b;
-    weir *w = NULL;
+    weir_filter *w = NULL;
 
-    if (weir_build_begin(&b, sentence, NULL, &error) != WEIR_OK ||
+    if (weir_build_begin(&b, spec, NULL, &error) != WEIR_OK ||
         weir_build_add(b, keys, n, &error) != WEIR_OK ||
         weir_build_finish(b, &w, &error) != WEIR_OK)
-        fail_msg("'%s' is not built: %s", sentence, error.text);
+        fail_msg("'%s' is not built: %s", spec, error.text);
     assert_non_null(w);
     return w;
 }
@@ -61,31 +61,31 @@ struct listed names_with(enum weir_kind kind, uint64_t traits)
 {
     struct listed list = {""};
 
-    for (size_t i = 0; weir_listed(kind, i); i++)
-        if ((weir_listed(kind, i)->traits & traits) == traits)
-            strcat(strcat(list.text, *list.text ? ", " : ""), weir_listed(kind, i)->name);
+    for (size_t i = 0; weir_algorithm_at(kind, i); i++)
+        if ((weir_algorithm_at(kind, i)->traits & traits) == traits)
+            strcat(strcat(list.text, *list.text ? ", " : ""), weir_algorithm_at(kind, i)->name);
     return list;
 }
 
-void assert_refused(const char *sentence, const char *expected)
+void assert_refused(const char *spec, const char *expected)
 {
     struct weir_error error = {0};
-    weir *w = (weir *)&error; /* must become NULL */
+    weir_filter *w = (weir_filter *)&error; /* must become NULL */
 
-    if (weir_open(&w, sentence, &error) == WEIR_OK)
-        fail_msg("'%s' is accepted", sentence);
+    if (weir_open(&w, spec, &error) == WEIR_OK)
+        fail_msg("'%s' is accepted", spec);
     assert_null(w);
     assert_int_equal(error.status, WEIR_BAD_CONFIG);
     assert_string_equal(error.text, expected);
-    assert_int_equal(weir_open(&w, sentence, NULL), WEIR_BAD_CONFIG);
+    assert_int_equal(weir_open(&w, spec, NULL), WEIR_BAD_CONFIG);
 }
 
-struct blob blob_of(const weir *w)
+struct blob blob_of(const weir_filter *w)
 {
     struct blob b = {NULL, weir_saved_size(w)};
 
     b.data = malloc(b.size);
-    assert_int_equal(weir_save(w, b.data, b.size, NULL), b.size);
+    assert_int_equal(weir_save_buffer(w, b.data, b.size, NULL), b.size);
     return b;
 }
 
@@ -125,7 +125,7 @@ void assert_same_blob(struct blob a, struct blob b)
     assert_memory_equal(a.data, b.data, a.size);
 }
 
-void assert_same_state(const weir *a, const weir *b)
+void assert_same_state(const weir_filter *a, const weir_filter *b)
 {
     struct blob of_a = blob_of(a), of_b = blob_of(b);
 
@@ -137,10 +137,10 @@ void assert_same_state(const weir *a, const weir *b)
 void assert_not_loaded(struct blob b, const char *expected)
 {
     struct weir_error error = {0};
-    weir *w = (weir *)&error; /* must become NULL */
+    weir_filter *w = (weir_filter *)&error; /* must become NULL */
     size_t used = 4711;
 
-    assert_int_equal(weir_load(&w, b.data, b.size, &used, &error), WEIR_BAD_DATA);
+    assert_int_equal(weir_load_buffer(&w, b.data, b.size, &used, NULL, &error), WEIR_BAD_DATA);
     assert_null(w);
     assert_int_equal(used, 4711);
     assert_int_equal(error.status, WEIR_BAD_DATA);
@@ -148,7 +148,7 @@ void assert_not_loaded(struct blob b, const char *expected)
         assert_string_equal(error.text, expected);
     else
         assert_true(*error.text);
-    assert_int_equal(weir_load(&w, b.data, b.size, NULL, NULL), WEIR_BAD_DATA);
+    assert_int_equal(weir_load_buffer(&w, b.data, b.size, NULL, NULL, NULL), WEIR_BAD_DATA);
 }
 
 bool loads_usable(struct blob b)
@@ -156,9 +156,9 @@ bool loads_usable(struct blob b)
     struct weir_error error = {0};
     uint8_t verdicts[40];
     struct weir_key keys[40];
-    weir *w, *again;
+    weir_filter *w, *again;
 
-    if (weir_load(&w, b.data, b.size, NULL, &error) != WEIR_OK) {
+    if (weir_load_buffer(&w, b.data, b.size, NULL, NULL, &error) != WEIR_OK) {
         assert_true(error.status == WEIR_BAD_DATA && *error.text);
         return false;
     }
@@ -166,14 +166,14 @@ bool loads_usable(struct blob b)
         keys[i] = numbered(w, i);
         keys[i].importance = (uint32_t)(i * 0x9e3779b9u);
     }
-    if (w->ops->is.about.traits & WEIR_CAN_LEARN)
+    if (w->ops->is.about.traits & WEIR_CAN_OBSERVE)
         weir_observe_many(w, keys, 40, verdicts);
     weir_ask_many(w, keys, 40, verdicts);
     struct weir_stats stats = weir_stats_of(w);
     assert_true(stats.fill >= 0 && stats.fill <= 1 && stats.error >= 0 && stats.error <= 1.000001);
-    assert_int_equal(stats.shown, stats.seen + stats.fresh);
+    assert_int_equal(stats.observed, stats.seen + stats.new_keys);
     struct blob saved = blob_of(w);
-    assert_int_equal(weir_load(&again, saved.data, saved.size, NULL, NULL), WEIR_OK);
+    assert_int_equal(weir_load_buffer(&again, saved.data, saved.size, NULL, NULL, NULL), WEIR_OK);
     assert_same_state(w, again);
     blob_free(saved);
     weir_close(w);
@@ -181,7 +181,7 @@ bool loads_usable(struct blob b)
     return true;
 }
 
-struct weir_key numbered(const weir *w, uint64_t i)
+struct weir_key numbered(const weir_filter *w, uint64_t i)
 {
     uint8_t bytes[8];
 
@@ -189,7 +189,7 @@ struct weir_key numbered(const weir *w, uint64_t i)
     return weir_hash(w, bytes, sizeof bytes);
 }
 
-struct weir_key *stream_of(const weir *w, size_t n, uint64_t seed)
+struct weir_key *stream_of(const weir_filter *w, size_t n, uint64_t seed)
 {
     struct weir_key *keys = malloc((n + 1) * sizeof *keys);
     struct rng r = rng_at(seed, 1);

@@ -6,10 +6,10 @@
 
 #define SEED " seed=11"
 
-/* A knob that is varied by itself, or "" for none; the rest of the sentence;
+/* A parameter that is varied by itself, or "" for none; the rest of the spec;
  * the memory it asks for. */
 static const struct {
-    const char *knob, *rest;
+    const char *parameter, *rest;
     size_t memory;
 } kinds[] = {
     {"", "memory=4K", 4096},
@@ -56,12 +56,12 @@ static const struct {
     {"enter", "memory=64 enter=adapt width=9", 64},
 };
 
-static bool has_knob(size_t filter, const char *name)
+static bool has_parameter(size_t filter, const char *name)
 {
-    const struct weir_knob *knob;
+    const struct weir_parameter *parameter;
 
-    for (size_t j = 0; (knob = weir_listed_knob(WEIR_KIND_FILTER, filter, j)); j++)
-        if (strcmp(knob->name, name) == 0)
+    for (size_t j = 0; (parameter = weir_parameter_at(WEIR_KIND_FILTER, filter, j)); j++)
+        if (strcmp(parameter->name, name) == 0)
             return true;
     return *name == '\0';
 }
@@ -71,31 +71,30 @@ static struct variant running;
 int tell_variant(void **state)
 {
     (void)state;
-    if (*running.sentence)
-        print_error("it was: %s\n", running.sentence);
-    *running.sentence = '\0';
+    if (*running.spec)
+        print_error("it was: %s\n", running.spec);
+    *running.spec = '\0';
     return 0;
 }
 
 static void run_filter(size_t i, void (*law)(const struct variant *v))
 {
     for (size_t j = 0; j < sizeof kinds / sizeof *kinds; j++) {
-        if (!has_knob(i, kinds[j].knob))
+        if (!has_parameter(i, kinds[j].parameter))
             continue;
-        running = (struct variant){.name = weir_listed(WEIR_KIND_FILTER, i)->name,
+        running = (struct variant){.name = weir_algorithm_at(WEIR_KIND_FILTER, i)->name,
                                    .memory = kinds[j].memory};
-        snprintf(running.sentence, sizeof running.sentence, "%s %s" SEED, running.name,
-                 kinds[j].rest);
+        snprintf(running.spec, sizeof running.spec, "%s %s" SEED, running.name, kinds[j].rest);
         law(&running);
-        *running.sentence = '\0';
+        *running.spec = '\0';
     }
 }
 
 void for_each_variant_of(const char *filter, void (*law)(const struct variant *v))
 {
-    for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i); i++)
-        if (can_learn(weir_listed(WEIR_KIND_FILTER, i)->name) &&
-            (!filter || strcmp(filter, weir_listed(WEIR_KIND_FILTER, i)->name) == 0))
+    for (size_t i = 0; weir_algorithm_at(WEIR_KIND_FILTER, i); i++)
+        if (can_learn(weir_algorithm_at(WEIR_KIND_FILTER, i)->name) &&
+            (!filter || strcmp(filter, weir_algorithm_at(WEIR_KIND_FILTER, i)->name) == 0))
             run_filter(i, law);
 }
 

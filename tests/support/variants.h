@@ -1,8 +1,8 @@
 /* variants.h - configurations of every filter there is, for laws that hold for
  * all of them.
  *
- * The library is asked which filters and which knobs there are, so a filter
- * added to list.h is put to every law without a change here. A new knob is
+ * The library is asked which filters and which parameters there are, so a filter
+ * added to list.h is put to every law without a change here. A new parameter is
  * worth a line in variants.c. */
 #ifndef WEIR_TESTS_SUPPORT_VARIANTS_H
 #define WEIR_TESTS_SUPPORT_VARIANTS_H
@@ -10,9 +10,9 @@
 #include "support/support.h"
 
 struct variant {
-    const char *name;        /* of the filter */
-    char sentence[SENTENCE]; /* seed included */
-    size_t memory;           /* bytes asked for, rounded up; 0 if left to fpr */
+    const char *name; /* of the filter */
+    char spec[SPEC];  /* seed included */
+    size_t memory;    /* bytes asked for, rounded up; 0 if left to fpr */
 };
 
 /* Run a law on every variant of every filter that can learn, or of one by its name. Those that

@@ -62,7 +62,8 @@ static void give(void *context, void *block)
     memset(b, 0xa5, sizeof *b + b->size + sizeof b->fence);
 }
 
-static const struct weir_options options = {.size = sizeof options, .memory = {take, give, &pool}};
+static const struct weir_options options = {.size = sizeof options,
+                                            .allocator = {take, give, &pool}};
 
 /* ---- what is saved ---- */
 
@@ -92,10 +93,10 @@ static bool out_of_room(void *context, void *data, size_t size)
 
 enum { OPENED, LOADED, CLONED, VIEWED, SOURCED, SHARD, HANDLES };
 
-static enum weir_status live_filter(weir *w[HANDLES], const char *sentence,
+static enum weir_status live_filter(weir_filter *w[HANDLES], const char *spec,
                                     struct weir_error *error)
 {
-    enum weir_status status = weir_open_with(&w[OPENED], sentence, &options, error);
+    enum weir_status status = weir_open_with(&w[OPENED], spec, &options, error);
     uint32_t n;
 
     if (status != WEIR_OK)
@@ -103,11 +104,12 @@ static enum weir_status live_filter(weir *w[HANDLES], const char *sentence,
     assert_int_equal(pool.bytes, weir_stats_of(w[OPENED]).bytes);
     for (uint64_t i = 0; i < 500; i++)
         weir_observe(w[OPENED], numbered(w[OPENED], i));
-    assert_int_equal(weir_write(w[OPENED], into_room, NULL, NULL), WEIR_OK);
-    if ((status = weir_load_with(&w[LOADED], room, saved, NULL, &options, error)) != WEIR_OK ||
-        (status = weir_view(&w[VIEWED], room, saved, NULL, &options, error)) != WEIR_OK ||
-        (status = weir_load_from(&w[SOURCED], out_of_room, NULL, &options, error)) != WEIR_OK ||
-        (status = weir_load_all(&w[SHARD], 1, &n, room, saved, NULL, &options, error)) != WEIR_OK)
+    assert_int_equal(weir_save_stream(w[OPENED], into_room, NULL, NULL), WEIR_OK);
+    if ((status = weir_load_buffer(&w[LOADED], room, saved, NULL, &options, error)) != WEIR_OK ||
+        (status = weir_view_buffer(&w[VIEWED], room, saved, NULL, &options, error)) != WEIR_OK ||
+        (status = weir_load_stream(&w[SOURCED], out_of_room, NULL, &options, error)) != WEIR_OK ||
+        (status = weir_load_shards(&w[SHARD], 1, &n, room, saved, NULL, &options, error)) !=
+            WEIR_OK)
         return status;
     w[CLONED] = weir_clone(w[LOADED], error);
     if (!w[CLONED])
@@ -116,10 +118,10 @@ static enum weir_status live_filter(weir *w[HANDLES], const char *sentence,
     return status == WEIR_UNSUPPORTED ? WEIR_OK : status;
 }
 
-static enum weir_status life_of_filter(const char *sentence, struct weir_error *error)
+static enum weir_status life_of_filter(const char *spec, struct weir_error *error)
 {
-    weir *w[HANDLES] = {NULL};
-    enum weir_status status = live_filter(w, sentence, error);
+    weir_filter *w[HANDLES] = {NULL};
+    enum weir_status status = live_filter(w, spec, error);
 
     for (int i = 0; i < HANDLES; i++)
         weir_close(w[i]);
@@ -127,11 +129,11 @@ static enum weir_status life_of_filter(const char *sentence, struct weir_error *
 }
 
 /* More keys than the buffers of a builder hold. */
-static enum weir_status life_of_set(const char *sentence, struct weir_error *error)
+static enum weir_status life_of_set(const char *spec, struct weir_error *error)
 {
     weir_builder *b;
-    weir *w = NULL;
-    enum weir_status status = weir_build_begin(&b, sentence, &options, error);
+    weir_filter *w = NULL;
+    enum weir_status status = weir_build_begin(&b, spec, &options, error);
 
     for (uint64_t i = 0; status == WEIR_OK && i < 280000; i++)
         status = weir_build_add_bytes(b, &(struct weir_bytes){&i, sizeof i}, 1, error);
@@ -147,21 +149,21 @@ static enum weir_status life_of_set(const char *sentence, struct weir_error *err
     return status;
 }
 
-static enum weir_status live_sketch(weir_sketch *s[HANDLES], const char *sentence,
+static enum weir_status live_sketch(weir_sketch *s[HANDLES], const char *spec,
                                     struct weir_error *error)
 {
-    enum weir_status status = weir_sketch_open_with(&s[OPENED], sentence, &options, error);
+    enum weir_status status = weir_sketch_open_with(&s[OPENED], spec, &options, error);
 
     if (status != WEIR_OK)
         return status;
     assert_int_equal(pool.bytes, weir_sketch_stats_of(s[OPENED]).bytes);
     for (uint64_t i = 0; i < 500; i++)
         weir_sketch_add(s[OPENED], (struct weir_bytes){&i, sizeof i}, i);
-    assert_int_equal(weir_sketch_write(s[OPENED], into_room, NULL, NULL), WEIR_OK);
-    status = weir_sketch_load_with(&s[LOADED], room, saved, NULL, &options, error);
+    assert_int_equal(weir_sketch_save_stream(s[OPENED], into_room, NULL, NULL), WEIR_OK);
+    status = weir_sketch_load_buffer(&s[LOADED], room, saved, NULL, &options, error);
     if (status != WEIR_OK)
         return status;
-    status = weir_sketch_load_from(&s[SOURCED], out_of_room, NULL, &options, error);
+    status = weir_sketch_load_stream(&s[SOURCED], out_of_room, NULL, &options, error);
     if (status != WEIR_OK)
         return status;
     s[CLONED] = weir_sketch_clone(s[LOADED], error);
@@ -171,10 +173,10 @@ static enum weir_status live_sketch(weir_sketch *s[HANDLES], const char *sentenc
     return status == WEIR_UNSUPPORTED ? WEIR_OK : status;
 }
 
-static enum weir_status life_of_sketch(const char *sentence, struct weir_error *error)
+static enum weir_status life_of_sketch(const char *spec, struct weir_error *error)
 {
     weir_sketch *s[HANDLES] = {NULL};
-    enum weir_status status = live_sketch(s, sentence, error);
+    enum weir_status status = live_sketch(s, spec, error);
 
     for (int i = 0; i < HANDLES; i++)
         weir_sketch_close(s[i]);
@@ -188,10 +190,10 @@ static bool say_member(void *context, const struct weir_bytes *keys, size_t n, u
     return true;
 }
 
-static enum weir_status live_screen(weir_screen *s[HANDLES], const char *sentence,
+static enum weir_status live_screen(weir_screen *s[HANDLES], const char *spec,
                                     struct weir_error *error)
 {
-    enum weir_status status = weir_screen_open_with(&s[OPENED], sentence, &options, error);
+    enum weir_status status = weir_screen_open_with(&s[OPENED], spec, &options, error);
 
     if (status != WEIR_OK)
         return status;
@@ -200,13 +202,13 @@ static enum weir_status live_screen(weir_screen *s[HANDLES], const char *sentenc
         struct weir_bytes key = {&i, sizeof i};
         uint8_t answer;
 
-        weir_screen_learn_set(s[OPENED], &key, 1);
+        weir_screen_add_members(s[OPENED], &key, 1);
         weir_screen_check(s[OPENED], &key, 1, say_member, NULL, &answer);
     }
-    assert_int_equal(weir_screen_write(s[OPENED], into_room, NULL, NULL), WEIR_OK);
-    status = weir_screen_load_with(&s[LOADED], room, saved, NULL, &options, error);
+    assert_int_equal(weir_screen_save_stream(s[OPENED], into_room, NULL, NULL), WEIR_OK);
+    status = weir_screen_load_buffer(&s[LOADED], room, saved, NULL, &options, error);
     if (status == WEIR_OK)
-        status = weir_screen_load_from(&s[SOURCED], out_of_room, NULL, &options, error);
+        status = weir_screen_load_stream(&s[SOURCED], out_of_room, NULL, &options, error);
     if (status != WEIR_OK)
         return status;
     s[CLONED] = weir_screen_clone(s[LOADED], error);
@@ -216,10 +218,10 @@ static enum weir_status live_screen(weir_screen *s[HANDLES], const char *sentenc
     return status == WEIR_UNSUPPORTED ? WEIR_OK : status;
 }
 
-static enum weir_status life_of_screen(const char *sentence, struct weir_error *error)
+static enum weir_status life_of_screen(const char *spec, struct weir_error *error)
 {
     weir_screen *s[HANDLES] = {NULL};
-    enum weir_status status = live_screen(s, sentence, error);
+    enum weir_status status = live_screen(s, spec, error);
 
     for (int i = 0; i < HANDLES; i++)
         weir_screen_close(s[i]);
@@ -228,16 +230,16 @@ static enum weir_status life_of_screen(const char *sentence, struct weir_error *
 
 /* ---- the laws ---- */
 
-typedef enum weir_status (*life)(const char *sentence, struct weir_error *error);
+typedef enum weir_status (*life)(const char *spec, struct weir_error *error);
 
-static enum weir_status live(life of, const char *sentence, size_t grant)
+static enum weir_status live(life of, const char *spec, size_t grant)
 {
     struct weir_error error = {0};
 
     pool.used = pool.taken = saved = read_up_to = 0;
     pool.grant = grant;
     wrapped.asked = wrapped.budget = 0;
-    enum weir_status status = of(sentence, &error);
+    enum weir_status status = of(spec, &error);
     wrapped.budget = SIZE_MAX;
     assert_int_equal(wrapped.asked, 0);
     assert_int_equal(pool.live, 0);
@@ -247,22 +249,22 @@ static enum weir_status live(life of, const char *sentence, size_t grant)
 }
 
 /* With the first n blocks granted, for n = 0, 1 ... until that is enough. */
-static void every_byte_comes_and_goes(life of, const char *sentence)
+static void every_byte_comes_and_goes(life of, const char *spec)
 {
     size_t n = 0;
 
-    while (live(of, sentence, n) == WEIR_NO_MEMORY) {
+    while (live(of, spec, n) == WEIR_NO_MEMORY) {
         assert_true(pool.taken > n);
         assert_true(++n < 20);
     }
     assert_true(n >= 2);
-    assert_int_equal(live(of, sentence, SIZE_MAX), WEIR_OK);
+    assert_int_equal(live(of, spec, SIZE_MAX), WEIR_OK);
     assert_int_equal(pool.taken, n);
 }
 
 static void law_a_filter_is_of_the_callers_memory(const struct variant *v)
 {
-    every_byte_comes_and_goes(life_of_filter, v->sentence);
+    every_byte_comes_and_goes(life_of_filter, v->spec);
 }
 
 static void a_set_is_built_in_the_callers_memory(void **state)
@@ -275,14 +277,14 @@ static void a_set_is_built_in_the_callers_memory(void **state)
 /* All that are listed, at their simplest. */
 static void of_every(enum weir_kind kind, life of)
 {
-    const struct weir_about *about;
+    const struct weir_algorithm *about;
 
-    for (size_t i = 0; (about = weir_listed(kind, i)); i++) {
-        char sentence[SENTENCE];
+    for (size_t i = 0; (about = weir_algorithm_at(kind, i)); i++) {
+        char spec[SPEC];
 
-        snprintf(sentence, sizeof sentence, "%s seed=1%s", about->name,
-                 weir_find_knob(kind, about->name, "memory") ? " memory=64K" : "");
-        every_byte_comes_and_goes(of, sentence);
+        snprintf(spec, sizeof spec, "%s seed=1%s", about->name,
+                 weir_find_parameter(kind, about->name, "memory") ? " memory=64K" : "");
+        every_byte_comes_and_goes(of, spec);
     }
 }
 
@@ -306,18 +308,18 @@ static void no_block_is_larger_than_the_most(void **state)
 {
     struct weir_options little = options;
     struct weir_error error;
-    weir *w;
+    weir_filter *w;
 
     (void)state;
     pool.used = pool.taken = pool.largest = 0;
     pool.grant = SIZE_MAX;
     assert_int_equal(weir_open_with(&w, "bloom memory=4M", &options, NULL), WEIR_OK);
-    little.most = weir_stats_of(w).bytes;
+    little.max_bytes = weir_stats_of(w).bytes;
     weir_close(w);
-    assert_int_equal(pool.largest, little.most);
+    assert_int_equal(pool.largest, little.max_bytes);
     assert_int_equal(weir_open_with(&w, "bloom memory=4M", &little, NULL), WEIR_OK);
     weir_close(w);
-    little.most = 1000;
+    little.max_bytes = 1000;
     pool.taken = 0;
     assert_int_equal(weir_open_with(&w, "bloom memory=512", &little, &error), WEIR_NO_MEMORY);
     assert_null(w);
@@ -334,31 +336,31 @@ static void a_shared_filter_is_of_the_callers_memory(void **state)
     (void)state;
     pool.used = pool.taken = pool.bytes = saved = 0;
     pool.grant = SIZE_MAX;
-    assert_int_equal(weir_shared_open(&s, "weir memory=64K", 5, &options, NULL), WEIR_OK);
+    assert_int_equal(weir_shared_open(&s, "recent memory=64K", 5, &options, NULL), WEIR_OK);
     weir_shared_measure(s, &stats, sizeof stats);
     assert_int_equal(pool.bytes, stats.bytes);
-    assert_int_equal(weir_shared_write(s, into_room, NULL, NULL), WEIR_OK);
+    assert_int_equal(weir_shared_save_stream(s, into_room, NULL, NULL), WEIR_OK);
     weir_shared_close(s);
     assert_int_equal(pool.bytes, 0);
-    enough.most = stats.bytes;
-    assert_int_equal(weir_shared_open(&s, "weir memory=64K", 5, &enough, NULL), WEIR_OK);
-    assert_int_equal(weir_shared_load(&again, room, saved, NULL, &enough, NULL), WEIR_OK);
+    enough.max_bytes = stats.bytes;
+    assert_int_equal(weir_shared_open(&s, "recent memory=64K", 5, &enough, NULL), WEIR_OK);
+    assert_int_equal(weir_shared_load_buffer(&again, room, saved, NULL, &enough, NULL), WEIR_OK);
     assert_int_equal(pool.bytes, 2 * stats.bytes);
     weir_shared_close(s);
     weir_shared_close(again);
-    little.most = stats.bytes - 1;
+    little.max_bytes = stats.bytes - 1;
     pool.taken = 0;
-    assert_int_equal(weir_shared_open(&s, "weir memory=64K", 5, &little, NULL), WEIR_NO_MEMORY);
+    assert_int_equal(weir_shared_open(&s, "recent memory=64K", 5, &little, NULL), WEIR_NO_MEMORY);
     assert_int_equal(pool.taken, 0);
-    little.most = stats.bytes - 5;
-    assert_int_equal(weir_shared_load(&s, room, saved, NULL, &little, NULL), WEIR_NO_MEMORY);
+    little.max_bytes = stats.bytes - 5;
+    assert_int_equal(weir_shared_load_buffer(&s, room, saved, NULL, &little, NULL), WEIR_NO_MEMORY);
     assert_int_equal(pool.taken, 0);
 }
 
-static void the_sentence_says_whose_memory_it_was(void **state)
+static void the_spec_says_whose_memory_it_was(void **state)
 {
     struct weir_error error;
-    weir *w;
+    weir_filter *w;
 
     (void)state;
     pool.grant = 0;
@@ -374,9 +376,9 @@ static void options_of_another_version(void **state)
         struct weir_options known;
         uint64_t unknown;
     } later = {{.size = sizeof later}, 0};
-    struct weir_options none = {0}, half = {.size = sizeof half, .memory = {.take = take}};
+    struct weir_options none = {0}, half = {.size = sizeof half, .allocator = {.allocate = take}};
     struct weir_error error;
-    weir *w;
+    weir_filter *w;
 
     (void)state;
     assert_int_equal(weir_open_with(&w, "memory=512", &later.known, NULL), WEIR_OK);
@@ -386,7 +388,7 @@ static void options_of_another_version(void **state)
     assert_null(w);
     assert_int_equal(weir_open_with(&w, "memory=512", &none, &error), WEIR_BAD_CONFIG);
     assert_string_equal(error.text, "size in struct weir_options is not its sizeof");
-    assert_int_equal(weir_load_with(&w, "", 0, NULL, &none, NULL), WEIR_BAD_CONFIG);
+    assert_int_equal(weir_load_buffer(&w, "", 0, NULL, &none, NULL), WEIR_BAD_CONFIG);
     assert_int_equal(weir_open_with(&w, "memory=512", &half, &error), WEIR_BAD_CONFIG);
     assert_string_equal(error.text, "memory in the options needs both, take and give, or neither");
 }
@@ -402,7 +404,7 @@ int main(void)
         cmocka_unit_test(a_screen_is_of_the_callers_memory),
         cmocka_unit_test(no_block_is_larger_than_the_most),
         cmocka_unit_test(a_shared_filter_is_of_the_callers_memory),
-        cmocka_unit_test(the_sentence_says_whose_memory_it_was),
+        cmocka_unit_test(the_spec_says_whose_memory_it_was),
         cmocka_unit_test(options_of_another_version),
     };
 

@@ -20,7 +20,7 @@ static struct body body_of(const char *config, uint64_t shown, uint64_t seen)
 {
     struct body body = {.head = {.kind = WEIR_PART_FILTER,
                                  .shards = 1,
-                                 .sentence = config,
+                                 .spec = config,
                                  .length = (uint32_t)strlen(config)}};
 
     part_word(&body.head, shown);
@@ -97,7 +97,7 @@ static void the_configuration_must_be_a_text_that_is_there(void **state)
     struct body body = body_of(BLOOM, 5, 5);
 
     (void)state;
-    body.head.sentence = broken;
+    body.head.spec = broken;
     assert_body(body, 64, bad_config);
     for (uint32_t length = 0; length < sizeof text; length++) {
         body = body_of(text, 5, 5);

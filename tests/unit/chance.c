@@ -168,9 +168,9 @@ static void hashes_are_fixed_for_a_seed(void **state)
 
 static void hashes_differ_by_seed_and_by_function(void **state)
 {
-    weir *fast = open_filter("bloom memory=64 seed=1"),
-         *keyed = open_filter("bloom memory=64 hash=sip seed=1");
-    weir *other = open_filter("bloom memory=64 hash=sip seed=2");
+    weir_filter *fast = open_filter("bloom memory=64 seed=1"),
+                *keyed = open_filter("bloom memory=64 hash=sip seed=1");
+    weir_filter *other = open_filter("bloom memory=64 hash=sip seed=2");
     struct weir_key a = weir_hash(fast, "key", 3), b = weir_hash(keyed, "key", 3);
     struct weir_key c = weir_hash(other, "key", 3);
     struct hash128 f = hash_fast("key", 3, 1), k = hash_keyed("key", 3, 1);
@@ -188,7 +188,7 @@ static void hashes_differ_by_seed_and_by_function(void **state)
 static void hashing_many_equals_hashing_each(void **state)
 {
     static const char text[] = "a key of any length, the empty one too";
-    weir *w = open_filter("memory=64");
+    weir_filter *w = open_filter("memory=64");
     struct weir_bytes bytes[sizeof text];
     struct weir_key keys[sizeof text];
 

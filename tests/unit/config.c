@@ -1,4 +1,4 @@
-/* config.c - sentences, good and bad, and what is said about the bad ones. */
+/* config.c - specs, good and bad, and what is said about the bad ones. */
 #include "support/support.h"
 
 #include <stdio.h>
@@ -7,10 +7,10 @@
 #include "filter/filter.h"
 #include "support/variants.h"
 
-static void assert_completed(const char *sentence, const char *completed)
+static void assert_completed(const char *spec, const char *completed)
 {
-    weir *w = open_filter(sentence);
-    char config[SENTENCE];
+    weir_filter *w = open_filter(spec);
+    char config[SPEC];
 
     assert_int_equal(weir_config(w, config, sizeof config), strlen(completed));
     assert_string_equal(config, completed);
@@ -21,16 +21,16 @@ static void assert_completed(const char *sentence, const char *completed)
 
 static void everything_may_be_left_out(void **state)
 {
-    weir *w = open_filter(NULL), *v = open_filter(" \t\n");
-    char config[SENTENCE], other[SENTENCE];
+    weir_filter *w = open_filter(NULL), *v = open_filter(" \t\n");
+    char config[SPEC], other[SPEC];
 
     (void)state;
     assert_completed("seed=7",
-                     "weir memory=67108864 width=16 slots=31 importance=none hash=xxh3 seed=7");
+                     "recent memory=67108864 width=16 slots=31 importance=none hash=xxh3 seed=7");
     weir_config(w, config, sizeof config);
     weir_config(v, other, sizeof other);
     assert_memory_equal(
-        config, "weir memory=67108864 width=16 slots=31 importance=none hash=xxh3 seed=", 70);
+        config, "recent memory=67108864 width=16 slots=31 importance=none hash=xxh3 seed=", 70);
     assert_string_not_equal(config, other); /* two random seeds */
     weir_close(w);
     weir_close(v);
@@ -39,7 +39,7 @@ static void everything_may_be_left_out(void **state)
 static void every_filter_has_its_defaults(void **state)
 {
     static const char *const filters[][2] = {
-        {"weir", "width=16 slots=31 importance=none"},
+        {"recent", "width=16 slots=31 importance=none"},
         {"bloom", "k=4"},
         {"counting", "k=4 cell=4"},
         {"sbf", "k=3 cell=1 decay=11"},
@@ -57,20 +57,20 @@ static void every_filter_has_its_defaults(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
-        char sentence[SENTENCE], completed[SENTENCE];
+        char spec[SPEC], completed[SPEC];
 
-        snprintf(sentence, sizeof sentence, "%s memory=64K seed=1", filters[i][0]);
+        snprintf(spec, sizeof spec, "%s memory=64K seed=1", filters[i][0]);
         snprintf(completed, sizeof completed, "%s memory=65536 %s hash=xxh3 seed=1", filters[i][0],
                  filters[i][1]);
-        assert_completed(sentence, completed);
+        assert_completed(spec, completed);
     }
 }
 
-static void knobs_come_in_any_order_and_unit(void **state)
+static void parameters_come_in_any_order_and_unit(void **state)
 {
     (void)state;
     assert_completed("  seed=1   width=12\tmemory=1KiB\n",
-                     "weir memory=1024 width=12 slots=42 importance=none hash=xxh3 seed=1");
+                     "recent memory=1024 width=12 slots=42 importance=none hash=xxh3 seed=1");
     assert_completed("bloom hash=sip seed=1 capacity=0.1k memory=1000bit",
                      "bloom memory=125 capacity=100 k=7 hash=sip seed=1");
     assert_completed("bloom memory=1001bit seed=1", "bloom memory=1001bit k=4 hash=xxh3 seed=1");
@@ -88,7 +88,7 @@ static void knobs_come_in_any_order_and_unit(void **state)
 
 static void a_config_is_cut_to_its_buffer(void **state)
 {
-    weir *w = open_filter("bloom memory=64 seed=1");
+    weir_filter *w = open_filter("bloom memory=64 seed=1");
     char config[8] = "-------";
 
     (void)state;
@@ -99,12 +99,12 @@ static void a_config_is_cut_to_its_buffer(void **state)
     weir_close(w);
 }
 
-/* The completed sentence opens an equal filter: same sentence, same empty state,
+/* The completed spec opens an equal filter: same spec, same empty state,
  * the same state after a stream. */
-static void law_a_completed_sentence_opens_an_equal_filter(const struct variant *v)
+static void law_a_completed_spec_opens_an_equal_filter(const struct variant *v)
 {
-    weir *w = open_filter(v->sentence), *again;
-    char config[SENTENCE];
+    weir_filter *w = open_filter(v->spec), *again;
+    char config[SPEC];
 
     weir_config(w, config, sizeof config);
     again = open_filter(config);
@@ -116,22 +116,22 @@ static void law_a_completed_sentence_opens_an_equal_filter(const struct variant 
     weir_close(again);
 }
 
-LAW(a_completed_sentence_opens_an_equal_filter)
+LAW(a_completed_spec_opens_an_equal_filter)
 
 /* Without opening: the extremes would need terabytes. */
-static void assert_planned_again(const char *sentence)
+static void assert_planned_again(const char *spec)
 {
     const struct grammar *g = &filter_grammar;
     struct planned p, again;
-    char first[WEIR_SENTENCE], second[WEIR_SENTENCE];
+    char first[WEIR_SPEC_MAX], second[WEIR_SPEC_MAX];
     struct weir_error error;
 
-    if (!sentence_read(g, sentence, &p, &error) || !g->plan(&p, &error))
+    if (!spec_read(g, spec, &p, &error) || !g->plan(&p, &error))
         return;
-    sentence_write(g, &p, first, sizeof first);
-    if (!sentence_read(g, first, &again, &error) || !g->plan(&again, &error))
-        fail_msg("'%s' becomes '%s', which is refused: %s", sentence, first, error.text);
-    sentence_write(g, &again, second, sizeof second);
+    spec_write(g, &p, first, sizeof first);
+    if (!spec_read(g, first, &again, &error) || !g->plan(&again, &error))
+        fail_msg("'%s' becomes '%s', which is refused: %s", spec, first, error.text);
+    spec_write(g, &again, second, sizeof second);
     assert_string_equal(first, second);
     assert_memory_equal(&p.shape, &again.shape, sizeof p.shape);
     assert_true(p.shape.cells > 0 && p.shape.planes > 0 && p.shape.lines > 0);
@@ -139,7 +139,7 @@ static void assert_planned_again(const char *sentence)
 
 static void extremes_can_be_planned_again(void **state)
 {
-    static const char *const knobs[][5] = {
+    static const char *const parameters[][5] = {
         {"", "memory=64", "memory=16T", "memory=513bit", "memory=1M"},
         {"", "fpr=1e-300", "fpr=0.9999999999999999", "fpr=1e-9", "fpr=0.3"},
         {"", "k=1", "k=32", "k=13", "k=2"},
@@ -149,18 +149,18 @@ static void extremes_can_be_planned_again(void **state)
     };
 
     (void)state;
-    for (size_t f = 0; weir_listed(WEIR_KIND_FILTER, f); f++)
+    for (size_t f = 0; weir_algorithm_at(WEIR_KIND_FILTER, f); f++)
         for (int i = 0; i < 15625; i++) {
-            char sentence[SENTENCE];
+            char spec[SPEC];
             int n = i;
 
-            snprintf(sentence, sizeof sentence, "%s", weir_listed(WEIR_KIND_FILTER, f)->name);
+            snprintf(spec, sizeof spec, "%s", weir_algorithm_at(WEIR_KIND_FILTER, f)->name);
             for (size_t j = 0; j < 6; j++, n /= 5)
-                if (*knobs[j][n % 5]) {
-                    strcat(sentence, " ");
-                    strcat(sentence, knobs[j][n % 5]);
+                if (*parameters[j][n % 5]) {
+                    strcat(spec, " ");
+                    strcat(spec, parameters[j][n % 5]);
                 }
-            assert_planned_again(sentence);
+            assert_planned_again(spec);
         }
 }
 
@@ -168,7 +168,7 @@ static void extremes_can_be_planned_again(void **state)
 
 static void assert_unknown(const char *name, const char *shown)
 {
-    char expected[SENTENCE];
+    char expected[SPEC];
 
     snprintf(expected, sizeof expected, "there is no filter '%s'; there are %s", shown,
              names_with(WEIR_KIND_FILTER, 0).text);
@@ -185,7 +185,7 @@ static void unknown_names_get_the_list(void **state)
                    "a-name-that-is-much-longer-than-any-name-of-...");
 }
 
-static void unknown_knobs_get_the_list(void **state)
+static void unknown_parameters_get_the_list(void **state)
 {
     (void)state;
     assert_refused("bloom decay=3", "bloom has no parameter 'decay'; it takes memory, capacity, "
@@ -195,7 +195,7 @@ static void unknown_knobs_get_the_list(void **state)
     assert_refused("bsbfsd fpr=0.1",
                    "bsbfsd has no parameter 'fpr'; it takes memory, k, hash, seed");
     assert_refused("=5",
-                   "weir has no parameter ''; it takes memory, fpr, window, span, refresh, width, "
+                   "recent has no parameter ''; it takes memory, fpr, window, span, refresh, width, "
                    "slots, importance, enter, hash, seed");
     assert_refused("apbf cell=2", "apbf has no parameter 'cell'; it takes memory, fpr, k, window, "
                                   "slices, hash, seed");
@@ -214,8 +214,8 @@ static void words_must_be_parameters(void **state)
     assert_refused("bloom memory=1K memory=2K", "memory is given twice");
 }
 
-/* Every knob, with every value that is just beyond what it takes. */
-static void values_beyond_a_knob_are_refused_with_what_it_takes(void **state)
+/* Every parameter, with every value that is just beyond what it takes. */
+static void values_beyond_a_parameter_are_refused_with_what_it_takes(void **state)
 {
     static const char *const bad[][3] = {
         {"bloom", "memory", "63|511bit|17T|0||64x|64Mb|-64|1.0000001K"},
@@ -249,14 +249,14 @@ static void values_beyond_a_knob_are_refused_with_what_it_takes(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         for (const char *value = bad[i][2]; value; value = strchr(value, '|')) {
-            char sentence[SENTENCE], expected[SENTENCE];
+            char spec[SPEC], expected[SPEC];
 
             value += *value == '|' && value != bad[i][2];
             int n = (int)strcspn(value, "|");
-            snprintf(sentence, sizeof sentence, "%s %s=%.*s", bad[i][0], bad[i][1], n, value);
+            snprintf(spec, sizeof spec, "%s %s=%.*s", bad[i][0], bad[i][1], n, value);
             snprintf(expected, sizeof expected, "%s=%.*s does not fit: it takes %s", bad[i][1], n,
                      value, takes[i]);
-            assert_refused(sentence, expected);
+            assert_refused(spec, expected);
         }
 }
 
@@ -294,14 +294,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_may_be_left_out),
         cmocka_unit_test(every_filter_has_its_defaults),
-        cmocka_unit_test(knobs_come_in_any_order_and_unit),
+        cmocka_unit_test(parameters_come_in_any_order_and_unit),
         cmocka_unit_test(a_config_is_cut_to_its_buffer),
-        law_test(a_completed_sentence_opens_an_equal_filter),
+        law_test(a_completed_spec_opens_an_equal_filter),
         cmocka_unit_test(extremes_can_be_planned_again),
         cmocka_unit_test(unknown_names_get_the_list),
-        cmocka_unit_test(unknown_knobs_get_the_list),
+        cmocka_unit_test(unknown_parameters_get_the_list),
         cmocka_unit_test(words_must_be_parameters),
-        cmocka_unit_test(values_beyond_a_knob_are_refused_with_what_it_takes),
+        cmocka_unit_test(values_beyond_a_parameter_are_refused_with_what_it_takes),
         cmocka_unit_test(ceilings_that_cannot_be_kept_are_refused),
     };
 

@@ -15,9 +15,9 @@ static const struct {
 #define LAWS (sizeof laws / sizeof *laws)
 
 /* Mean error over all keys, after a look at the promises. */
-static double check_bound(const char *sentence, const struct counted *c)
+static double check_bound(const char *spec, const struct counted *c)
 {
-    weir_sketch *s = open_sketch(sentence);
+    weir_sketch *s = open_sketch(spec);
     size_t beyond = 0;
     double sum = 0;
 
@@ -50,10 +50,10 @@ static void counts_are_never_too_low_and_too_high_as_seldom_as_promised(void **s
         struct counted c = counted_of(sized(200000), 20000, laws[i].alpha, 5 + i);
 
         for (size_t j = 0; j < sizeof forms / sizeof *forms; j++) {
-            char sentence[128];
+            char spec[128];
 
-            snprintf(sentence, sizeof sentence, "count-min memory=32K seed=3 %s", forms[j]);
-            check_bound(sentence, &c);
+            snprintf(spec, sizeof spec, "count-min memory=32K seed=3 %s", forms[j]);
+            check_bound(spec, &c);
         }
         counted_free(c);
     }
@@ -110,8 +110,8 @@ static void a_merged_plain_sketch_is_that_of_all_keys(void **state)
 
 static void a_merged_conservative_sketch_is_never_too_low(void **state)
 {
-    const char *sentence = "count-min memory=4K seed=3 update=conservative";
-    weir_sketch *a = open_sketch(sentence), *b = open_sketch(sentence);
+    const char *spec = "count-min memory=4K seed=3 update=conservative";
+    weir_sketch *a = open_sketch(spec), *b = open_sketch(spec);
     struct counted c = counted_of(20000, 3000, 1.0, 14);
 
     (void)state;
@@ -213,7 +213,7 @@ static void what_cannot_be_taken_back_is_refused(void **state)
 static void counters_stop_at_their_top_and_stay_there(void **state)
 {
     static const struct {
-        const char *sentence;
+        const char *spec;
         uint64_t top;
     } forms[] = {{"count-min memory=64 depth=1 seed=1", UINT32_MAX},
                  {"count-min memory=64 depth=1 seed=1 update=conservative", UINT32_MAX},
@@ -223,7 +223,7 @@ static void counters_stop_at_their_top_and_stay_there(void **state)
 
     (void)state;
     for (size_t i = 0; i < 4; i++) {
-        weir_sketch *s = open_sketch(forms[i].sentence), *twin;
+        weir_sketch *s = open_sketch(forms[i].spec), *twin;
 
         weir_sketch_add(s, key, forms[i].top - 1);
         assert_int_equal(weir_sketch_ask(s, key).count, forms[i].top - 1);
@@ -264,17 +264,17 @@ static void hashed_keys_are_counted_as_their_bytes_are(void **state)
     weir_sketch_close(t);
 }
 
-static void refused(const char *sentence, const char *expected)
+static void refused(const char *spec, const char *expected)
 {
     struct weir_error error = {0};
     weir_sketch *s = (weir_sketch *)&error;
 
-    assert_int_equal(weir_sketch_open(&s, sentence, &error), WEIR_BAD_CONFIG);
+    assert_int_equal(weir_sketch_open(&s, spec, &error), WEIR_BAD_CONFIG);
     assert_null(s);
     assert_string_equal(error.text, expected);
 }
 
-static void a_sentence_that_cannot_be_is_refused_plainly(void **state)
+static void a_spec_that_cannot_be_is_refused_plainly(void **state)
 {
     (void)state;
     refused("heavy-keeper",
@@ -326,7 +326,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_taken_back_is_refused),
         cmocka_unit_test(counters_stop_at_their_top_and_stay_there),
         cmocka_unit_test(hashed_keys_are_counted_as_their_bytes_are),
-        cmocka_unit_test(a_sentence_that_cannot_be_is_refused_plainly),
+        cmocka_unit_test(a_spec_that_cannot_be_is_refused_plainly),
         cmocka_unit_test(error_and_confidence_become_width_and_depth),
     };
 

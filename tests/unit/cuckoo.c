@@ -7,13 +7,13 @@
 #include "base/rng.h"
 #include "filter/filter.h"
 
-static void observe_from(weir *w, uint64_t from, uint64_t n)
+static void observe_from(weir_filter *w, uint64_t from, uint64_t n)
 {
     for (uint64_t i = from; i < from + n; i++)
         weir_observe(w, numbered(w, i));
 }
 
-static uint64_t missed(const weir *w, uint64_t from, uint64_t n, uint64_t step)
+static uint64_t missed(const weir_filter *w, uint64_t from, uint64_t n, uint64_t step)
 {
     uint64_t sum = 0;
 
@@ -27,7 +27,7 @@ static void any_number_of_buckets_holds_its_capacity(void **state)
 {
     (void)state;
     for (uint64_t capacity = 1; capacity < 400; capacity++) {
-        weir *w = open_filtered("cuckoo capacity=%d bits=12 seed=5", (int)capacity);
+        weir_filter *w = open_filtered("cuckoo capacity=%d bits=12 seed=5", (int)capacity);
 
         observe_from(w, 0, capacity);
         assert_int_equal(weir_stats_of(w).overflow, 0);
@@ -45,8 +45,8 @@ static void any_number_of_buckets_holds_its_capacity(void **state)
 /* Of 32 bits no two fingerprints are the same among so few. */
 static void showings_of_a_key_are_counted(void **state)
 {
-    weir *w = open_filtered("cuckoo capacity=%d bits=32 seed=5", 1000);
-    weir *other = open_filtered("bloom memory=1K seed=%d", 5);
+    weir_filter *w = open_filtered("cuckoo capacity=%d bits=32 seed=5", 1000);
+    weir_filter *other = open_filtered("bloom memory=1K seed=%d", 5);
 
     (void)state;
     for (uint64_t i = 0; i < 100; i++)
@@ -68,7 +68,7 @@ static void it_takes_under_13_bits_a_key_at_two_in_a_thousand(void **state)
 {
     (void)state;
     for (uint64_t n = 1000; n <= sized(1000000); n *= 10) {
-        weir *w = open_filtered("cuckoo capacity=%d fpr=0.2%% seed=5", (int)n);
+        weir_filter *w = open_filtered("cuckoo capacity=%d fpr=0.2%% seed=5", (int)n);
         uint64_t strangers = 0, asked = sized(1000000);
 
         observe_from(w, 0, n);
@@ -86,7 +86,7 @@ static void it_takes_under_13_bits_a_key_at_two_in_a_thousand(void **state)
 
 static void eight_showings_of_one_key_are_stored(void **state)
 {
-    weir *w = open_filter("cuckoo capacity=1000 bits=16 seed=5");
+    weir_filter *w = open_filter("cuckoo capacity=1000 bits=16 seed=5");
     struct weir_key key = numbered(w, 1);
     bool there;
 
@@ -116,7 +116,7 @@ static void eight_showings_of_one_key_are_stored(void **state)
 /* What has no room is not stored, counted, and harms nobody. */
 static void a_full_one_keeps_what_it_has(void **state)
 {
-    weir *w = open_filter("cuckoo memory=3000 bits=12 seed=5");
+    weir_filter *w = open_filter("cuckoo memory=3000 bits=12 seed=5");
     uint64_t n = 0, before;
 
     (void)state;
@@ -139,7 +139,7 @@ static void what_is_there_is_never_missed(void **state)
 {
     enum { UNIVERSE = 4000 };
     static uint8_t count[UNIVERSE];
-    weir *w = open_filter("cuckoo capacity=6000 bits=9 seed=5");
+    weir_filter *w = open_filter("cuckoo capacity=6000 bits=9 seed=5");
     struct rng r = rng_at(7, 7);
 
     (void)state;
@@ -167,11 +167,11 @@ static void what_is_there_is_never_missed(void **state)
 
 /* Keys of a universe, each added up to `times` times and taken back at random, compared with an
  * exact multiset of at most `load` additions. Returns how many members were missed in all. */
-static uint64_t misses_of(const char *sentence, uint32_t times, uint64_t load)
+static uint64_t misses_of(const char *spec, uint32_t times, uint64_t load)
 {
     enum { UNIVERSE = 3000 };
     uint8_t count[UNIVERSE] = {0};
-    weir *w = open_filter(sentence);
+    weir_filter *w = open_filter(spec);
     struct rng r = rng_at(times, load);
     uint64_t sum = 0;
 
@@ -223,7 +223,7 @@ static void batches_are_asked_as_one_by_one(void **state)
 {
     static uint8_t verdicts[4000];
     struct weir_key *keys = malloc(sizeof verdicts * sizeof *keys);
-    weir *w = open_filter("cuckoo capacity=3800 bits=13 seed=5");
+    weir_filter *w = open_filter("cuckoo capacity=3800 bits=13 seed=5");
 
     (void)state;
     for (size_t i = 0; i < sizeof verdicts; i++)

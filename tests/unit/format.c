@@ -14,18 +14,18 @@
 static struct blob golden_read(const char *name)
 {
     const char *root = getenv("WEIR_SOURCE");
-    char path[SENTENCE];
+    char path[SPEC];
 
     snprintf(path, sizeof path, "%s/tests/golden/%s.weir", root ? root : ".", name);
     return blob_read(path);
 }
 
-static weir *load(const void *data, size_t size, size_t *used)
+static weir_filter *load(const void *data, size_t size, size_t *used)
 {
     struct weir_error error;
-    weir *w;
+    weir_filter *w;
 
-    if (weir_load(&w, data, size, used, &error) != WEIR_OK)
+    if (weir_load_buffer(&w, data, size, used, NULL, &error) != WEIR_OK)
         fail_msg("%s", error.text);
     return w;
 }
@@ -47,10 +47,10 @@ static void ends_in(struct blob file, size_t used, const char *note)
 
 static void with_every_golden_file(void (*check)(const char *name, struct blob file))
 {
-    for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i); i++) {
-        struct blob file = golden_read(weir_listed(WEIR_KIND_FILTER, i)->name);
+    for (size_t i = 0; weir_algorithm_at(WEIR_KIND_FILTER, i); i++) {
+        struct blob file = golden_read(weir_algorithm_at(WEIR_KIND_FILTER, i)->name);
 
-        check(weir_listed(WEIR_KIND_FILTER, i)->name, file);
+        check(weir_algorithm_at(WEIR_KIND_FILTER, i)->name, file);
         blob_free(file);
     }
 }
@@ -58,7 +58,7 @@ static void with_every_golden_file(void (*check)(const char *name, struct blob f
 static void tells_the_same(const char *name, struct blob file)
 {
     size_t used = 0;
-    weir *w = load(file.data, file.size, &used);
+    weir_filter *w = load(file.data, file.size, &used);
     char note[GOLDEN_NOTE];
 
     golden_note(w, note);
@@ -70,7 +70,7 @@ static void tells_the_same(const char *name, struct blob file)
 static void is_saved_the_same(const char *name, struct blob file)
 {
     size_t used = 0;
-    weir *w = load(file.data, file.size, &used);
+    weir_filter *w = load(file.data, file.size, &used);
     struct blob saved = blob_of(w);
 
     (void)name;
@@ -82,7 +82,7 @@ static void is_saved_the_same(const char *name, struct blob file)
 
 static void is_made_the_same(const char *name, struct blob file)
 {
-    weir *w = golden_filter(name);
+    weir_filter *w = golden_filter(name);
     struct blob saved = blob_of(w);
 
     assert_true(saved.size <= file.size);
@@ -100,7 +100,8 @@ static void golden_sketches_tell_are_saved_and_made_the_same(void **state)
         char note[GOLDEN_NOTE];
         size_t used = 0;
 
-        assert_int_equal(weir_sketch_load(&loaded, file.data, file.size, &used, NULL), WEIR_OK);
+        assert_int_equal(weir_sketch_load_buffer(&loaded, file.data, file.size, &used, NULL, NULL),
+                         WEIR_OK);
         golden_sketch_note(loaded, note);
         ends_in(file, used, note);
         struct blob saved = sketch_blob(loaded);
@@ -120,14 +121,14 @@ static void assert_told(struct blob file, const char *config)
     struct weir_part part;
 
     assert_int_equal(weir_part_head(file.data, file.size, &part, sizeof part, NULL), WEIR_OK);
-    assert_int_equal(part.sentence_size, strlen(config));
-    assert_memory_equal(part.sentence, config, part.sentence_size);
+    assert_int_equal(part.spec_size, strlen(config));
+    assert_memory_equal(part.spec, config, part.spec_size);
 }
 
 static void filter_is_told(const char *name, struct blob file)
 {
-    weir *w = load(file.data, file.size, NULL);
-    char config[WEIR_SENTENCE];
+    weir_filter *w = load(file.data, file.size, NULL);
+    char config[WEIR_SPEC_MAX];
 
     (void)name;
     weir_config(w, config, sizeof config);
@@ -143,10 +144,11 @@ static void what_is_in_a_file_is_told_without_loading_it(void **state)
     with_every_golden_file(filter_is_told);
     for (size_t i = 0; golden_sketch(i); i++) {
         struct blob file = golden_read(golden_sketch(i)->name);
-        char config[WEIR_SENTENCE];
+        char config[WEIR_SPEC_MAX];
         weir_sketch *s;
 
-        assert_int_equal(weir_sketch_load(&s, file.data, file.size, NULL, NULL), WEIR_OK);
+        assert_int_equal(weir_sketch_load_buffer(&s, file.data, file.size, NULL, NULL, NULL),
+                         WEIR_OK);
         weir_sketch_config(s, config, sizeof config);
         assert_told(file, config);
         weir_sketch_close(s);
@@ -180,13 +182,13 @@ static void the_head_is_as_documented(void **state)
 {
     struct blob b = golden_read("bloom");
     static const char config[] = "bloom memory=200 k=4 hash=xxh3 seed=2012";
-    uint8_t head[64 + 40 + 16 + 8] = "WEIR\2\0\1";
+    uint8_t head[64 + 40 + 16 + 8] = "WEIR\3\0\1";
     const uint8_t *cells = b.data + sizeof head, *sums = cells + 256;
 
     (void)state;
     bits_store64(head + 8, sizeof head + 256 + 64); /* the whole part */
     bits_store32(head + 16, sizeof head);
-    bits_store32(head + 20, 40);  /* bytes of the sentence */
+    bits_store32(head + 20, 40);  /* bytes of the spec */
     bits_store64(head + 24, 256); /* of cells: 200 in lines of 64 */
     bits_store32(head + 36, 1);   /* shard 0 of 1 */
     bits_store32(head + 56, 2);   /* words: */
@@ -196,7 +198,7 @@ static void the_head_is_as_documented(void **state)
     bits_store64(head + 48, XXH3_64bits(head, sizeof head));
     assert_memory_equal(b.data, head, sizeof head);
     assert_int_equal(bits_load64(sums), XXH3_64bits_withSeed(cells, 256, 0));
-    assert_memory_equal(sums + 64, "WEIR\2\0\2\0", 8);
+    assert_memory_equal(sums + 64, "WEIR\3\0\2\0", 8);
     blob_free(b);
 }
 
@@ -204,16 +206,16 @@ static void the_head_is_as_documented(void **state)
 
 static void a_buffer_too_small_is_left_alone(void **state)
 {
-    weir *w = open_filter("bloom memory=64 seed=1");
+    weir_filter *w = open_filter("bloom memory=64 seed=1");
     uint8_t buffer[512];
     size_t size = weir_saved_size(w);
 
     (void)state;
     memset(buffer, 0xee, sizeof buffer);
-    assert_int_equal(weir_save(w, buffer, size - 1, NULL), 0);
-    assert_int_equal(weir_save(w, NULL, 0, NULL), 0);
+    assert_int_equal(weir_save_buffer(w, buffer, size - 1, NULL), 0);
+    assert_int_equal(weir_save_buffer(w, NULL, 0, NULL), 0);
     assert_int_equal(buffer[0], 0xee);
-    assert_int_equal(weir_save(w, buffer, sizeof buffer, NULL), size);
+    assert_int_equal(weir_save_buffer(w, buffer, sizeof buffer, NULL), size);
     assert_int_equal(buffer[size], 0xee);
     weir_close(w);
 }
@@ -237,11 +239,11 @@ static bool take_some(void *context, const void *data, size_t size)
     return blob_sink(&sink->taken, data, size);
 }
 
-static void assert_sink_fails_well(const weir *w, struct blob whole)
+static void assert_sink_fails_well(const weir_filter *w, struct blob whole)
 {
     for (size_t n = 0;; n++) {
         struct failing_sink sink = {{NULL, 0}, n, false, false};
-        enum weir_status status = weir_write(w, take_some, &sink, NULL);
+        enum weir_status status = weir_save_stream(w, take_some, &sink, NULL);
 
         assert_int_equal(status, sink.refused ? WEIR_WRITE_FAILED : WEIR_OK);
         assert_false(sink.called_again);
@@ -258,8 +260,8 @@ static void assert_sink_fails_well(const weir *w, struct blob whole)
 static void a_sink_that_refuses_stops_the_writing(void **state)
 {
     (void)state;
-    for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i); i++) {
-        weir *w = golden_filter(weir_listed(WEIR_KIND_FILTER, i)->name);
+    for (size_t i = 0; weir_algorithm_at(WEIR_KIND_FILTER, i); i++) {
+        weir_filter *w = golden_filter(weir_algorithm_at(WEIR_KIND_FILTER, i)->name);
         struct blob whole = blob_of(w);
 
         assert_sink_fails_well(w, whole);
@@ -286,27 +288,29 @@ static void a_refused_note_says_so(void **state)
 /* The description in a file of this note and a filter. */
 static void assert_described(const char *note, const char *keys)
 {
-    weir *w = golden_filter("bloom");
+    weir_filter *w = golden_filter("bloom");
     struct blob file = {NULL, 0};
-    char text[WEIR_KEYS], few[4];
+    char text[WEIR_KEY_DESCRIPTION_MAX], few[4];
 
     weir_part_write(WEIR_PART_NOTE, note, strlen(note), blob_sink, &file, NULL);
-    weir_write(w, blob_sink, &file, NULL);
-    assert_int_equal(weir_saved_keys(file.data, file.size, text, sizeof text), strlen(keys));
+    weir_save_stream(w, blob_sink, &file, NULL);
+    assert_int_equal(weir_saved_key_description(file.data, file.size, text, sizeof text),
+                     strlen(keys));
     assert_string_equal(text, keys);
-    weir_saved_keys(file.data, file.size, few, sizeof few);
+    weir_saved_key_description(file.data, file.size, few, sizeof few);
     assert_int_equal(strlen(few), strlen(keys) < 3 ? strlen(keys) : 3);
-    assert_int_equal(weir_saved_keys(file.data, file.size, NULL, 0), strlen(keys));
+    assert_int_equal(weir_saved_key_description(file.data, file.size, NULL, 0), strlen(keys));
     ((char *)file.data)[70] ^= 1; /* a damaged note describes nothing */
-    assert_int_equal(weir_saved_keys(file.data, file.size, text, sizeof text), 0);
-    assert_int_equal(weir_saved_keys(file.data, 10, text, sizeof text), 0);
+    assert_int_equal(weir_saved_key_description(file.data, file.size, text, sizeof text), 0);
+    assert_int_equal(weir_saved_key_description(file.data, 10, text, sizeof text), 0);
     blob_free(file);
     weir_close(w);
 }
 
 static void a_file_describes_how_its_keys_were_made(void **state)
 {
-    char text[WEIR_KEYS] = "x", longest[WEIR_KEYS + 200], *keys = longest + strlen(WEIR_KEYS_NOTE);
+    char text[WEIR_KEY_DESCRIPTION_MAX] = "x", longest[WEIR_KEY_DESCRIPTION_MAX + 200],
+         *keys = longest + strlen(WEIR_KEYS_NOTE);
 
     (void)state;
     assert_described(WEIR_KEYS_NOTE "2 fields --ignore-case", "2 fields --ignore-case");
@@ -317,10 +321,10 @@ static void a_file_describes_how_its_keys_were_made(void **state)
     memset(longest, 'k', sizeof longest);
     memcpy(longest, WEIR_KEYS_NOTE, strlen(WEIR_KEYS_NOTE));
     longest[sizeof longest - 1] = '\0';
-    char *expected = strndup(keys, WEIR_KEYS - 1);
+    char *expected = strndup(keys, WEIR_KEY_DESCRIPTION_MAX - 1);
     assert_described(longest, expected);
     free(expected);
-    assert_int_equal(weir_saved_keys("", 0, text, sizeof text), 0);
+    assert_int_equal(weir_saved_key_description("", 0, text, sizeof text), 0);
     assert_string_equal(text, "");
 }
 
@@ -328,17 +332,17 @@ static void a_file_describes_how_its_keys_were_made(void **state)
 
 static void parts_follow_each_other(void **state)
 {
-    weir *a = golden_filter("bloom"), *b = golden_filter("apbf");
+    weir_filter *a = golden_filter("bloom"), *b = golden_filter("apbf");
     struct blob file = {NULL, 0};
     struct weir_part part;
     size_t at = 0, used;
 
     (void)state;
-    weir_write(a, blob_sink, &file, NULL);
+    weir_save_stream(a, blob_sink, &file, NULL);
     weir_part_write(WEIR_PART_NOTE, "hello", 5, blob_sink, &file, NULL);
     weir_part_write(77, "", 0, blob_sink, &file, NULL); /* of a later version */
-    weir_write(b, blob_sink, &file, NULL);
-    weir *first = load(file.data, file.size, &used);
+    weir_save_stream(b, blob_sink, &file, NULL);
+    weir_filter *first = load(file.data, file.size, &used);
     assert_same_state(a, first);
     at += used;
     assert_int_equal(weir_part_read(file.data + at, file.size - at, &part, sizeof part, NULL),
@@ -352,7 +356,7 @@ static void parts_follow_each_other(void **state)
     assert_int_equal(part.kind, 77);
     assert_int_equal(part.body_size, 0);
     at += part.size;
-    weir *second = load(file.data + at, file.size - at, &used);
+    weir_filter *second = load(file.data + at, file.size - at, &used);
     assert_same_state(b, second);
     assert_int_equal(at + used, file.size);
     weir_close(a);
@@ -367,12 +371,12 @@ static void parts_follow_each_other(void **state)
 static struct blob three_shards(uint32_t first, uint32_t second, uint32_t third)
 {
     const uint32_t order[] = {first, second, third};
-    weir *w = golden_filter("bloom");
+    weir_filter *w = golden_filter("bloom");
     struct blob file = {NULL, 0};
 
     for (size_t i = 0; i < 3; i++) {
         weir_observe(w, numbered(w, i));
-        assert_int_equal(weir_write_shard(w, order[i], 3, blob_sink, &file, NULL), WEIR_OK);
+        assert_int_equal(weir_save_shard(w, order[i], 3, blob_sink, &file, NULL), WEIR_OK);
     }
     weir_close(w);
     return file;
@@ -383,9 +387,9 @@ static void assert_shards_refused(struct blob file, uint32_t most, const char *e
     struct weir_error error = {0};
     size_t used = 4711;
     uint32_t n = 4711;
-    weir *w[3];
+    weir_filter *w[3];
 
-    assert_int_equal(weir_load_all(w, most, &n, file.data, file.size, &used, NULL, &error),
+    assert_int_equal(weir_load_shards(w, most, &n, file.data, file.size, &used, NULL, &error),
                      WEIR_BAD_DATA);
     assert_int_equal(n, 0);
     assert_int_equal(used, 4711);
@@ -396,15 +400,15 @@ static void shards_are_loaded_together(void **state)
 {
     struct blob file = three_shards(0, 1, 2);
     size_t used = 0;
-    weir *w[3];
+    weir_filter *w[3];
     uint32_t n;
 
     (void)state;
     weir_part_write(WEIR_PART_NOTE, "abc", 3, blob_sink, &file, NULL);
-    assert_int_equal(weir_load_all(w, 3, &n, file.data, file.size, &used, NULL, NULL), WEIR_OK);
+    assert_int_equal(weir_load_shards(w, 3, &n, file.data, file.size, &used, NULL, NULL), WEIR_OK);
     assert_int_equal(n, 3);
     for (uint32_t i = 0; i < n; i++) {
-        assert_int_equal(weir_stats_of(w[i]).shown, 301 + i);
+        assert_int_equal(weir_stats_of(w[i]).observed, 301 + i);
         weir_close(w[i]);
     }
     ends_in(file, used, "abc");
@@ -413,16 +417,16 @@ static void shards_are_loaded_together(void **state)
 
 static void a_shard_that_cannot_be_is_not_written(void **state)
 {
-    weir *w = golden_filter("bloom");
+    weir_filter *w = golden_filter("bloom");
     struct blob b = {NULL, 0};
     struct weir_error error;
 
     (void)state;
-    assert_int_equal(weir_write_shard(w, 3, 3, blob_sink, &b, &error), WEIR_UNSUPPORTED);
+    assert_int_equal(weir_save_shard(w, 3, 3, blob_sink, &b, &error), WEIR_UNSUPPORTED);
     assert_string_equal(error.text,
                         "there is no such shard: of n, at most 65536, they are 0 to n - 1");
-    assert_int_equal(weir_write_shard(w, 0, 0, blob_sink, &b, NULL), WEIR_UNSUPPORTED);
-    assert_int_equal(weir_write_shard(w, 0, WEIR_SHARDS + 1, blob_sink, &b, NULL),
+    assert_int_equal(weir_save_shard(w, 0, 0, blob_sink, &b, NULL), WEIR_UNSUPPORTED);
+    assert_int_equal(weir_save_shard(w, 0, WEIR_SHARDS_MAX + 1, blob_sink, &b, NULL),
                      WEIR_UNSUPPORTED);
     assert_int_equal(b.size, 0);
     weir_close(w);
@@ -430,13 +434,13 @@ static void a_shard_that_cannot_be_is_not_written(void **state)
 
 static void a_filter_that_is_whole_is_all_of_its_shards(void **state)
 {
-    weir *w = golden_filter("bloom"), *all[1];
+    weir_filter *w = golden_filter("bloom"), *all[1];
     struct blob b = blob_of(w);
     size_t used = 0;
     uint32_t n;
 
     (void)state;
-    assert_int_equal(weir_load_all(all, 1, &n, b.data, b.size, &used, NULL, NULL), WEIR_OK);
+    assert_int_equal(weir_load_shards(all, 1, &n, b.data, b.size, &used, NULL, NULL), WEIR_OK);
     assert_int_equal(n, 1);
     assert_int_equal(used, b.size);
     assert_same_state(w, all[0]);
@@ -451,18 +455,19 @@ static void a_shard_alone_or_out_of_order_is_refused(void **state)
     struct blob file = three_shards(0, 1, 2), wrong = three_shards(0, 2, 1);
     struct blob two = {file.data, file.size / 3 * 2},
                 late = {file.data + file.size / 3, file.size / 3};
-    weir *other = open_filter("bloom memory=200 k=4 seed=1");
+    weir_filter *other = open_filter("bloom memory=200 k=4 seed=1");
     struct blob mixed = {NULL, 0};
 
     (void)state;
-    assert_not_loaded(file, "this is shard 1 of 3, a part of the keys only; weir_load_all() takes "
-                            "all of them together");
+    assert_not_loaded(file,
+                      "this is shard 1 of 3, a part of the keys only; weir_load_shards() takes "
+                      "all of them together");
     assert_shards_refused(two, 3, order);
     assert_shards_refused(late, 3, order);
     assert_shards_refused(wrong, 3, order);
     assert_shards_refused(file, 2, "the filter has more shards than there is room for");
     blob_sink(&mixed, file.data, file.size / 3);
-    weir_write_shard(other, 1, 3, blob_sink, &mixed, NULL);
+    weir_save_shard(other, 1, 3, blob_sink, &mixed, NULL);
     assert_shards_refused(mixed, 3, "the shards of the filter are not of one configuration");
     weir_close(other);
     blob_free(mixed);
@@ -475,7 +480,7 @@ static void a_shard_alone_or_out_of_order_is_refused(void **state)
 /* Cells of some MiB, the last block shorter: a bit of each is found. */
 static void every_block_has_its_sum(void **state)
 {
-    weir *w = open_filter("bloom memory=3407872 k=4 seed=1"); /* 3.25 MiB */
+    weir_filter *w = open_filter("bloom memory=3407872 k=4 seed=1"); /* 3.25 MiB */
     struct blob b = blob_of(w);
     struct part_head h = head_of_blob(b);
     uint8_t *cells = b.data + part_head_size(&h);
@@ -522,13 +527,13 @@ static bool give(void *context, void *data, size_t size)
 
 static void a_source_gives_what_memory_gives(void **state)
 {
-    weir *w = open_filter("bloom memory=3407872 k=4 seed=1"), *again;
+    weir_filter *w = open_filter("bloom memory=3407872 k=4 seed=1"), *again;
     struct giving g = {.from = blob_of(w)};
     size_t whole = g.from.size;
 
     (void)state;
     blob_sink(&g.from, "any bytes", 9);
-    assert_int_equal(weir_load_from(&again, give, &g, NULL, NULL), WEIR_OK);
+    assert_int_equal(weir_load_stream(&again, give, &g, NULL, NULL), WEIR_OK);
     assert_int_equal(g.at, whole);
     assert_true(g.most <= PART_BLOCK);
     assert_same_state(w, again);
@@ -539,7 +544,7 @@ static void a_source_gives_what_memory_gives(void **state)
 
 static void a_source_that_ends_or_exceeds_what_is_allowed_is_refused(void **state)
 {
-    weir *w = golden_filter("sbf"), *again;
+    weir_filter *w = golden_filter("sbf"), *again;
     struct blob b = blob_of(w);
     struct weir_error error;
     uint64_t bytes = weir_stats_of(w).bytes;
@@ -548,18 +553,18 @@ static void a_source_that_ends_or_exceeds_what_is_allowed_is_refused(void **stat
     for (size_t n = 0; n < b.size; n++) {
         struct giving g = {.from = {b.data, n}};
 
-        assert_int_equal(weir_load_from(&again, give, &g, NULL, &error), WEIR_BAD_DATA);
+        assert_int_equal(weir_load_stream(&again, give, &g, NULL, &error), WEIR_BAD_DATA);
         assert_null(again);
         assert_string_equal(error.text, "the data is cut off: its source gives no more");
     }
     struct giving g = {.from = b};
-    struct weir_options options = {.size = sizeof options, .most = bytes - 1};
-    assert_int_equal(weir_load_from(&again, give, &g, &options, &error), WEIR_NO_MEMORY);
+    struct weir_options options = {.size = sizeof options, .max_bytes = bytes - 1};
+    assert_int_equal(weir_load_stream(&again, give, &g, &options, &error), WEIR_NO_MEMORY);
     assert_null(again);
     assert_true(g.at < b.size / 2); /* the head alone */
     g.at = 0;
-    options.most = bytes;
-    assert_int_equal(weir_load_from(&again, give, &g, &options, &error), WEIR_OK);
+    options.max_bytes = bytes;
+    assert_int_equal(weir_load_stream(&again, give, &g, &options, &error), WEIR_OK);
     weir_close(again);
     weir_close(w);
     blob_free(b);
@@ -567,7 +572,7 @@ static void a_source_that_ends_or_exceeds_what_is_allowed_is_refused(void **stat
 
 /* ---- views ---- */
 
-static void assert_tells_the_same(const weir *a, const weir *b)
+static void assert_tells_the_same(const weir_filter *a, const weir_filter *b)
 {
     for (uint64_t i = 0; i < 1000; i++) {
         struct weir_key key = numbered(a, UINT64_C(3) << 32 | i);
@@ -577,7 +582,7 @@ static void assert_tells_the_same(const weir *a, const weir *b)
 }
 
 /* Which builds with WEIR_DEBUG stop at; others answer as asking does. */
-static void assert_observing_is_a_bug(weir *v)
+static void assert_observing_is_a_bug(weir_filter *v)
 {
 #ifdef WEIR_DEBUG
     pid_t child = fork();
@@ -598,12 +603,12 @@ static void assert_observing_is_a_bug(weir *v)
 static void a_view_tells_what_the_filter_tells(void **state)
 {
     (void)state;
-    for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i); i++) {
-        weir *w = golden_filter(weir_listed(WEIR_KIND_FILTER, i)->name), *v;
+    for (size_t i = 0; weir_algorithm_at(WEIR_KIND_FILTER, i); i++) {
+        weir_filter *w = golden_filter(weir_algorithm_at(WEIR_KIND_FILTER, i)->name), *v;
         struct blob b = blob_of(w), before = blob_of(w);
         size_t used = 0;
 
-        assert_int_equal(weir_view(&v, b.data, b.size, &used, NULL, NULL), WEIR_OK);
+        assert_int_equal(weir_view_buffer(&v, b.data, b.size, &used, NULL, NULL), WEIR_OK);
         assert_int_equal(used, b.size);
         assert_tells_the_same(w, v);
         assert_observing_is_a_bug(v);
@@ -626,14 +631,14 @@ static void a_view_tells_what_the_filter_tells(void **state)
 static void a_view_of_damaged_cells_answers_and_verify_tells(void **state)
 {
     (void)state;
-    for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i); i++) {
-        weir *w = golden_filter(weir_listed(WEIR_KIND_FILTER, i)->name), *v;
+    for (size_t i = 0; weir_algorithm_at(WEIR_KIND_FILTER, i); i++) {
+        weir_filter *w = golden_filter(weir_algorithm_at(WEIR_KIND_FILTER, i)->name), *v;
         struct blob b = blob_of(w);
         struct part_head h = head_of_blob(b);
 
         for (uint64_t at = 0; at < h.cells; at++)
             b.data[part_head_size(&h) + at] = (uint8_t)(at * 89 + i);
-        assert_int_equal(weir_view(&v, b.data, b.size, NULL, NULL, NULL), WEIR_OK);
+        assert_int_equal(weir_view_buffer(&v, b.data, b.size, NULL, NULL, NULL), WEIR_OK);
         for (uint64_t j = 0; j < 500; j++)
             weir_ask(v, numbered(v, j));
         assert_int_equal(weir_verify(b.data, b.size, NULL), WEIR_BAD_DATA);
@@ -642,7 +647,7 @@ static void a_view_of_damaged_cells_answers_and_verify_tells(void **state)
         blob_free(copied);
         b.data[100] ^= 1; /* but not of a damaged head */
         weir_close(v);
-        assert_int_equal(weir_view(&v, b.data, b.size, NULL, NULL, NULL), WEIR_BAD_DATA);
+        assert_int_equal(weir_view_buffer(&v, b.data, b.size, NULL, NULL, NULL), WEIR_BAD_DATA);
         assert_null(v);
         weir_close(w);
         blob_free(b);

@@ -49,10 +49,10 @@ static void where_all_keys_fit_counts_are_those_of_exponential_decay(void **stat
 
     (void)state;
     for (size_t i = 0; i < 8; i++) {
-        char sentence[100];
+        char spec[100];
 
-        snprintf(sentence, sizeof sentence, "%s half-life=%d", forms[i % 2], lives[i / 2]);
-        weir_sketch *s = open_sketch(sentence);
+        snprintf(spec, sizeof spec, "%s half-life=%d", forms[i % 2], lives[i / 2]);
+        weir_sketch *s = open_sketch(spec);
         double *exact = exact_of(&c, 0, c.n, lives[i / 2]);
         show_draws(s, &c, 0, c.n);
         for (size_t key = 0; key < c.universe; key++)
@@ -99,12 +99,11 @@ static void count_min_is_never_too_low_and_too_high_as_seldom_as_promised(void *
     for (size_t i = 0; i < 12; i++) {
         struct counted c = counted_of(60000, 5000, alphas[i % 4], 5 + i);
         double *exact = exact_of(&c, 0, c.n, 5000);
-        char sentence[100];
+        char spec[100];
         size_t beyond = 0;
 
-        snprintf(sentence, sizeof sentence, "count-min memory=16K seed=3 half-life=5000 %s",
-                 forms[i / 4]);
-        weir_sketch *s = open_sketch(sentence);
+        snprintf(spec, sizeof spec, "count-min memory=16K seed=3 half-life=5000 %s", forms[i / 4]);
+        weir_sketch *s = open_sketch(spec);
         show_draws(s, &c, 0, c.n);
         struct weir_sketch_stats stats = weir_sketch_stats_of(s);
         for (size_t key = 0; key < c.universe; key++) {

@@ -99,10 +99,10 @@ static double left_of(uint64_t count, uint64_t others, bool at_once)
     double sum = 0;
 
     for (int seed = 0; seed < SKETCHES; seed++) {
-        char sentence[100];
+        char spec[100];
 
-        snprintf(sentence, sizeof sentence, "heavykeeper keys=1 width=1 depth=1 seed=%d", seed);
-        weir_sketch *s = open_sketch(sentence);
+        snprintf(spec, sizeof spec, "heavykeeper keys=1 width=1 depth=1 seed=%d", seed);
+        weir_sketch *s = open_sketch(spec);
         weir_sketch_add(s, a, count);
         for (uint64_t i = 0; i < (at_once ? 1 : others); i++)
             weir_sketch_add(s, b, at_once ? others : 1);
@@ -213,16 +213,16 @@ static void a_key_too_long_for_the_arena_is_told_of(void **state)
     weir_sketch_close(s);
 }
 
-static void refused(const char *sentence, const char *expected)
+static void refused(const char *spec, const char *expected)
 {
     struct weir_error error = {0};
     weir_sketch *s;
 
-    assert_int_equal(weir_sketch_open(&s, sentence, &error), WEIR_BAD_CONFIG);
+    assert_int_equal(weir_sketch_open(&s, spec, &error), WEIR_BAD_CONFIG);
     assert_non_null(strstr(error.text, expected));
 }
 
-static void a_sentence_that_cannot_be_is_refused(void **state)
+static void a_spec_that_cannot_be_is_refused(void **state)
 {
     weir_sketch *s = open_sketch("heavykeeper keys=100 width=50 depth=7 seed=1");
     char config[200];
@@ -255,7 +255,7 @@ int main(void)
         cmocka_unit_test(the_largest_amounts_take_no_time),
         cmocka_unit_test(merging_is_refused_with_a_reason),
         cmocka_unit_test(a_key_too_long_for_the_arena_is_told_of),
-        cmocka_unit_test(a_sentence_that_cannot_be_is_refused),
+        cmocka_unit_test(a_spec_that_cannot_be_is_refused),
     };
 
     return cmocka_run_group_tests_name("heavykeeper", tests, NULL, NULL);

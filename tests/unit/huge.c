@@ -20,26 +20,26 @@ struct change {
     uint64_t came[PARTS], went[PARTS];
 };
 
-static weir *open_huge(const char *name)
+static weir_filter *open_huge(const char *name)
 {
     static const char *const small[] = {"k=2", "slices=1", "cell=2", "decay=2", "importance=1-50"};
-    char sentence[SENTENCE] = "";
+    char spec[SPEC] = "";
     struct weir_error error;
-    weir *w;
+    weir_filter *w;
 
-    strcat(strcat(sentence, name), " memory=1700M seed=1");
+    strcat(strcat(spec, name), " memory=1700M seed=1");
     for (size_t i = 0; i < sizeof small / sizeof *small; i++)
-        if (weir_find_knob(WEIR_KIND_FILTER, name, small[i]))
-            strcat(strcat(sentence, " "), small[i]);
-    if (weir_open(&w, sentence, &error) == WEIR_BAD_CONFIG)
+        if (weir_find_parameter(WEIR_KIND_FILTER, name, small[i]))
+            strcat(strcat(spec, " "), small[i]);
+    if (weir_open(&w, spec, &error) == WEIR_BAD_CONFIG)
         fail_msg("%s", error.text);
     return w;
 }
 
 /* Partly full, or empty if the filter says that this cannot be. */
-static void lay_out(weir *w)
+static void lay_out(weir_filter *w)
 {
-    w->shown = LATE;
+    w->observed = LATE;
     for (uint32_t i = 0; i < w->shape.planes; i++) {
         struct cells cells = plane(w, i);
 
@@ -50,7 +50,7 @@ static void lay_out(weir *w)
     }
     if ((w->ops->check && !w->ops->check(w)) || (w->ops->check_cells && !w->ops->check_cells(w))) {
         weir_clear(w);
-        w->shown = LATE;
+        w->observed = LATE;
     }
 }
 
@@ -87,7 +87,7 @@ static uint64_t assert_even(const char *name, const char *what, const uint64_t *
 
 static void run_huge(const char *name)
 {
-    weir *w = open_huge(name);
+    weir_filter *w = open_huge(name);
 
     assert_non_null(w);
     lay_out(w);
@@ -113,15 +113,15 @@ static void run_huge(const char *name)
 static void filters_beyond_two_to_the_32_cells_use_all_of_them(void **state)
 {
     (void)state;
-    for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i); i++)
-        if (can_learn(weir_listed(WEIR_KIND_FILTER, i)->name))
-            run_huge(weir_listed(WEIR_KIND_FILTER, i)->name);
+    for (size_t i = 0; weir_algorithm_at(WEIR_KIND_FILTER, i); i++)
+        if (can_learn(weir_algorithm_at(WEIR_KIND_FILTER, i)->name))
+            run_huge(weir_algorithm_at(WEIR_KIND_FILTER, i)->name);
 }
 
 /* Memory that is opened and not written to costs no time. */
 static bool has_memory_for_one(void)
 {
-    weir *w = open_huge(weir_listed(WEIR_KIND_FILTER, 0)->name);
+    weir_filter *w = open_huge(weir_algorithm_at(WEIR_KIND_FILTER, 0)->name);
 
     weir_close(w);
     return w != NULL;

@@ -2,7 +2,7 @@
 #include "support/support.h"
 
 #include "base/rng.h"
-#include "sentence/importance.h"
+#include "spec/importance.h"
 
 #include <string.h>
 

@@ -37,14 +37,14 @@ static void assert_same_key(struct weir_key a, struct weir_key b)
 
 static void a_filter_hashes_as_its_kind_and_seed_say(void **state)
 {
-    static const char *const sentence[] = {"bloom memory=64 hash=xxh3 seed=7",
-                                           "bloom memory=64 hash=sip seed=7"};
+    static const char *const spec[] = {"bloom memory=64 hash=xxh3 seed=7",
+                                       "bloom memory=64 hash=sip seed=7"};
     struct weir_key many[2];
 
     (void)state;
     make_keys();
     for (uint32_t kind = 0; kind < 2; kind++) {
-        weir *w = open_filter(sentence[kind]);
+        weir_filter *w = open_filter(spec[kind]);
 
         weir_hash_bytes_many(kind, 7, bytes, 2, many);
         for (int i = 0; i < 2; i++) {
@@ -95,7 +95,7 @@ static void observe_many(struct weir_key key)
 {
     uint8_t verdict;
 
-    weir_observe_many(open_filter("weir memory=64 seed=7"), &key, 1, &verdict);
+    weir_observe_many(open_filter("recent memory=64 seed=7"), &key, 1, &verdict);
 }
 
 static void ask(struct weir_key key)
@@ -149,8 +149,8 @@ static void a_key_of_another_seed_is_noticed(void **state)
 static void a_shard_fills_like_a_filter_of_its_own(void **state)
 {
     enum { SHARDS = 16, EACH = 4000 };
-    weir *shard = open_filter("bloom capacity=4k fpr=1% seed=7"),
-         *alone = open_filter("bloom capacity=4k fpr=1% seed=7");
+    weir_filter *shard = open_filter("bloom capacity=4k fpr=1% seed=7"),
+                *alone = open_filter("bloom capacity=4k fpr=1% seed=7");
 
     (void)state;
     for (uint64_t i = 0, taken = 0; taken < EACH; i++) {
@@ -182,7 +182,7 @@ static void shards_get_equal_shares(void **state)
 
 static void law_bytes_are_keys_that_are_hashed(const struct variant *v)
 {
-    weir *a = open_filter(v->sentence), *b = open_filter(v->sentence);
+    weir_filter *a = open_filter(v->spec), *b = open_filter(v->spec);
     static struct weir_key keys[KEYS];
     static uint8_t of_a[KEYS], of_b[KEYS];
 
@@ -195,7 +195,7 @@ static void law_bytes_are_keys_that_are_hashed(const struct variant *v)
     weir_ask_bytes_many(a, bytes, KEYS - 1, of_a);
     of_a[KEYS - 1] = weir_ask_bytes(a, bytes[KEYS - 1].data, bytes[KEYS - 1].size);
     for (int i = 0; i < KEYS; i++)
-        weir_touch(b, keys[i]);
+        weir_prefetch(b, keys[i]);
     weir_ask_many(b, keys, KEYS, of_b);
     assert_memory_equal(of_a, of_b, KEYS);
     assert_same_state(a, b);
@@ -210,9 +210,9 @@ static void keys_may_be_bytes(void **state)
 }
 
 /* Times go forth and back, stand still, and leap over whole spans. */
-static void assert_times_are_advances(const char *sentence)
+static void assert_times_are_advances(const char *spec)
 {
-    weir *a = open_filter(sentence), *b = open_filter(sentence);
+    weir_filter *a = open_filter(spec), *b = open_filter(spec);
     static struct weir_key keys[KEYS];
     static uint64_t times[KEYS];
     static uint8_t of_a[KEYS], of_b[KEYS];
@@ -235,16 +235,16 @@ static void assert_times_are_advances(const char *sentence)
 static void a_time_per_key_is_an_advance_before_each(void **state)
 {
     (void)state;
-    assert_times_are_advances("weir memory=4K span=1s seed=7");
-    assert_times_are_advances("weir memory=4K span=1s refresh=no seed=7");
-    assert_times_are_advances("weir memory=4K span=4ms seed=7");
-    assert_times_are_advances("weir memory=4K window=100 seed=7");
+    assert_times_are_advances("recent memory=4K span=1s seed=7");
+    assert_times_are_advances("recent memory=4K span=1s refresh=no seed=7");
+    assert_times_are_advances("recent memory=4K span=4ms seed=7");
+    assert_times_are_advances("recent memory=4K window=100 seed=7");
     assert_times_are_advances("bloom memory=4K seed=7");
 }
 
 static void figures_fit_the_struct_of_an_older_or_newer_caller(void **state)
 {
-    weir *w = open_filter("bloom memory=64 seed=7");
+    weir_filter *w = open_filter("bloom memory=64 seed=7");
     struct weir_stats whole = weir_stats_of(w);
     struct {
         struct weir_stats known;

@@ -18,7 +18,7 @@ static void fill(void)
     char item[32], more[32], number[32];
 
     assert_string_equal(TELL("WEIR.CREATE", "f", "bloom memory=1K seed=1"), "OK");
-    assert_string_equal(TELL("WEIR.CREATE", "t", "weir memory=1K span=1m"), "OK");
+    assert_string_equal(TELL("WEIR.CREATE", "t", "recent memory=1K span=1m"), "OK");
     assert_string_equal(TELL("BF.RESERVE", "b", "0.01", "5"), "OK");
     assert_string_equal(TELL("CMS.INITBYDIM", "c", "20", "3"), "OK");
     assert_string_equal(TELL("CMS.INITBYDIM", "d", "20", "3"), "OK");
@@ -78,7 +78,7 @@ static void neither_a_clock_that_jumps_nor_a_wrong_date_evicts_keys(void **state
                                     "times are milliseconds since 1970";
 
     (void)state;
-    assert_string_equal(TELL("WEIR.CREATE", "t", "weir memory=1K span=1h seed=1"), "OK");
+    assert_string_equal(TELL("WEIR.CREATE", "t", "recent memory=1K span=1h seed=1"), "OK");
     assert_string_equal(TELL("WEIR.OBSERVE", "t", "a"), "[ 0]");
     stand_in_set_clock(7200000);
     assert_string_equal(TELL("WEIR.OBSERVE", "t", "a"), "[ 1]");
@@ -112,7 +112,7 @@ static void blocks_may_move(void **state)
 static void memory_that_runs_short_is_an_error_reply(void **state)
 {
     static const char *const said[][8] = {
-        {"WEIR.CREATE", "new", "weir memory=1K"},
+        {"WEIR.CREATE", "new", "recent memory=1K"},
         {"WEIR.OBSERVE", "f", "ONCE", "r", "1", "x", "y"},
         {"WEIR.OBSERVE", "new", "x"},
         {"WEIR.MERGE", "f", "1", "m"},

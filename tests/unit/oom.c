@@ -36,8 +36,8 @@ static void fail_at_every_allocation(const struct variant *v, attempt try)
 
 static enum weir_status try_open(const struct variant *v, struct weir_error *error)
 {
-    weir *w;
-    enum weir_status status = weir_open(&w, v->sentence, error);
+    weir_filter *w;
+    enum weir_status status = weir_open(&w, v->spec, error);
 
     assert_true((w != NULL) == (status == WEIR_OK));
     assert_true(!error->text[0] == (status == WEIR_OK));
@@ -46,12 +46,12 @@ static enum weir_status try_open(const struct variant *v, struct weir_error *err
 }
 
 /* A filter made while there was memory, for those that need one. */
-static const weir *given;
+static const weir_filter *given;
 static struct blob given_saved;
 
 static enum weir_status try_clone(const struct variant *v, struct weir_error *error)
 {
-    weir *w = weir_clone(given, NULL);
+    weir_filter *w = weir_clone(given, NULL);
 
     (void)v;
     error->status = w ? WEIR_OK : WEIR_NO_MEMORY;
@@ -61,8 +61,9 @@ static enum weir_status try_clone(const struct variant *v, struct weir_error *er
 
 static enum weir_status try_load(const struct variant *v, struct weir_error *error)
 {
-    weir *w;
-    enum weir_status status = weir_load(&w, given_saved.data, given_saved.size, NULL, error);
+    weir_filter *w;
+    enum weir_status status =
+        weir_load_buffer(&w, given_saved.data, given_saved.size, NULL, NULL, error);
 
     (void)v;
     assert_true((w != NULL) == (status == WEIR_OK));
@@ -72,7 +73,7 @@ static enum weir_status try_load(const struct variant *v, struct weir_error *err
 
 static void law_every_failed_allocation_is_told(const struct variant *v)
 {
-    weir *w = open_filter(v->sentence);
+    weir_filter *w = open_filter(v->spec);
 
     weir_observe(w, numbered(w, 1));
     given = w;
@@ -87,11 +88,11 @@ static void law_every_failed_allocation_is_told(const struct variant *v)
 /* Everything but open, clone and load: with no memory to be had at all. */
 static void law_nothing_else_allocates(const struct variant *v)
 {
-    weir *w = open_filter(v->sentence), *other = weir_clone(w, NULL);
+    weir_filter *w = open_filter(v->spec), *other = weir_clone(w, NULL);
     struct blob b = blob_of(w);
     struct weir_key *keys = stream_of(w, 2000, 9);
     uint8_t verdicts[1000];
-    char config[SENTENCE];
+    char config[SPEC];
 
     wrapped.asked = 0;
     wrapped.budget = 0;
@@ -104,7 +105,7 @@ static void law_nothing_else_allocates(const struct variant *v)
     weir_merge(w, other, NULL);
     weir_stats_of(w);
     weir_config(w, config, sizeof config);
-    weir_save(w, b.data, b.size, NULL);
+    weir_save_buffer(w, b.data, b.size, NULL);
     weir_clear(w);
     size_t in_all = wrapped.asked;
     wrapped.budget = SIZE_MAX;
@@ -122,35 +123,35 @@ static enum weir_status try_predict(const struct variant *v, struct weir_error *
 
     assert_int_equal(weir_stream_read(&stream, sizeof stream, "zipf:n=1M,importance=1-50", NULL),
                      WEIR_OK);
-    return weir_predict(&p, sizeof p, v->sentence, &stream, error);
+    return weir_predict(&p, sizeof p, v->spec, &stream, error);
 }
 
 static void a_prediction_without_memory_is_told(void **state)
 {
     (void)state;
-    fail_at_every_allocation(&(struct variant){.sentence = "sbf"}, try_predict);
-    fail_at_every_allocation(&(struct variant){.sentence = "ibf-h importance=1-50"}, try_predict);
+    fail_at_every_allocation(&(struct variant){.spec = "sbf"}, try_predict);
+    fail_at_every_allocation(&(struct variant){.spec = "ibf-h importance=1-50"}, try_predict);
 }
 
 static void a_refusal_costs_no_memory(void **state)
 {
     size_t before = wrapped.live;
-    weir *w;
+    weir_filter *w;
 
     (void)state;
     wrapped.asked = 0;
     assert_int_equal(weir_open(&w, "bloom memory=1", NULL), WEIR_BAD_CONFIG);
     assert_int_equal(weir_open(&w, "bloom capacity=1M memory=64 fpr=1%", NULL), WEIR_BAD_CONFIG);
-    assert_int_equal(weir_load(&w, "WEIR", 4, NULL, NULL), WEIR_BAD_DATA);
+    assert_int_equal(weir_load_buffer(&w, "WEIR", 4, NULL, NULL, NULL), WEIR_BAD_DATA);
     assert_int_equal(wrapped.asked, 0);
     assert_int_equal(wrapped.live, before);
     weir_close(NULL);
 }
 
-static void the_sentence_says_how_much_was_asked_for(void **state)
+static void the_spec_says_how_much_was_asked_for(void **state)
 {
     struct weir_error error;
-    weir *w;
+    weir_filter *w;
 
     (void)state;
     wrapped.asked = 0;
@@ -167,7 +168,7 @@ static void the_sentence_says_how_much_was_asked_for(void **state)
 static void without_randomness_a_seed_must_be_given(void **state)
 {
     struct weir_error error;
-    weir *w, *seeded;
+    weir_filter *w, *seeded;
 
     (void)state;
     wrapped.entropy_fails = true;
@@ -200,7 +201,7 @@ static enum weir_status try_sketch(const struct variant *v, struct weir_error *e
     weir_sketch *s, *twin = NULL, *again = NULL;
     struct weir_bytes key = {"key", 3};
     struct blob b = {room, 0};
-    enum weir_status status = weir_sketch_open(&s, v->sentence, error);
+    enum weir_status status = weir_sketch_open(&s, v->spec, error);
 
     if (status == WEIR_OK) {
         weir_sketch_add(s, key, 2);
@@ -209,9 +210,9 @@ static enum weir_status try_sketch(const struct variant *v, struct weir_error *e
     }
     assert_true(status == WEIR_OK || !twin || weir_sketch_ask(s, key).count == 2);
     if (status == WEIR_OK)
-        status = weir_sketch_write(s, into_room, &b, NULL);
+        status = weir_sketch_save_stream(s, into_room, &b, NULL);
     if (status == WEIR_OK) {
-        status = weir_sketch_load(&again, b.data, b.size, NULL, error);
+        status = weir_sketch_load_buffer(&again, b.data, b.size, NULL, NULL, error);
         assert_true((again != NULL) == (status == WEIR_OK));
     }
     error->status = status;
@@ -223,9 +224,9 @@ static enum weir_status try_sketch(const struct variant *v, struct weir_error *e
 
 static void every_failed_allocation_of_a_sketch_is_told(void **state)
 {
-    static const struct variant sketches[] = {{.sentence = "count-min memory=64 seed=1"},
-                                              {.sentence = "top keys=3 seed=1"},
-                                              {.sentence = "top keys=3 seed=1 half-life=9"}};
+    static const struct variant sketches[] = {{.spec = "count-min memory=64 seed=1"},
+                                              {.spec = "top keys=3 seed=1"},
+                                              {.spec = "top keys=3 seed=1 half-life=9"}};
 
     (void)state;
     for (size_t i = 0; i < 3; i++)
@@ -246,20 +247,20 @@ static enum weir_status try_screen(const struct variant *v, struct weir_error *e
     weir_screen *s, *again = NULL;
     struct weir_bytes key = {"key", 3};
     struct blob b = {room, 0};
-    enum weir_status status = weir_screen_open(&s, v->sentence, error);
+    enum weir_status status = weir_screen_open(&s, v->spec, error);
     uint8_t answer;
 
     assert_true((s != NULL) == (status == WEIR_OK));
     if (status == WEIR_OK) {
         size_t before = wrapped.asked;
 
-        weir_screen_learn_set(s, &key, 1);
+        weir_screen_add_members(s, &key, 1);
         weir_screen_check(s, &key, 1, say_member, NULL, &answer);
         assert_int_equal(answer, WEIR_MEMBER);
         weir_screen_stats_of(s);
-        status = weir_screen_write(s, into_room, &b, NULL);
+        status = weir_screen_save_stream(s, into_room, &b, NULL);
         assert_int_equal(wrapped.asked, before);
-        status = weir_screen_load(&again, b.data, b.size, NULL, error);
+        status = weir_screen_load_buffer(&again, b.data, b.size, NULL, NULL, error);
         assert_true((again != NULL) == (status == WEIR_OK));
     }
     weir_screen_close(again);
@@ -270,10 +271,10 @@ static enum weir_status try_screen(const struct variant *v, struct weir_error *e
 static void every_failed_allocation_of_a_screen_is_told(void **state)
 {
     static const struct variant screens[] = {
-        {.sentence = "weir memory=64 seed=1"},
-        {.sentence = "dabf memory=64 window=9 seed=1"},
-        {.sentence = "strict memory=64 seed=1"},
-        {.sentence = "none seed=1"},
+        {.spec = "cache memory=64 seed=1"},
+        {.spec = "dabf memory=64 window=9 seed=1"},
+        {.spec = "strict memory=64 seed=1"},
+        {.spec = "none seed=1"},
     };
 
     (void)state;
@@ -285,7 +286,7 @@ static enum weir_status try_shared(const struct variant *v, struct weir_error *e
 {
     weir_shared *s, *again = NULL;
     struct blob b = {room, 0};
-    enum weir_status status = weir_shared_open(&s, v->sentence, 3, NULL, error);
+    enum weir_status status = weir_shared_open(&s, v->spec, 3, NULL, error);
 
     assert_true((s != NULL) == (status == WEIR_OK));
     if (status == WEIR_OK) {
@@ -296,9 +297,9 @@ static enum weir_status try_shared(const struct variant *v, struct weir_error *e
         weir_shared_observe_many(s, keys, 2, verdicts);
         weir_shared_observe_ordered(s, weir_shared_ticket(s), keys, NULL, 2, verdicts);
         assert_int_equal(verdicts[1], WEIR_SEEN);
-        status = weir_shared_write(s, into_room, &b, NULL);
+        status = weir_shared_save_stream(s, into_room, &b, NULL);
         assert_int_equal(wrapped.asked, before);
-        status = weir_shared_load(&again, b.data, b.size, NULL, NULL, error);
+        status = weir_shared_load_buffer(&again, b.data, b.size, NULL, NULL, error);
         assert_true((again != NULL) == (status == WEIR_OK));
     }
     weir_shared_close(again);
@@ -308,7 +309,7 @@ static enum weir_status try_shared(const struct variant *v, struct weir_error *e
 
 static void every_failed_allocation_of_a_shared_filter_is_told(void **state)
 {
-    static const struct variant v = {.sentence = "bloom memory=256 seed=1"};
+    static const struct variant v = {.spec = "bloom memory=256 seed=1"};
 
     (void)state;
     fail_at_every_allocation(&v, try_shared);
@@ -327,7 +328,7 @@ int main(void)
         cmocka_unit_test(every_failed_allocation_of_a_screen_is_told),
         cmocka_unit_test(every_failed_allocation_of_a_shared_filter_is_told),
         cmocka_unit_test(a_refusal_costs_no_memory),
-        cmocka_unit_test(the_sentence_says_how_much_was_asked_for),
+        cmocka_unit_test(the_spec_says_how_much_was_asked_for),
         cmocka_unit_test(without_randomness_a_seed_must_be_given),
     };
 

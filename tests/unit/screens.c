@@ -1,4 +1,4 @@
-/* screens.c - sentences, the screens that hold the set, and dabf beside exact
+/* screens.c - specs, the screens that hold the set, and dabf beside exact
  * sets; verdicts.c has the screen of our own. */
 #include "support/screened.h"
 
@@ -9,37 +9,37 @@
 
 #define DRAWS 20000
 
-static void assert_screen_refused(const char *sentence, const char *expected)
+static void assert_screen_refused(const char *spec, const char *expected)
 {
     struct weir_error error = {0};
     weir_screen *w;
 
-    assert_int_equal(weir_screen_open(&w, sentence, &error), WEIR_BAD_CONFIG);
+    assert_int_equal(weir_screen_open(&w, spec, &error), WEIR_BAD_CONFIG);
     assert_null(w);
     assert_string_equal(error.text, expected);
 }
 
-static void assert_completed(const char *sentence, const char *expected)
+static void assert_completed(const char *spec, const char *expected)
 {
-    char config[SENTENCE];
+    char config[SPEC];
     weir_screen *w;
 
-    assert_int_equal(weir_screen_open(&w, sentence, NULL), WEIR_OK);
+    assert_int_equal(weir_screen_open(&w, spec, NULL), WEIR_OK);
     weir_screen_config(w, config, sizeof config);
     assert_string_equal(config, expected);
     weir_screen_close(w);
 }
 
-/* ---- sentences ---- */
+/* ---- specs ---- */
 
-static void sentences_are_completed(void **state)
+static void specs_are_completed(void **state)
 {
     (void)state;
-    assert_completed("seed=1", "weir memory=1048576 width=20 slots=24 hash=xxh3 seed=1");
-    assert_completed("weir memory=1000bit fpr=0.1% seed=1",
-                     "weir memory=125 width=15 slots=31 hash=xxh3 seed=1");
-    assert_completed("weir memory=64 width=8 window=10k seed=1",
-                     "weir memory=64 window=10000 width=8 slots=56 hash=xxh3 seed=1");
+    assert_completed("seed=1", "cache memory=1048576 width=20 slots=24 hash=xxh3 seed=1");
+    assert_completed("cache memory=1000bit fpr=0.1% seed=1",
+                     "cache memory=125 width=15 slots=31 hash=xxh3 seed=1");
+    assert_completed("cache memory=64 width=8 window=10k seed=1",
+                     "cache memory=64 window=10000 width=8 slots=56 hash=xxh3 seed=1");
     assert_completed(
         "dabf memory=1000bit set=100 seed=1",
         "dabf memory=125 set=100 capacity=1000 theta=1/9 k=1 k-set=6 hash=xxh3 seed=1");
@@ -56,19 +56,19 @@ static void sentences_are_completed(void **state)
                      "strict memory=1048576 set=10000000 k=1 hash=sip seed=1");
     assert_completed("strict memory=1000bit verdicts=64 window=9 set=10 seed=1",
                      "strict memory=125 set=10 k=32 window=9 verdicts=64 hash=xxh3 seed=1");
-    assert_completed("weir memory=64 width=8 span=90s seed=1",
-                     "weir memory=64 span=90000ms width=8 slots=56 hash=xxh3 seed=1");
+    assert_completed("cache memory=64 width=8 span=90s seed=1",
+                     "cache memory=64 span=90000ms width=8 slots=56 hash=xxh3 seed=1");
     assert_completed("none seed=1", "none hash=xxh3 seed=1");
 }
 
-static void sentences_are_refused(void **state)
+static void specs_are_refused(void **state)
 {
     (void)state;
     assert_screen_refused("bloom",
-                          "there is no screen 'bloom'; there are weir, dabf, 1bf, strict, none");
+                          "there is no screen 'bloom'; there are cache, dabf, 1bf, strict, none");
     assert_screen_refused("none memory=64", "none has no parameter 'memory'; it takes hash, seed");
-    assert_screen_refused("weir width=17", "width= does not fit: it takes 8 to 16, 20, 24 or 32");
-    assert_screen_refused("weir width=8 fpr=0.01%",
+    assert_screen_refused("cache width=17", "width= does not fit: it takes 8 to 16, 20, 24 or 32");
+    assert_screen_refused("cache width=8 fpr=0.01%",
                           "fpr= cannot be kept with this width; allow more, or leave width out: 32 "
                           "bits reach 2.4e-10");
     assert_screen_refused("dabf theta=0",
@@ -93,31 +93,31 @@ static void every_screen_tells_of_itself(void **state)
     size_t i = 0;
 
     (void)state;
-    for (; weir_listed(WEIR_KIND_SCREEN, i); i++) {
+    for (; weir_algorithm_at(WEIR_KIND_SCREEN, i); i++) {
         weir_screen *w;
 
-        assert_int_equal(weir_screen_open(&w, weir_listed(WEIR_KIND_SCREEN, i)->name, NULL),
+        assert_int_equal(weir_screen_open(&w, weir_algorithm_at(WEIR_KIND_SCREEN, i)->name, NULL),
                          WEIR_OK);
-        assert_true(strlen(weir_listed(WEIR_KIND_SCREEN, i)->idea) > 10);
-        assert_non_null(weir_listed_knob(WEIR_KIND_SCREEN, i, 1));
+        assert_true(strlen(weir_algorithm_at(WEIR_KIND_SCREEN, i)->idea) > 10);
+        assert_non_null(weir_parameter_at(WEIR_KIND_SCREEN, i, 1));
         weir_screen_close(w);
     }
-    assert_null(weir_listed_knob(WEIR_KIND_SCREEN, i, 0));
+    assert_null(weir_parameter_at(WEIR_KIND_SCREEN, i, 0));
 }
 
-static void assert_chosen(uint64_t memory, bool listed, uint64_t set, const char *sentence,
+static void assert_chosen(uint64_t memory, bool listed, uint64_t set, const char *spec,
                           const char *reason)
 {
     struct weir_screen_choice c;
 
     weir_screen_choose(&c, sizeof c, memory, listed, set);
 
-    assert_string_equal(c.sentence, sentence);
+    assert_string_equal(c.spec, spec);
     assert_string_equal(c.reason, reason);
     if (memory < 1 << 20) {
         weir_screen *w;
 
-        assert_int_equal(weir_screen_open(&w, c.sentence, NULL), WEIR_OK);
+        assert_int_equal(weir_screen_open(&w, c.spec, NULL), WEIR_OK);
         weir_screen_close(w);
     }
 }
@@ -127,10 +127,10 @@ static void a_set_that_is_listed_and_fits_is_held(void **state)
     (void)state;
     assert_chosen(65536, true, 31620, "strict set=31620 memory=65536",
                   "the store lists its 31620 keys, and 16 bits for each fit the memory");
-    assert_chosen(65536, false, 31620, "weir memory=65536", "the store cannot be listed");
+    assert_chosen(65536, false, 31620, "cache memory=65536", "the store cannot be listed");
     assert_chosen(31620, true, 31620, "strict set=31620 memory=31620",
                   "the store lists its 31620 keys, and 8 bits for each fit the memory");
-    assert_chosen(31619, true, 31620, "weir memory=31619",
+    assert_chosen(31619, true, 31620, "cache memory=31619",
                   "the store's 31620 keys do not fit the memory, which has less than 8 bits for "
                   "each");
     assert_chosen(64, true, 0, "strict set=1 memory=64", "the store lists its keys, and has none");
@@ -141,11 +141,11 @@ static void a_set_that_is_listed_and_fits_is_held(void **state)
 
 /* ---- those without error ---- */
 
-static void assert_always_right(const char *sentence)
+static void assert_always_right(const char *spec)
 {
     struct counted c = counted_of(DRAWS, 3000, 0.8, 5);
     struct store s = store_of(&c);
-    weir_screen *w = open_screen(sentence, &s);
+    weir_screen *w = open_screen(spec, &s);
     uint8_t *answers = calloc(DRAWS, 1);
 
     assert_int_equal(screen_draws(w, &s, 0, DRAWS, 300, answers), 0);
@@ -165,7 +165,7 @@ static void strict_and_none_never_err(void **state)
     assert_always_right("strict memory=1K set=600 seed=1");
 }
 
-/* A weir_oracle. */
+/* A weir_screen_store. */
 static bool say_member(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
 {
     (void)context, (void)keys;
@@ -185,7 +185,7 @@ static void strict_asks_for_what_1bf_calls_members(void **state)
     uint64_t members = 0;
 
     (void)state;
-    assert_false(weir_screen_wants_set(one));
+    assert_false(weir_screen_needs_set(one));
     screen_draws(one, &s, 0, DRAWS, 300, answers);
     assert_int_equal(s.calls, 0);
     for (size_t i = 0; i < DRAWS; i++) {
@@ -220,14 +220,14 @@ static void a_set_that_is_forgotten_can_be_told_anew(void **state)
         weir_screen *w;
 
         assert_int_equal(weir_screen_open(&w, holding[i], NULL), WEIR_OK);
-        assert_true(weir_screen_wants_set(w));
-        weir_screen_learn_set(w, &old, 1);
-        assert_false(weir_screen_wants_set(w));
+        assert_true(weir_screen_needs_set(w));
+        weir_screen_add_members(w, &old, 1);
+        assert_false(weir_screen_needs_set(w));
         weir_screen_check(w, &new, 1, say_member, NULL, &answer);
         assert_int_equal(answer, WEIR_OTHER);
-        weir_screen_forget_set(w);
-        assert_true(weir_screen_wants_set(w));
-        weir_screen_learn_set(w, &new, 1);
+        weir_screen_clear_set(w);
+        assert_true(weir_screen_needs_set(w));
+        weir_screen_add_members(w, &new, 1);
         weir_screen_check(w, &new, 1, say_member, NULL, &answer);
         assert_int_equal(answer, WEIR_MEMBER);
         weir_screen_check(w, &old, 1, say_member, NULL, &answer);
@@ -263,27 +263,27 @@ static void kept_verdicts_are_confirmed_once(void **state)
 }
 
 /* A filter that is full lets everything through: what is left are the verdicts. */
-static void with_a_full_filter_strict_is_weir(void **state)
+static void with_a_full_filter_strict_is_cache(void **state)
 {
     struct counted c = counted_of(DRAWS, 3000, 1.1, 5);
-    struct store of_strict = store_of(&c), of_weir = store_of(&c);
+    struct store of_strict = store_of(&c), of_cache = store_of(&c);
     weir_screen *a = open_screen("strict memory=136 verdicts=128 k=1 seed=1", &of_strict);
-    weir_screen *b = open_screen("weir memory=128 width=32 seed=1", &of_weir);
+    weir_screen *b = open_screen("cache memory=128 width=32 seed=1", &of_cache);
     uint8_t *answers = calloc(DRAWS, 1);
 
     (void)state;
     assert_true(weir_screen_stats_of(a).fill == 1);
     for (size_t i = 0; i < DRAWS; i++) {
         screen_draws(a, &of_strict, i, i + 1, 1, answers);
-        screen_draws(b, &of_weir, i, i + 1, 1, answers);
-        assert_int_equal(of_strict.asked, of_weir.asked);
+        screen_draws(b, &of_cache, i, i + 1, 1, answers);
+        assert_int_equal(of_strict.asked, of_cache.asked);
     }
-    assert_true(of_weir.asked < DRAWS * 3 / 4);
+    assert_true(of_cache.asked < DRAWS * 3 / 4);
     free(answers);
     weir_screen_close(a);
     weir_screen_close(b);
     store_free(&of_strict);
-    store_free(&of_weir);
+    store_free(&of_cache);
     counted_free(c);
 }
 
@@ -291,7 +291,7 @@ static void a_batch_without_need_of_the_store_does_not_call_it(void **state)
 {
     struct counted c = counted_of(1000, 20, 0.8, 5);
     struct store s = store_of(&c);
-    weir_screen *w = open_screen("weir memory=4K seed=1", &s);
+    weir_screen *w = open_screen("cache memory=4K seed=1", &s);
     uint8_t *answers = calloc(1000, 1);
 
     (void)state;
@@ -339,12 +339,12 @@ static void the_window_of_dabf_is_two_pairs_flushed_in_turn(void **state)
     for (size_t i = 0; i < 5; i++) {
         struct store s = store_of(&c);
         struct pairs p = {0};
-        char sentence[SENTENCE];
+        char spec[SPEC];
 
-        snprintf(sentence, sizeof sentence,
+        snprintf(spec, sizeof spec,
                  "dabf memory=64K theta=1/1 capacity=400 set=80 window=%u seed=1",
                  (unsigned)windows[i]);
-        weir_screen *w = open_screen(sentence, &s);
+        weir_screen *w = open_screen(spec, &s);
         for (uint64_t at = 0; at < DRAWS; at++) {
             uint64_t before = s.asked;
 
@@ -369,7 +369,7 @@ static void a_set_that_is_lent_is_asked_beside_what_was_told(void **state)
     weir_screen *w, *clone;
     struct weir_error error = {0};
     weir_builder *b;
-    weir *set, *other = open_filter("bloom memory=64 seed=2");
+    weir_filter *set, *other = open_filter("bloom memory=64 seed=2");
 
     (void)state;
     assert_int_equal(weir_screen_open(&w, "strict memory=4K seed=1", NULL), WEIR_OK);
@@ -380,11 +380,11 @@ static void a_set_that_is_lent_is_asked_beside_what_was_told(void **state)
         if (store_has(&s, i) && i % 3)
             assert_int_equal(weir_build_add_bytes(b, &name, 1, NULL), WEIR_OK);
         else if (store_has(&s, i))
-            weir_screen_learn_set(w, &name, 1);
+            weir_screen_add_members(w, &name, 1);
     }
     assert_int_equal(weir_build_finish(b, &set, NULL), WEIR_OK);
-    assert_int_equal(weir_screen_lend_set(w, other, &error), WEIR_MISMATCH);
-    assert_int_equal(weir_screen_lend_set(w, set, &error), WEIR_OK);
+    assert_int_equal(weir_screen_attach_set(w, other, &error), WEIR_MISMATCH);
+    assert_int_equal(weir_screen_attach_set(w, set, &error), WEIR_OK);
     screen_draws(w, &s, 0, DRAWS, 100, answers);
     uint64_t members = 0;
     for (size_t i = 0; i < DRAWS; i++) {
@@ -392,17 +392,17 @@ static void a_set_that_is_lent_is_asked_beside_what_was_told(void **state)
         members += store_has(&s, c.draws[i]);
     }
     assert_true(weir_screen_stats_of(w).asked <= members + DRAWS / 500);
-    assert_false(weir_screen_wants_set(w));
+    assert_false(weir_screen_needs_set(w));
     clone = weir_screen_clone(w, NULL);
     assert_int_equal(weir_screen_merge(clone, w, &error), WEIR_UNSUPPORTED);
-    weir_screen_forget_set(w);
-    assert_true(weir_screen_wants_set(w));
+    weir_screen_clear_set(w);
+    assert_true(weir_screen_needs_set(w));
     screen_draws(w, &s, 0, 100, 100, answers);
     for (size_t i = 0; i < 100; i++)
         assert_int_equal(answers[i], WEIR_OTHER); /* of no set there is no member */
     weir_screen_close(w);
-    assert_int_equal(weir_screen_open(&w, "weir memory=4K seed=1", NULL), WEIR_OK);
-    assert_int_equal(weir_screen_lend_set(w, set, &error), WEIR_UNSUPPORTED);
+    assert_int_equal(weir_screen_open(&w, "cache memory=4K seed=1", NULL), WEIR_OK);
+    assert_int_equal(weir_screen_attach_set(w, set, &error), WEIR_UNSUPPORTED);
     assert_non_null(strstr(error.text, "1bf, strict do"));
     weir_screen_close(w);
     weir_screen_close(clone);
@@ -416,15 +416,15 @@ static void a_set_that_is_lent_is_asked_beside_what_was_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sentences_are_completed),
-        cmocka_unit_test(sentences_are_refused),
+        cmocka_unit_test(specs_are_completed),
+        cmocka_unit_test(specs_are_refused),
         cmocka_unit_test(every_screen_tells_of_itself),
         cmocka_unit_test(a_set_that_is_listed_and_fits_is_held),
         cmocka_unit_test(strict_and_none_never_err),
         cmocka_unit_test(strict_asks_for_what_1bf_calls_members),
         cmocka_unit_test(a_set_that_is_forgotten_can_be_told_anew),
         cmocka_unit_test(kept_verdicts_are_confirmed_once),
-        cmocka_unit_test(with_a_full_filter_strict_is_weir),
+        cmocka_unit_test(with_a_full_filter_strict_is_cache),
         cmocka_unit_test(a_batch_without_need_of_the_store_does_not_call_it),
         cmocka_unit_test(the_window_of_dabf_is_two_pairs_flushed_in_turn),
         cmocka_unit_test(a_set_that_is_lent_is_asked_beside_what_was_told),

@@ -8,16 +8,16 @@
 #define QUESTIONS 100000000
 #define AT_ONCE 4096
 
-static void assert_none_missed(const char *sentence)
+static void assert_none_missed(const char *spec)
 {
     static struct weir_key keys[AT_ONCE];
     static uint8_t verdicts[AT_ONCE];
-    weir *hashes = open_filter("memory=64 seed=3"), *w;
+    weir_filter *hashes = open_filter("memory=64 seed=3"), *w;
     struct weir_error error;
     weir_builder *b;
     uint64_t missed = 0;
 
-    assert_int_equal(weir_build_begin(&b, sentence, NULL, &error), WEIR_OK);
+    assert_int_equal(weir_build_begin(&b, spec, NULL, &error), WEIR_OK);
     for (uint64_t i = 0; i < KEYS; i++) {
         keys[0] = numbered(hashes, i);
         assert_int_equal(weir_build_add(b, keys, 1, &error), WEIR_OK);

@@ -12,13 +12,13 @@
 
 #define START UINT64_C(1700000000000)
 
-static weir_shared *open_shared(const char *sentence, uint32_t shards)
+static weir_shared *open_shared(const char *spec, uint32_t shards)
 {
     weir_shared *s;
     struct weir_error error = {0};
 
-    if (weir_shared_open(&s, sentence, shards, NULL, &error) != WEIR_OK)
-        fail_msg("%s: %s", sentence, error.text);
+    if (weir_shared_open(&s, spec, shards, NULL, &error) != WEIR_OK)
+        fail_msg("%s: %s", spec, error.text);
     return s;
 }
 
@@ -26,16 +26,16 @@ static weir_shared *open_shared(const char *sentence, uint32_t shards)
 
 struct model {
     uint32_t n;
-    weir *w[WEIR_SHARED_MOST];
+    weir_filter *w[WEIR_SHARED_SHARDS_MAX];
 };
 
-static struct model open_model(const char *sentence, uint32_t n)
+static struct model open_model(const char *spec, uint32_t n)
 {
     struct model m = {.n = n};
-    char whole[WEIR_SENTENCE], part[WEIR_SENTENCE];
+    char whole[WEIR_SPEC_MAX], part[WEIR_SPEC_MAX];
 
-    assert_int_equal(weir_complete(WEIR_KIND_FILTER, sentence, whole, sizeof whole, NULL), 0);
-    assert_int_equal(weir_divide(whole, n, part, sizeof part, NULL), WEIR_OK);
+    assert_int_equal(weir_spec_complete(WEIR_KIND_FILTER, spec, whole, sizeof whole, NULL), 0);
+    assert_int_equal(weir_shard_spec(whole, n, part, sizeof part, NULL), WEIR_OK);
     for (uint32_t i = 0; i < n; i++)
         m.w[i] = open_filter(part);
     return m;
@@ -72,8 +72,8 @@ static void law_a_shard_is_a_plain_filter(const struct variant *v)
     uint8_t *verdicts = malloc(n);
 
     for (int c = 0; c < 3; c++) {
-        struct model m = open_model(v->sentence, shards[c]);
-        weir_shared *s = open_shared(v->sentence, shards[c]);
+        struct model m = open_model(v->spec, shards[c]);
+        weir_shared *s = open_shared(v->spec, shards[c]);
         struct weir_key *keys = stream_of(m.w[0], n, 5);
 
         for (size_t at = 0, number = 0, some; at < n; at += some, number++) {
@@ -81,20 +81,20 @@ static void law_a_shard_is_a_plain_filter(const struct variant *v)
             weir_shared_observe_many(s, keys + at, some, verdicts + at);
         }
         for (size_t i = 0; i < n; i++) {
-            weir *w = m.w[weir_shard(keys[i], shards[c])];
+            weir_filter *w = m.w[weir_shard(keys[i], shards[c])];
 
             assert_int_equal(verdicts[i], weir_observe(w, keys[i]));
         }
         assert_as_the_model(s, &m);
         weir_shared_ask_many(s, keys, n, verdicts);
         for (size_t i = 0; i < n; i += 101) {
-            weir *w = m.w[weir_shard(keys[i], shards[c])];
+            weir_filter *w = m.w[weir_shard(keys[i], shards[c])];
 
             assert_int_equal(verdicts[i], weir_ask(w, keys[i]));
             assert_int_equal(weir_shared_ask(s, keys[i]), weir_ask(w, keys[i]));
         }
         for (size_t i = 0; i < n; i += 101) {
-            weir *w = m.w[weir_shard(keys[i], shards[c])];
+            weir_filter *w = m.w[weir_shard(keys[i], shards[c])];
 
             assert_int_equal(weir_shared_observe(s, keys[i]), weir_observe(w, keys[i]));
         }
@@ -112,9 +112,9 @@ static void every_number_of_shards_will_do(void **state)
     uint8_t *verdicts = malloc(KEYS);
 
     (void)state;
-    for (uint32_t n = 1; n <= WEIR_SHARED_MOST; n = n < 4 ? n + 1 : n * 2) {
-        struct model m = open_model("weir memory=64K seed=11", n);
-        weir_shared *s = open_shared("weir memory=64K seed=11", n);
+    for (uint32_t n = 1; n <= WEIR_SHARED_SHARDS_MAX; n = n < 4 ? n + 1 : n * 2) {
+        struct model m = open_model("recent memory=64K seed=11", n);
+        weir_shared *s = open_shared("recent memory=64K seed=11", n);
         struct weir_key *keys = stream_of(m.w[0], KEYS, n);
 
         weir_shared_observe_many(s, keys, KEYS, verdicts);
@@ -133,8 +133,8 @@ static void each_key_can_have_its_time(void **state)
     enum { KEYS = 30000, SHARDS = 5 };
     static uint64_t times[KEYS];
     static uint8_t verdicts[KEYS];
-    struct model m = open_model("weir memory=64K span=10s seed=11", SHARDS);
-    weir_shared *s = open_shared("weir memory=64K span=10s seed=11", SHARDS);
+    struct model m = open_model("recent memory=64K span=10s seed=11", SHARDS);
+    weir_shared *s = open_shared("recent memory=64K span=10s seed=11", SHARDS);
     struct weir_key *keys = stream_of(m.w[0], KEYS, 5);
 
     (void)state;
@@ -144,7 +144,7 @@ static void each_key_can_have_its_time(void **state)
     weir_shared_observe_ordered(s, weir_shared_ticket(s), keys + KEYS / 2, times + KEYS / 2,
                                 KEYS - KEYS / 2, verdicts + KEYS / 2);
     for (size_t i = 0; i < KEYS; i++) {
-        weir *w = m.w[weir_shard(keys[i], SHARDS)];
+        weir_filter *w = m.w[weir_shard(keys[i], SHARDS)];
 
         weir_advance(w, times[i]);
         assert_int_equal(verdicts[i], weir_observe(w, keys[i]));
@@ -327,8 +327,8 @@ static void each_key_is_new_to_one_thread_only(void **state)
     run_threads(&w, show_all);
     assert_true(w.fresh <= KEYS && w.fresh >= KEYS - 3); /* the error at the end is 1e-6 */
     weir_shared_measure(w.s, &stats, sizeof stats);
-    assert_int_equal(stats.shown, (uint64_t)THREADS * KEYS);
-    assert_int_equal(stats.fresh, w.fresh);
+    assert_int_equal(stats.observed, (uint64_t)THREADS * KEYS);
+    assert_int_equal(stats.new_keys, w.fresh);
     weir_shared_close(w.s);
     free(keys);
 }
@@ -346,9 +346,10 @@ static void *measure_and_save(void *context)
         weir_shared *again;
 
         weir_shared_measure(w->s, &stats, sizeof stats);
-        assert_int_equal(stats.shown, stats.seen + stats.fresh);
-        assert_int_equal(weir_shared_write(w->s, blob_sink, &b, NULL), WEIR_OK);
-        assert_int_equal(weir_shared_load(&again, b.data, b.size, NULL, NULL, NULL), WEIR_OK);
+        assert_int_equal(stats.observed, stats.seen + stats.new_keys);
+        assert_int_equal(weir_shared_save_stream(w->s, blob_sink, &b, NULL), WEIR_OK);
+        assert_int_equal(weir_shared_load_buffer(&again, b.data, b.size, NULL, NULL, NULL),
+                         WEIR_OK);
         weir_shared_close(again);
         blob_free(b);
     }
@@ -358,7 +359,7 @@ static void *measure_and_save(void *context)
 static void a_filter_in_use_can_be_measured_and_saved(void **state)
 {
     static uint8_t verdicts[BATCHES * BATCH];
-    struct work w = {.s = open_shared("weir memory=64K seed=11", SHARDS),
+    struct work w = {.s = open_shared("recent memory=64K seed=11", SHARDS),
                      .verdicts = verdicts,
                      .reading = PTHREAD_MUTEX_INITIALIZER};
     struct weir_key *keys = stream_of(weir_shared_shard(w.s, 0), BATCHES * BATCH, 5);
@@ -375,18 +376,18 @@ static void a_filter_in_use_can_be_measured_and_saved(void **state)
 
 static void law_saved_and_loaded_it_is_the_same(const struct variant *v)
 {
-    char config[WEIR_SENTENCE];
+    char config[WEIR_SPEC_MAX];
     size_t n = sized(3000), used;
     uint8_t *verdicts = malloc(n);
-    weir_shared *s = open_shared(v->sentence, 3), *again, *equal;
+    weir_shared *s = open_shared(v->spec, 3), *again, *equal;
     struct weir_key *keys = stream_of(weir_shared_shard(s, 0), n, 5);
     struct blob b = {0};
-    weir *alone;
+    weir_filter *alone;
 
     weir_shared_observe_many(s, keys, n, verdicts);
-    assert_int_equal(weir_shared_write(s, blob_sink, &b, NULL), WEIR_OK);
-    assert_int_equal(weir_load(&alone, b.data, b.size, NULL, NULL), WEIR_BAD_DATA);
-    assert_int_equal(weir_shared_load(&again, b.data, b.size, &used, NULL, NULL), WEIR_OK);
+    assert_int_equal(weir_shared_save_stream(s, blob_sink, &b, NULL), WEIR_OK);
+    assert_int_equal(weir_load_buffer(&alone, b.data, b.size, NULL, NULL, NULL), WEIR_BAD_DATA);
+    assert_int_equal(weir_shared_load_buffer(&again, b.data, b.size, &used, NULL, NULL), WEIR_OK);
     assert_int_equal(used, b.size);
     used = weir_shared_config(again, config, sizeof config);
     assert_int_equal(used, strlen(config));
@@ -418,10 +419,10 @@ static void the_figures_are_those_of_all_shards(void **state)
     for (uint32_t i = 0; i < 4; i++) {
         weir_measure(weir_shared_shard(s, i), &one, sizeof one);
         fill += one.fill / 4;
-        shown += one.shown;
+        shown += one.observed;
     }
     assert_int_equal(all.memory, 65536);
-    assert_int_equal(all.shown, 20000);
+    assert_int_equal(all.observed, 20000);
     assert_int_equal(shown, 20000);
     assert_true(all.bytes > all.memory && all.bytes < all.memory + 20000);
     assert_int_equal(all.lost, 0);
@@ -429,19 +430,20 @@ static void the_figures_are_those_of_all_shards(void **state)
     weir_shared_close(s);
 }
 
-static void refuse_join(weir *a, weir *b, enum weir_status status, const char *saying)
+static void refuse_join(weir_filter *a, weir_filter *b, enum weir_status status, const char *saying)
 {
     weir_shared *s;
     struct weir_error error;
 
-    assert_int_equal(weir_shared_join(&s, (weir *[]){a, b}, 2, NULL, &error), status);
+    assert_int_equal(weir_shared_join(&s, (weir_filter *[]){a, b}, 2, NULL, &error), status);
     assert_null(s);
     assert_non_null(strstr(error.text, saying));
 }
 
 static void what_cannot_be_shared_is_refused(void **state)
 {
-    weir *a = open_filter("weir memory=1K seed=1"), *b = open_filter("weir memory=1K seed=2");
+    weir_filter *a = open_filter("recent memory=1K seed=1"),
+                *b = open_filter("recent memory=1K seed=2");
     struct weir_error error;
     weir_shared *s;
 
@@ -453,7 +455,8 @@ static void what_cannot_be_shared_is_refused(void **state)
     assert_string_equal(error.text, "a shared filter has 1 to 256 shards, not 257");
     assert_int_equal(weir_shared_open(&s, "wier", 2, NULL, &error), WEIR_BAD_CONFIG);
     assert_int_equal(weir_shared_open(&s, "fuse", 2, NULL, &error), WEIR_UNSUPPORTED);
-    assert_int_equal(weir_shared_load(&s, "no filter", 9, NULL, NULL, &error), WEIR_BAD_DATA);
+    assert_int_equal(weir_shared_load_buffer(&s, "no filter", 9, NULL, NULL, &error),
+                     WEIR_BAD_DATA);
     assert_null(s);
     weir_close(b);
     assert_int_equal(weir_shared_join(&s, &a, 1, NULL, &error), WEIR_OK); /* and a belongs to it */
@@ -463,7 +466,7 @@ static void what_cannot_be_shared_is_refused(void **state)
 
 static void zero_shards_are_as_many_as_suit(void **state)
 {
-    weir_shared *s = open_shared("weir memory=1M", 0);
+    weir_shared *s = open_shared("recent memory=1M", 0);
 
     (void)state;
     assert_int_equal(weir_shared_shards(s), 8);
@@ -492,7 +495,7 @@ static void *show_and_ask(void *shared)
 static void a_batch_takes_little_stack(void **state)
 {
     static _Alignas(4096) uint8_t stack[STACK];
-    weir_shared *s = open_shared("weir memory=4M", 256);
+    weir_shared *s = open_shared("recent memory=4M", 256);
     pthread_attr_t attributes;
     pthread_t thread;
     size_t unused = 0;

@@ -19,7 +19,7 @@ struct course {
     double mean, most; /* over the second half; over all */
 };
 
-static struct course course_of(weir *w, uint64_t arrivals)
+static struct course course_of(weir_filter *w, uint64_t arrivals)
 {
     struct course c = {0, 0};
     uint64_t step = arrivals / CHECKS;
@@ -44,9 +44,9 @@ static struct course course_of(weir *w, uint64_t arrivals)
  * only at the end of that. */
 static void assert_ceiling(const char *name, double fpr)
 {
-    weir *w = open_filtered("%s memory=8K seed=3 fpr=%g%s", name, fpr,
-                            weir_find_knob(WEIR_KIND_FILTER, name, "importance") ? " importance=0-1"
-                                                                                 : "");
+    weir_filter *w = open_filtered(
+        "%s memory=8K seed=3 fpr=%g%s", name, fpr,
+        weir_find_parameter(WEIR_KIND_FILTER, name, "importance") ? " importance=0-1" : "");
     uint64_t capacity = w->config.capacity;
     struct course c = course_of(w, capacity ? capacity : 300000);
 
@@ -60,11 +60,12 @@ static void fpr_is_a_ceiling_and_not_far_above(void **state)
     static const double rates[] = {0.3, 0.05, 0.004};
 
     (void)state;
-    for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i); i++)
+    for (size_t i = 0; weir_algorithm_at(WEIR_KIND_FILTER, i); i++)
         for (size_t j = 0; j < sizeof rates / sizeof *rates; j++)
-            if (weir_find_knob(WEIR_KIND_FILTER, weir_listed(WEIR_KIND_FILTER, i)->name, "fpr") &&
-                can_learn(weir_listed(WEIR_KIND_FILTER, i)->name))
-                assert_ceiling(weir_listed(WEIR_KIND_FILTER, i)->name, rates[j]);
+            if (weir_find_parameter(WEIR_KIND_FILTER, weir_algorithm_at(WEIR_KIND_FILTER, i)->name,
+                                    "fpr") &&
+                can_learn(weir_algorithm_at(WEIR_KIND_FILTER, i)->name))
+                assert_ceiling(weir_algorithm_at(WEIR_KIND_FILTER, i)->name, rates[j]);
 }
 
 /* One array of rsbf rises until every new key replaces another. Without that 0.65 became
@@ -74,11 +75,11 @@ static void fpr_is_kept_by_rsbf_with_one_array(void **state)
     static const char *const one[] = {"0.841", "0.746 p-star=0.3", "0.96 p-star=1e-9"};
     static const char *const two[] = {"0.65", "0.8", "0.7 p-star=0.3", "0.95 p-star=0"};
     struct weir_error error;
-    weir *none;
+    weir_filter *none;
 
     (void)state;
     for (size_t i = 0; i < sizeof one / sizeof *one; i++) {
-        weir *w = open_filtered("rsbf memory=512 seed=3 fpr=%s", one[i]);
+        weir_filter *w = open_filtered("rsbf memory=512 seed=3 fpr=%s", one[i]);
         struct course c = course_of(w, 400000);
 
         assert_int_equal(w->config.k, 1);
@@ -87,7 +88,7 @@ static void fpr_is_kept_by_rsbf_with_one_array(void **state)
         weir_close(w);
     }
     for (size_t i = 0; i < sizeof two / sizeof *two; i++) {
-        weir *w = open_filtered("rsbf memory=8K seed=3 fpr=%s", two[i]);
+        weir_filter *w = open_filtered("rsbf memory=8K seed=3 fpr=%s", two[i]);
 
         assert_int_equal(w->config.k, 2);
         assert_true(course_of(w, 300000).most <= atof(two[i]));
@@ -101,7 +102,7 @@ static void fpr_is_kept_by_rsbf_with_one_array(void **state)
  * more of them. Without that 0.001 became 0.068 here. */
 static void fpr_is_kept_by_ibf_h_where_cells_to_lower_are_rare(void **state)
 {
-    weir *w = open_filter("ibf-h memory=8K k=3 cell=4 fpr=0.001 importance=0-1 seed=3");
+    weir_filter *w = open_filter("ibf-h memory=8K k=3 cell=4 fpr=0.001 importance=0-1 seed=3");
 
     (void)state;
     assert_true(course_of(w, 200000).mean < 0.00103);
@@ -114,9 +115,9 @@ struct sized {
     uint64_t memory, capacity, k; /* memory in bits */
 };
 
-static struct sized size_of(const char *sentence)
+static struct sized size_of(const char *spec)
 {
-    weir *w = open_filter(sentence);
+    weir_filter *w = open_filter(spec);
     struct sized s = {w->config.memory, w->config.capacity, w->config.k};
 
     weir_close(w);
@@ -177,7 +178,7 @@ static void counting_needs_as_many_cells_as_bloom_bits(void **state)
  * with k=5, about 2 %. */
 static void bloom_errs_as_the_lecture_says(void **state)
 {
-    weir *w = open_filter("bloom memory=25000 k=5 seed=1");
+    weir_filter *w = open_filter("bloom memory=25000 k=5 seed=1");
     double seen = 0;
 
     (void)state;
@@ -193,11 +194,11 @@ static void bloom_errs_as_the_lecture_says(void **state)
 
 /* Every record that came among the last `window` ones is seen; which key comes
  * is up to pick. */
-static void assert_window_kept(const char *sentence, uint64_t (*pick)(struct rng *r, uint64_t i))
+static void assert_window_kept(const char *spec, uint64_t (*pick)(struct rng *r, uint64_t i))
 {
     enum { POOL = 1 << 16 };
     static uint64_t last[POOL];
-    weir *w = open_filter(sentence);
+    weir_filter *w = open_filter(spec);
     uint64_t window = w->config.window;
     struct rng r = rng_at(5, 5);
 
@@ -208,7 +209,7 @@ static void assert_window_kept(const char *sentence, uint64_t (*pick)(struct rng
         enum weir_verdict verdict = weir_observe(w, numbered(w, id));
 
         if (due && verdict != WEIR_SEEN)
-            fail_msg("%s: record %d, last shown %d before, is forgotten", sentence, (int)i,
+            fail_msg("%s: record %d, last shown %d before, is forgotten", spec, (int)i,
                      (int)(i - last[id]));
         last[id] = i;
     }
@@ -232,9 +233,9 @@ static const char *const windows[] = {
     "two-buffer window=1 memory=1K",
     "two-buffer window=777 fpr=1e-6",
     "two-buffer memory=4K k=1",
-    "weir window=100 memory=64K", /* as long as no line overflows */
-    "weir window=1 memory=64K",
-    "weir window=333 memory=64K",
+    "recent window=100 memory=64K", /* as long as no line overflows */
+    "recent window=1 memory=64K",
+    "recent window=333 memory=64K",
     "apbf window=100",
     "apbf window=100 memory=128", /* nearly full */
     "apbf window=100 slices=7 fpr=1e-4",
@@ -250,16 +251,16 @@ static void a_window_that_would_fill_the_filter_is_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < 2; i++) {
-        char sentence[SENTENCE], expected[SENTENCE];
+        char spec[SPEC], expected[SPEC];
         struct weir_error error;
-        weir *w;
+        weir_filter *w;
 
-        snprintf(sentence, sizeof sentence, "%s memory=64 window=10k", filters[i]);
+        snprintf(spec, sizeof spec, "%s memory=64 window=10k", filters[i]);
         snprintf(expected, sizeof expected,
                  "%s cannot keep window= in this memory: it would take almost every key for seen; "
                  "give it more memory or a smaller window",
                  filters[i]);
-        assert_int_equal(weir_open(&w, sentence, &error), WEIR_BAD_CONFIG);
+        assert_int_equal(weir_open(&w, spec, &error), WEIR_BAD_CONFIG);
         assert_string_equal(error.text, expected);
     }
 }
@@ -268,20 +269,20 @@ static void the_last_window_records_are_seen_for_certain(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
-        char sentence[SENTENCE];
+        char spec[SPEC];
 
-        snprintf(sentence, sizeof sentence, "%s seed=4", windows[i]);
-        assert_window_kept(sentence, mixed);
-        assert_window_kept(sentence, round_and_round);
+        snprintf(spec, sizeof spec, "%s seed=4", windows[i]);
+        assert_window_kept(spec, mixed);
+        assert_window_kept(spec, round_and_round);
     }
 }
 
 /* On fresh keys: the one shown exactly `window` before is seen, and what is
  * older than `gone` is not, but for the error. apbf forgets half of the older
  * keys with each generation: 2^-16 are left after as many. */
-static void assert_window_ends(const char *sentence, uint64_t gone)
+static void assert_window_ends(const char *spec, uint64_t gone)
 {
-    weir *w = open_filter(sentence);
+    weir_filter *w = open_filter(spec);
     uint64_t window = w->config.window, still = 0, n = 20000;
 
     for (uint64_t i = 0; i < n; i++) {
@@ -303,10 +304,10 @@ static void what_is_older_is_forgotten(void **state)
 
 static void windows_are_sized_by_memory_or_fpr(void **state)
 {
-    weir *one = open_filter("two-buffer memory=64K fpr=1%");
-    weir *two = open_filtered("two-buffer window=%d fpr=1%%", (int)one->config.window);
-    weir *three = open_filter("apbf memory=64K fpr=1%");
-    weir *four = open_filtered("apbf window=%d fpr=1%%", (int)three->config.window);
+    weir_filter *one = open_filter("two-buffer memory=64K fpr=1%");
+    weir_filter *two = open_filtered("two-buffer window=%d fpr=1%%", (int)one->config.window);
+    weir_filter *three = open_filter("apbf memory=64K fpr=1%");
+    weir_filter *four = open_filtered("apbf window=%d fpr=1%%", (int)three->config.window);
 
     (void)state;
     assert_about(two->config.memory, 64 * 8192);

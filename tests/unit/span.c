@@ -1,4 +1,4 @@
-/* span.c - windows of time: the weir filter told what time it is. */
+/* span.c - windows of time: the filter recent told what time it is. */
 #include "support/support.h"
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 /* A key a second for an hour; after each, keys of every age are asked for. */
 static void what_came_within_the_span_is_seen(void **state)
 {
-    weir *w = open_filter("weir memory=64K width=24 span=10m seed=1");
+    weir_filter *w = open_filter("recent memory=64K width=24 span=10m seed=1");
     uint64_t late = 0;
 
     (void)state;
@@ -38,8 +38,8 @@ static void what_came_within_the_span_is_seen(void **state)
  * showing, or with refresh=no from the latest that passed. */
 static void assert_keeps_its_span(uint64_t span, uint64_t keys, bool refresh)
 {
-    weir *w = open_filtered("weir memory=64K width=32 span=%" PRIu64 "ms %s seed=1", span,
-                            refresh ? "" : "refresh=no");
+    weir_filter *w = open_filtered("recent memory=64K width=32 span=%" PRIu64 "ms %s seed=1", span,
+                                   refresh ? "" : "refresh=no");
     uint64_t from[KEYS] = {0}, now = START, x = 12345;
     uint64_t certain[2] = {0}, between[2] = {0};
 
@@ -87,14 +87,14 @@ static void short_spans_are_kept_to_the_millisecond(void **state)
         assert_keeps_its_span(span, 2 * span, true);
         assert_keeps_its_span(span, 2 * span, false);
     }
-    assert_refused("weir span=3ms", "span=3ms does not fit: it takes a time from 4ms to 36500d: "
-                                    "500ms, 10s, 5m, 2h, 1d");
+    assert_refused("recent span=3ms", "span=3ms does not fit: it takes a time from 4ms to 36500d: "
+                                      "500ms, 10s, 5m, 2h, 1d");
 }
 
 /* A window of records likewise: the first passes, the next one after window= of them. */
 static void a_window_without_refresh_begins_with_the_first(void **state)
 {
-    weir *w = open_filter("weir memory=64K width=32 window=1000 refresh=no seed=1");
+    weir_filter *w = open_filter("recent memory=64K width=32 window=1000 refresh=no seed=1");
     uint64_t passed = 0, last = 0;
 
     (void)state;
@@ -111,7 +111,7 @@ static void a_window_without_refresh_begins_with_the_first(void **state)
 
 static void keys_that_did_not_fit_are_counted(void **state)
 {
-    weir *w = open_filter("weir memory=4K width=16 span=10m seed=1"), *one;
+    weir_filter *w = open_filter("recent memory=4K width=16 span=10m seed=1"), *one;
     uint64_t missed = 0;
 
     (void)state;
@@ -130,7 +130,7 @@ static void keys_that_did_not_fit_are_counted(void **state)
 
 static void without_being_told_no_time_passes(void **state)
 {
-    weir *w = open_filter("weir memory=64K span=4ms seed=1");
+    weir_filter *w = open_filter("recent memory=64K span=4ms seed=1");
 
     (void)state;
     for (uint64_t i = 0; i < 5000; i++)
@@ -143,7 +143,7 @@ static void without_being_told_no_time_passes(void **state)
 
 static void a_long_pause_forgets_all_and_a_step_back_nothing(void **state)
 {
-    weir *w = open_filter("weir memory=64K span=10m seed=1");
+    weir_filter *w = open_filter("recent memory=64K span=10m seed=1");
 
     (void)state;
     weir_advance(w, START);
@@ -164,7 +164,7 @@ static void a_long_pause_forgets_all_and_a_step_back_nothing(void **state)
  * theirs may look young again: quarters are counted modulo 2^16 in a line. */
 static void after_a_leap_of_any_length_all_is_forgotten(void **state)
 {
-    weir *w = open_filter("weir memory=4K width=32 span=4s seed=1");
+    weir_filter *w = open_filter("recent memory=4K width=32 span=4s seed=1");
     uint64_t now = START, x = 1;
 
     (void)state;
@@ -186,15 +186,15 @@ static void after_a_leap_of_any_length_all_is_forgotten(void **state)
 static void time_goes_on_after_saving(void **state)
 {
     static uint8_t bytes[1 << 17];
-    weir *w = open_filter("weir memory=64K span=10m seed=1"), *again;
+    weir_filter *w = open_filter("recent memory=64K span=10m seed=1"), *again;
 
     (void)state;
     weir_advance(w, START);
     weir_observe(w, numbered(w, 1));
     weir_advance(w, START + 5 * MINUTE);
     weir_observe(w, numbered(w, 2));
-    size_t size = weir_save(w, bytes, sizeof bytes, NULL);
-    assert_int_equal(weir_load(&again, bytes, size, NULL, NULL), WEIR_OK);
+    size_t size = weir_save_buffer(w, bytes, sizeof bytes, NULL);
+    assert_int_equal(weir_load_buffer(&again, bytes, size, NULL, NULL, NULL), WEIR_OK);
     weir_advance(again, START + 13 * MINUTE);
     assert_int_equal(weir_ask(again, numbered(again, 1)), WEIR_NEW);
     assert_int_equal(weir_ask(again, numbered(again, 2)), WEIR_SEEN);
@@ -204,7 +204,7 @@ static void time_goes_on_after_saving(void **state)
 
 static void other_filters_take_no_notice(void **state)
 {
-    weir *w = open_filter("two-buffer memory=1K seed=1"), *twin = weir_clone(w, NULL);
+    weir_filter *w = open_filter("two-buffer memory=1K seed=1"), *twin = weir_clone(w, NULL);
 
     (void)state;
     weir_advance(w, START);
@@ -216,24 +216,25 @@ static void other_filters_take_no_notice(void **state)
 static void a_span_refuses_what_it_cannot_go_with(void **state)
 {
     static const char *const wrong[][2] = {
-        {"weir span=10m window=5", "window= and span= do not go together: a window is of records "
-                                   "or of time"},
-        {"weir span=10m importance=log", "window= and importance= do not go together: the order "
-                                         "within a line is either by time or by importance"},
-        {"weir span=10", "span=10 does not fit: it takes a time from 4ms to 36500d: 500ms, 10s, "
-                         "5m, 2h, 1d"},
-        {"weir refresh=no", "refresh=no goes with window= or span= only: it is their end that a "
-                            "repeat puts off"},
-        {"weir span=10m refresh=maybe", "refresh=maybe does not fit: it takes yes, or no with "
-                                        "window= or span="},
-        {"weir span=3ms", "span=3ms does not fit: it takes a time from 4ms to 36500d: 500ms, 10s, "
-                          "5m, 2h, 1d"},
+        {"recent span=10m window=5", "window= and span= do not go together: a window is of records "
+                                     "or of time"},
+        {"recent span=10m importance=log", "window= and importance= do not go together: the order "
+                                           "within a line is either by time or by importance"},
+        {"recent span=10", "span=10 does not fit: it takes a time from 4ms to 36500d: 500ms, 10s, "
+                           "5m, 2h, 1d"},
+        {"recent refresh=no", "refresh=no goes with window= or span= only: it is their end that a "
+                              "repeat puts off"},
+        {"recent span=10m refresh=maybe", "refresh=maybe does not fit: it takes yes, or no with "
+                                          "window= or span="},
+        {"recent span=3ms",
+         "span=3ms does not fit: it takes a time from 4ms to 36500d: 500ms, 10s, "
+         "5m, 2h, 1d"},
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct weir_error error;
-        weir *w;
+        weir_filter *w;
 
         assert_int_equal(weir_open(&w, wrong[i][0], &error), WEIR_BAD_CONFIG);
         assert_string_equal(error.text, wrong[i][1]);

@@ -31,7 +31,7 @@ static bool loads_sketch(struct blob from, struct blob *again, const struct weir
                          struct weir_error *error)
 {
     weir_sketch *s;
-    enum weir_status status = weir_sketch_load_from(&s, give, &from, options, error);
+    enum weir_status status = weir_sketch_load_stream(&s, give, &from, options, error);
 
     assert_true((s != NULL) == (status == WEIR_OK));
     *again = s ? sketch_blob(s) : (struct blob){NULL, 0};
@@ -43,7 +43,7 @@ static bool loads_screen(struct blob from, struct blob *again, const struct weir
                          struct weir_error *error)
 {
     weir_screen *s;
-    enum weir_status status = weir_screen_load_from(&s, give, &from, options, error);
+    enum weir_status status = weir_screen_load_stream(&s, give, &from, options, error);
 
     assert_true((s != NULL) == (status == WEIR_OK));
     *again = s ? screen_blob(s) : (struct blob){NULL, 0};
@@ -53,14 +53,14 @@ static bool loads_screen(struct blob from, struct blob *again, const struct weir
 
 static void a_source_gives_the_same(const struct subject *s)
 {
-    struct weir_options options = {.size = sizeof options, .most = s->bytes};
+    struct weir_options options = {.size = sizeof options, .max_bytes = s->bytes};
     struct weir_error error = {0};
     struct blob again, b = s->saved;
 
     assert_true(s->loads(b, &again, &options, &error));
     assert_same_blob(b, again);
     blob_free(again);
-    options.most = s->bytes - 1;
+    options.max_bytes = s->bytes - 1;
     assert_false(s->loads(b, &again, &options, &error));
     assert_int_equal(error.status, WEIR_NO_MEMORY);
     for (size_t n = 0; n < b.size; n++) {
@@ -85,9 +85,9 @@ static void a_sketch_is_saved_and_loaded_as_a_filter(void **state)
         size_t size = subject.saved.size;
         uint8_t *buffer = calloc(1, size + 1);
 
-        assert_int_equal(weir_sketch_save(s, buffer, size - 1, &error), 0);
+        assert_int_equal(weir_sketch_save_buffer(s, buffer, size - 1, &error), 0);
         assert_int_equal(error.status, WEIR_WRITE_FAILED);
-        assert_int_equal(weir_sketch_save(s, buffer, size + 1, NULL), size);
+        assert_int_equal(weir_sketch_save_buffer(s, buffer, size + 1, NULL), size);
         assert_memory_equal(buffer, subject.saved.data, size);
         a_source_gives_the_same(&subject);
         free(buffer);
@@ -100,19 +100,19 @@ static void a_sketch_is_saved_and_loaded_as_a_filter(void **state)
 
 static void a_screen_is_saved_and_loaded_as_a_filter(void **state)
 {
-    const struct weir_about *about;
+    const struct weir_algorithm *about;
     struct weir_error error;
 
     (void)state;
-    for (size_t i = 0; (about = weir_listed(WEIR_KIND_SCREEN, i)); i++) {
+    for (size_t i = 0; (about = weir_algorithm_at(WEIR_KIND_SCREEN, i)); i++) {
         weir_screen *s = golden_screen(about->name);
         struct subject subject = {screen_blob(s), weir_screen_stats_of(s).bytes, loads_screen};
         size_t size = subject.saved.size;
         uint8_t *buffer = calloc(1, size + 1);
 
-        assert_int_equal(weir_screen_save(s, buffer, size - 1, &error), 0);
+        assert_int_equal(weir_screen_save_buffer(s, buffer, size - 1, &error), 0);
         assert_int_equal(error.status, WEIR_WRITE_FAILED);
-        assert_int_equal(weir_screen_save(s, buffer, size + 1, NULL), size);
+        assert_int_equal(weir_screen_save_buffer(s, buffer, size + 1, NULL), size);
         assert_memory_equal(buffer, subject.saved.data, size);
         a_source_gives_the_same(&subject);
         free(buffer);
@@ -123,12 +123,12 @@ static void a_screen_is_saved_and_loaded_as_a_filter(void **state)
 
 static void a_screen_is_cloned_and_cleared(void **state)
 {
-    const struct weir_about *about;
+    const struct weir_algorithm *about;
 
     (void)state;
-    for (size_t i = 0; (about = weir_listed(WEIR_KIND_SCREEN, i)); i++) {
+    for (size_t i = 0; (about = weir_algorithm_at(WEIR_KIND_SCREEN, i)); i++) {
         weir_screen *s = golden_screen(about->name), *twin = weir_screen_clone(s, NULL), *fresh;
-        char config[SENTENCE];
+        char config[SPEC];
 
         assert_same_screen(s, twin);
         weir_screen_clear(s);
@@ -143,18 +143,18 @@ static void a_screen_is_cloned_and_cleared(void **state)
 }
 
 /* Half of a set in each of two: both in one is the same as all in one. */
-static void sets_are_merged(const char *sentence)
+static void sets_are_merged(const char *spec)
 {
     struct counted c = counted_of(10, 1000, 0, 5);
     weir_screen *s[3];
 
     for (int i = 0; i < 3; i++)
-        assert_int_equal(weir_screen_open(&s[i], sentence, NULL), WEIR_OK);
+        assert_int_equal(weir_screen_open(&s[i], spec, NULL), WEIR_OK);
     for (uint64_t i = 0; i < 200; i++) {
         struct weir_bytes key = name_of(&c, i);
 
-        weir_screen_learn_set(s[i % 2], &key, 1);
-        weir_screen_learn_set(s[2], &key, 1);
+        weir_screen_add_members(s[i % 2], &key, 1);
+        weir_screen_add_members(s[2], &key, 1);
     }
     assert_int_equal(weir_screen_merge(s[0], s[1], NULL), WEIR_OK);
     assert_same_screen(s[0], s[2]);
@@ -164,11 +164,11 @@ static void sets_are_merged(const char *sentence)
 }
 
 /* What one of two has asked for, both together need not ask again. */
-static void answers_are_merged(const char *sentence)
+static void answers_are_merged(const char *spec)
 {
     struct counted c = counted_of(400, 100, 0, 5);
     struct store s = store_of(&c);
-    weir_screen *a = open_screen(sentence, &s), *b = open_screen(sentence, &s);
+    weir_screen *a = open_screen(spec, &s), *b = open_screen(spec, &s);
     uint8_t answers[400];
 
     screen_draws(a, &s, 0, 200, 50, answers);
@@ -197,7 +197,7 @@ static void screens_are_merged(void **state)
 
 static void what_cannot_be_merged_is_told(void **state)
 {
-    static const char *const refused[] = {"weir memory=1K seed=1",
+    static const char *const refused[] = {"cache memory=1K seed=1",
                                           "strict memory=1K verdicts=64 seed=1",
                                           "dabf memory=1K window=10 seed=1"};
     struct weir_error error;
@@ -209,7 +209,7 @@ static void what_cannot_be_merged_is_told(void **state)
         assert_int_equal(weir_screen_open(&a, refused[i], NULL), WEIR_OK);
         assert_int_equal(weir_screen_merge(a, a, &error), WEIR_UNSUPPORTED);
         assert_non_null(strstr(error.text, "cannot be merged: "));
-        assert_int_equal(weir_traits(WEIR_KIND_SCREEN, refused[i], &traits, NULL), WEIR_OK);
+        assert_int_equal(weir_spec_traits(WEIR_KIND_SCREEN, refused[i], &traits, NULL), WEIR_OK);
         assert_false(traits & WEIR_CAN_MERGE);
         weir_screen_close(a);
     }
@@ -245,7 +245,7 @@ static bool answer_up_to(void *context, const struct weir_bytes *keys, size_t n,
 }
 
 /* What comes before the key it ends at is answered, the rest is as never shown. */
-static void ends_at(const char *sentence, size_t at)
+static void ends_at(const char *spec, size_t at)
 {
     uint64_t numbers[BATCH];
     struct weir_bytes keys[BATCH];
@@ -258,10 +258,10 @@ static void ends_at(const char *sentence, size_t at)
         keys[i] = (struct weir_bytes){&numbers[i], sizeof *numbers};
         expected[i] = i < at ? WEIR_MEMBER : WEIR_UNANSWERED;
     }
-    assert_int_equal(weir_screen_open(&ended, sentence, NULL), WEIR_OK);
-    assert_int_equal(weir_screen_open(&shorter, sentence, NULL), WEIR_OK);
-    weir_screen_learn_set(ended, keys, BATCH);
-    weir_screen_learn_set(shorter, keys, BATCH);
+    assert_int_equal(weir_screen_open(&ended, spec, NULL), WEIR_OK);
+    assert_int_equal(weir_screen_open(&shorter, spec, NULL), WEIR_OK);
+    weir_screen_add_members(ended, keys, BATCH);
+    weir_screen_add_members(shorter, keys, BATCH);
     assert_int_equal(weir_screen_check(ended, keys, BATCH, answer_up_to, &ends, answers),
                      BATCH - at);
     assert_int_equal(ends.calls, 1);
@@ -274,13 +274,13 @@ static void ends_at(const char *sentence, size_t at)
 
 static void a_store_ends_a_check(void **state)
 {
-    static const char *const sentences[] = {"weir memory=4K seed=1", "dabf memory=4K seed=1",
-                                            "strict memory=4K seed=1", "none seed=1"};
+    static const char *const specs[] = {"cache memory=4K seed=1", "dabf memory=4K seed=1",
+                                        "strict memory=4K seed=1", "none seed=1"};
 
     (void)state;
     for (size_t i = 0; i < 4; i++)
         for (size_t at = 0; at < BATCH; at += 13)
-            ends_at(sentences[i], at);
+            ends_at(specs[i], at);
 }
 
 /* More keys than a batch has: those of the next are not asked for. */

@@ -98,13 +98,13 @@ static void assert_as_modelled(uint64_t lines, uint32_t width, uint32_t slots)
     struct counted c = counted_of(DRAWS, 2000, 0.7, 11);
     struct store s = store_of(&c);
     struct model m = {calloc(lines, sizeof *m.lines), lines, width, slots};
-    char sentence[SENTENCE];
+    char spec[SPEC];
     uint8_t *answers = calloc(DRAWS, 1);
     uint64_t asked_in_all = 0;
 
-    snprintf(sentence, sizeof sentence, "weir memory=%u width=%u slots=%u seed=9",
-             (unsigned)lines * 64, width, slots);
-    weir_screen *w = open_screen(sentence, &s);
+    snprintf(spec, sizeof spec, "cache memory=%u width=%u slots=%u seed=9", (unsigned)lines * 64,
+             width, slots);
+    weir_screen *w = open_screen(spec, &s);
     screen_draws(w, &s, 0, DRAWS, 64, answers);
     for (size_t i = 0; i < DRAWS; i++) {
         struct weir_bytes name = name_of(&c, c.draws[i]);
@@ -209,10 +209,10 @@ static void false_matches_come_as_often_as_it_says(void **state)
     for (size_t i = 0; i < c.universe; i++)
         c.draws[i] = i;
     for (size_t i = 0; i < 3; i++) {
-        char sentence[SENTENCE];
+        char spec[SPEC];
 
-        snprintf(sentence, sizeof sentence, "weir memory=8K width=%u seed=1", cases[i].width);
-        weir_screen *w = open_screen(sentence, &s);
+        snprintf(spec, sizeof spec, "cache memory=8K width=%u seed=1", cases[i].width);
+        weir_screen *w = open_screen(spec, &s);
         screen_draws(w, &s, 0, 20000, 500, answers);
         uint64_t before = weir_screen_stats_of(w).saved;
         screen_draws(w, &s, 20000, c.universe, 500, answers);
@@ -241,12 +241,12 @@ static void no_verdict_is_older_than_the_window(void **state)
     (void)state;
     for (size_t i = 0; i < 3; i++) { /* more records than lines in a window, and fewer */
         struct store s = store_of(&c);
-        char sentence[SENTENCE];
+        char spec[SPEC];
         uint64_t wrong = 0;
 
-        snprintf(sentence, sizeof sentence, "weir memory=%u width=32 window=%u seed=1", memories[i],
+        snprintf(spec, sizeof spec, "cache memory=%u width=32 window=%u seed=1", memories[i],
                  windows[i]);
-        weir_screen *w = open_screen(sentence, &s);
+        weir_screen *w = open_screen(spec, &s);
         screen_draws(w, &s, 0, 10000, 7, answers);
         s.shift = 2;
         screen_draws(w, &s, 10000, DRAWS, 7, answers);
@@ -269,16 +269,16 @@ static void no_verdict_is_older_than_the_window(void **state)
  * told the old answer; saved and loaded in between, it is the same. */
 static void no_verdict_is_older_than_the_span(void **state)
 {
-    static const char *const sentences[] = {
-        "weir memory=16K width=32 span=64s seed=1", "weir memory=256 width=32 span=64s seed=1",
-        "strict memory=32K set=50 verdicts=16K span=64s seed=1"};
+    static const char *const specs[] = {"cache memory=16K width=32 span=64s seed=1",
+                                        "cache memory=256 width=32 span=64s seed=1",
+                                        "strict memory=32K set=50 verdicts=16K span=64s seed=1"};
     struct counted c = counted_of(DRAWS, 50, 0.5, 8);
     uint8_t *answers = calloc(DRAWS, 1);
 
     (void)state;
-    for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         struct store s = store_of(&c);
-        weir_screen *w = open_screen(sentences[i], &s), *twin;
+        weir_screen *w = open_screen(specs[i], &s), *twin;
         uint64_t wrong = 0;
 
         for (uint64_t at = 0; at < DRAWS; at++) {
@@ -294,8 +294,9 @@ static void no_verdict_is_older_than_the_span(void **state)
             if (at % 5000 == 4999) {
                 struct blob saved = screen_blob(w);
 
-                assert_int_equal(weir_screen_load(&twin, saved.data, saved.size, NULL, NULL),
-                                 WEIR_OK);
+                assert_int_equal(
+                    weir_screen_load_buffer(&twin, saved.data, saved.size, NULL, NULL, NULL),
+                    WEIR_OK);
                 weir_screen_advance(twin, 1600000000000); /* it never goes back */
                 assert_same_screen(w, twin);
                 weir_screen_close(w);
@@ -317,7 +318,7 @@ static void a_leap_of_time_forgets_all_verdicts(void **state)
 {
     struct counted c = counted_of(2000, 50, 0.5, 8);
     struct store s = store_of(&c);
-    weir_screen *w = open_screen("weir memory=16K width=32 span=1h seed=1", &s);
+    weir_screen *w = open_screen("cache memory=16K width=32 span=1h seed=1", &s);
     uint8_t answers[2000];
 
     (void)state;

@@ -1,4 +1,4 @@
-/* messages.h - one sentence to the person at the terminal. */
+/* messages.h - one message to the person at the terminal. */
 #ifndef WEIR_CLI_MESSAGES_H
 #define WEIR_CLI_MESSAGES_H
 

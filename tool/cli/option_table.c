@@ -14,9 +14,9 @@
 
 static bool read_set(struct options *o, const char *value)
 {
-    if (o->wanted.sets == SETS_MAX)
+    if (o->filter.sets == SETS_MAX)
         return false;
-    o->wanted.set[o->wanted.sets++] = value;
+    o->filter.set[o->filter.sets++] = value;
     return strchr(value, '=') != NULL;
 }
 
@@ -51,12 +51,12 @@ static bool read_listed(struct values *list, const char **last, const char *valu
 
 static bool read_algorithm(struct options *o, const char *value)
 {
-    return read_listed(&o->measures.algorithms, &o->wanted.algorithm, value);
+    return read_listed(&o->measures.algorithms, &o->filter.algorithm, value);
 }
 
 static bool read_memory(struct options *o, const char *value)
 {
-    return read_listed(&o->measures.memories, &o->wanted.memory, value);
+    return read_listed(&o->measures.memories, &o->filter.memory, value);
 }
 
 static bool set_format(struct options *o, enum format format, char delimiter)
@@ -179,7 +179,7 @@ static bool read_checkpoint(struct options *o, const char *value)
 
 static bool read_truth_memory(struct options *o, const char *value)
 {
-    return read_size(value, &o->measures.truth_memory) && o->measures.truth_memory > 0;
+    return read_size(value, &o->measures.baseline_memory) && o->measures.baseline_memory > 0;
 }
 
 static bool read_fnr(struct options *o, const char *value)
@@ -235,9 +235,9 @@ _Static_assert(SHARDS_MAX == 256, "the table says so");
 
 /* clang-format off */
 const struct option_row option_rows[] = {
-    {"oracle", 0, "URL", TAKES_CHECK | TAKES_TRUTH, "the store that knows the set: sqlite:, postgres://, redis://, keys:", NULL, AT(check.oracle)},
+    {"store", 0, "URL", TAKES_CHECK | TAKES_TRUTH, "the store that knows the set: sqlite:, postgres://, redis://, keys:", NULL, AT(check.store)},
     {"screen", 0, "NAME", TAKES_CHECK, "what stands before it: weir, dabf, 1bf, strict, none (auto)", NULL, AT(check.screen)},
-    {"screen", 0, "NAME,...", TAKES_TRUTH, "measure these screens before the store of --oracle", NULL, AT(check.screen)},
+    {"screen", 0, "NAME,...", TAKES_TRUTH, "measure these screens before the store of --store", NULL, AT(check.screen)},
     {"window", 0, "COUNT", TAKES_CHECK, "forget after so many records (dabf)", NULL, AT(check.window)},
     {"theta", 0, "RATIO", TAKES_CHECK, "memory of keys asked, over that of members: 1/9 (dabf)", NULL, AT(check.theta)},
     {"at", 0, "URL", TAKES_AT, "the filter lives in servers: redis://USER:PASSWORD@HOST:PORT/NAME", NULL, AT(at.url)},
@@ -248,9 +248,9 @@ const struct option_row option_rows[] = {
     {"memory", 'm', "SIZE", TAKES_FILTER | TAKES_QUERY, "memory to use: 512K, 1G (64M)", .read = read_memory, .without = TAKES_TRUTH},
     {"memory", 'm', "SIZE", TAKES_TOP | TAKES_CHECK, "memory to use: 64K, 1G (1M)", .read = read_memory, .without = TAKES_TRUTH},
     {"memory", 'm', "SIZE,...", TAKES_TRUTH, "memories to measure with: 1M,64M", .read = read_memory, .repeats = true},
-    {"fpr", 'e', "RATE", TAKES_FILTER, "ceiling of false positives: 0.01, 1%", NULL, AT(wanted.fpr)},
-    {"set", 'S', "KNOB=VALUE", TAKES_FILTER | TAKES_SKETCH | TAKES_CHECK, "any other knob; may be repeated", .read = read_set, .repeats = true},
-    {"seed", 0, "NUMBER", TAKES_FILTER | TAKES_SKETCH | TAKES_CHECK, "same seed, same result", NULL, AT(wanted.seed)},
+    {"fpr", 'e', "RATE", TAKES_FILTER, "ceiling of false positives: 0.01, 1%", NULL, AT(filter.fpr)},
+    {"set", 'S', "PARAMETER=VALUE", TAKES_FILTER | TAKES_SKETCH | TAKES_CHECK, "any other parameter; may be repeated", .read = read_set, .repeats = true},
+    {"seed", 0, "NUMBER", TAKES_FILTER | TAKES_SKETCH | TAKES_CHECK, "same seed, same result", NULL, AT(filter.seed)},
     {"key", 'k', "FIELD", TAKES_RECORDS, "the key: 2, 1,3, a column's name, /json/pointer (whole record)", .read = read_key, .fits = "fields whose names have at most 1023 bytes in all", .repeats = true},
     {"importance", 'i', "FIELD", TAKES_IMPORTANCE, "how much a record matters: a field, as for --key", NULL, AT(records.importance)},
     {"weight", 'w', "FIELD", TAKES_SKETCH, "count as many as this field says: a whole number below 2^32", NULL, AT(records.weight)},
@@ -291,7 +291,7 @@ const struct option_row option_rows[] = {
     {"timeout", 0, "TIME", TAKES_STORE, "longest wait for an answer of the store (5s)", .read = read_timeout, .fits = "a time, such as 500ms or 10s"},
     {"timeout", 0, "TIME", TAKES_AT, "with --at: longest wait for the servers (30s)", .read = read_timeout, .fits = "a time, such as 500ms or 10s", .without = TAKES_STORE},
     {"retries", 0, "N", TAKES_STORE, "tries after a failed one, with growing pauses (5)", .read = read_retries, .fits = "a number from 0 to 1000"},
-    {"on-oracle-error", 0, "stop|pass|drop", TAKES_STORE, "at a record that the store cannot tell of (stop)", WORD(patience.silence)},
+    {"on-store-error", 0, "stop|pass|drop", TAKES_STORE, "at a record that the store cannot tell of (stop)", WORD(patience.silence)},
     {"count-only", 0, NULL, TAKES_OUTPUT, "print only how many records would pass", NULL, AT(output.count_only)},
     {"output", 'o', "FILE", TAKES_OUTPUT, "write here instead of to standard output", NULL, AT(output.path)},
     {"append", 0, NULL, TAKES_OUTPUT, "with -o: append to the file", NULL, AT(output.append)},
@@ -301,7 +301,7 @@ const struct option_row option_rows[] = {
     {"checkpoint", 0, "30s|1M", TAKES_STATE, "save the state this often too: a time or a count of records (30s)", .read = read_checkpoint},
     {"resume", 0, NULL, TAKES_STATE, "go on in the input files where the state stopped", NULL, AT(state.resume)},
     {"synthetic", 0, "SPEC", TAKES_TRUTH, "a stream of 'weir gen' instead of files", NULL, AT(measures.synthetic)},
-    {"truth-memory", 0, "SIZE", TAKES_TRUTH, "most that exact truth may take (4G)", .read = read_truth_memory, .fits = "a size, such as 512M or 4G"},
+    {"baseline-memory", 0, "SIZE", TAKES_TRUTH, "most that exact truth may take (4G)", .read = read_truth_memory, .fits = "a size, such as 512M or 4G"},
     {"stream", 0, "SPEC", TAKES_PLAN, "the stream, as for 'weir gen'; or endless (default)", NULL, AT(plan.stream)},
     {"screen", 0, "NAME", TAKES_PLAN, "what theory expects of this screen (dabf); needs --members", NULL, AT(check.screen)},
     {"members", 0, "RATE", TAKES_PLAN, "with --screen: share of the keys that are in the set: 30%", NULL, AT(plan.members)},

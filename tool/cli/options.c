@@ -274,7 +274,7 @@ static int check(const struct options *o)
  * and they print the bytes that they took. */
 static void hint_memory(const struct options *o, const struct command *c)
 {
-    const char *word = o->wanted.memory;
+    const char *word = o->filter.memory;
     uint64_t bytes;
 
     if (!word || (c->takes & (TAKES_TRUTH | TAKES_PLAN)) || !read_size(word, &bytes) ||
@@ -385,7 +385,7 @@ int options_read(struct options *o, int argc, char **argv, bool *done)
     infer(o);
     if (o->wide && o->table == TABLE_ALIGNED)
         o->table = TABLE_WIDE;
-    o->wanted.importance = o->records.importance != NULL;
+    o->filter.importance = o->records.importance != NULL;
     status = status ? status : check(o);
     if (status == 0)
         hint(o, c);

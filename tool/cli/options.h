@@ -4,16 +4,16 @@
 #define WEIR_CLI_OPTIONS_H
 
 #include "cli/progress.h"
-#include "cli/pieces.h"
+#include "cli/option_groups.h"
 #include "cli/records.h"
 #include "cli/table.h"
-#include "cli/wanted.h"
+#include "cli/filter_request.h"
 
 struct options {
     const char *command;
     struct records records;
-    char keys[1024];      /* fields of a repeated --key, joined; records.key may point here */
-    struct wanted wanted; /* filter, sketch or screen */
+    char keys[1024]; /* fields of a repeated --key, joined; records.key may point here */
+    struct filter_request filter; /* filter, sketch or screen */
     struct output output;
     struct answers answers; /* that output may point to */
     struct verbosity verbosity;
@@ -41,8 +41,8 @@ struct options {
         bool which, any;
     } ask;
 
-    struct check_options {  /* weir check's own */
-        const char *oracle; /* URL of the store */
+    struct check_options { /* weir check's own */
+        const char *store; /* URL of the store */
         const char *screen, *window, *theta;
         double max_wait; /* seconds */
         bool waits;      /* that was asked for */
@@ -67,7 +67,7 @@ struct options {
 };
 
 /* Read the words after the command's name; 0, or the exit status after a
- * sentence on what was wrong. --help is answered here: *done becomes true. */
+ * spec on what was wrong. --help is answered here: *done becomes true. */
 int options_read(struct options *o, int argc, char **argv, bool *done);
 
 /* The options of a command, for its help. */

@@ -20,7 +20,7 @@ int print_columns(void);
  * and of less than a narrower terminal has. */
 void print_wrapped(const char *text, int column);
 
-/* Has all that was printed been written? False after a sentence, the first time. */
+/* Has all that was printed been written? False after a message, the first time. */
 bool print_flush(void);
 
 #endif

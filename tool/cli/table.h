@@ -54,7 +54,7 @@ int table_show(const struct table *t, size_t row, size_t column, int digits, cha
 /* On standard output; "-" or null for none. Aligned tables leave out empty
  * columns, and on a terminal that is too narrow they cut texts, then leave out the last
  * columns, unless they are wide. False after a
- * sentence if memory is short. */
+ * spec if memory is short. */
 bool table_print(const struct table *t, enum table_style style);
 
 #endif

@@ -33,10 +33,10 @@ bool read_number(const char *word, uint32_t *out, uint32_t most)
     return true;
 }
 
-/* One reader for the command and for the knobs of filters: 64MB is the same in both. */
+/* One reader for the command and for the parameters of filters: 64MB is the same in both. */
 bool read_size(const char *word, uint64_t *bytes)
 {
-    return weir_read_size(word, bytes);
+    return weir_parse_size(word, bytes);
 }
 
 bool read_count(const char *word, uint64_t *out)

@@ -5,7 +5,7 @@
 #include "cmd/run.h"
 
 /* Are the files of keys there, from this operand on? A key on the command line is the
- * likeliest mistake. False after a sentence. */
+ * likeliest mistake. False after a message. */
 bool ask_files_there(const struct options *o, int from);
 
 /* Print each record of these files with its answer; the exit status. */

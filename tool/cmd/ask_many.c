@@ -62,7 +62,7 @@ static bool check_names(const struct options *o, int filters, char separator)
 int ask_many(const struct options *o)
 {
     static struct many_filters many;
-    char keys[WEIR_KEYS];
+    char keys[WEIR_KEY_DESCRIPTION_MAX];
     int filters = o->operands - (o->behind > 0 ? o->behind : 0), status = EXIT_ERROR;
     bool whole = o->verbosity.stats == STATS_TEXT || o->verbosity.stats == STATS_JSON;
     char separator = o->records.delimiter == ',' ? ';' : ',';

@@ -34,7 +34,7 @@ static bool make_filter(struct at *a, const struct options *o)
 
     records_describe_keys(&o->records, f->keys, sizeof f->keys);
     f->shards = o->shards ? o->shards : remote_is_cluster(a->remote) ? SHARDS_IN_CLUSTER : 1;
-    if (!wanted_complete(&o->wanted, WEIR_KIND_FILTER, NULL, NULL, f->sentence))
+    if (!request_complete(&o->filter, WEIR_KIND_FILTER, NULL, NULL, f->spec))
         return false;
     return (remote_register(a->remote, f) && remote_look(a->remote, f)) || refuse(a);
 }
@@ -43,27 +43,27 @@ static bool make_filter(struct at *a, const struct options *o)
 static bool is_wanted(const struct at *a, const struct options *o)
 {
     const struct remote_filter *f = &a->filter;
-    char seed[64], sentence[WEIR_SENTENCE];
-    size_t seeded = weir_sentence_knob(f->sentence, "seed", seed, sizeof seed);
+    char seed[64], spec[WEIR_SPEC_MAX];
+    size_t seeded = weir_spec_get(f->spec, "seed", seed, sizeof seed);
 
     if (o->shards && o->shards != f->shards)
         return reject("%s has %u shards, not %u; leave --shards out, or take another name",
                       remote_name(a->remote), f->shards, o->shards);
-    if (!wanted_anything(&o->wanted))
+    if (!request_anything(&o->filter))
         return true;
-    if (!wanted_complete(&o->wanted, WEIR_KIND_FILTER, NULL, seeded ? seed : NULL, sentence))
+    if (!request_complete(&o->filter, WEIR_KIND_FILTER, NULL, seeded ? seed : NULL, spec))
         return false;
-    return strcmp(sentence, f->sentence) == 0 ||
+    return strcmp(spec, f->spec) == 0 ||
            reject(
                "%s is another filter, '%s', where '%s' is asked for; leave the options out to go "
                "on with it, or take another name",
-               remote_name(a->remote), f->sentence, sentence);
+               remote_name(a->remote), f->spec, spec);
 }
 
 /* Only commands that read records make keys. */
 static bool same_keys(const struct at *a, const struct options *o)
 {
-    char keys[WEIR_KEYS];
+    char keys[WEIR_KEY_DESCRIPTION_MAX];
 
     records_describe_keys(&o->records, keys, sizeof keys);
     return o->keys_differ || !(command_find(o->command)->takes & TAKES_RECORDS) ||
@@ -190,7 +190,7 @@ static bool load(const struct at *a, const struct options *o, struct at_state *s
     bool good = state_looks_right(path) && under_way_load(path, &s->state, &u) &&
                 state_same_records(path, s->keys, &s->state);
 
-    if (good && strcmp(s->state.config, a->filter.sentence) != 0)
+    if (good && strcmp(s->state.config, a->filter.spec) != 0)
         good = reject("%s was saved with another filter, '%s'; remove the file to start anew", path,
                       s->state.config);
     if (good && !remote_settle(a->remote, u.data, u.size, &s->settled))

@@ -8,7 +8,7 @@
 
 #define AT_NOT_ON_FULL "--on-full stop does not go with --at; 'weir info --at' tells how full it is"
 
-/* The note of a file of weir save: this, the sentence of the whole, and "\nkeys=" with how keys
+/* The note of a file of weir save: this, the spec of the whole, and "\nkeys=" with how keys
  * were made, if that is to be said. */
 #define AT_NOTE_HEAD "weir at 1\nconfig="
 
@@ -19,7 +19,7 @@ struct at {
 };
 
 /* Connect, and find the filter. make: as the options want it, if it is not there. False after a
- * sentence. */
+ * spec. */
 bool at_connect(struct at *a, const struct options *o); /* without looking for it */
 bool at_open(struct at *a, const struct options *o, bool make);
 void at_close(struct at *a);
@@ -30,7 +30,7 @@ int at_run(struct at *a, struct run *r, bool ask, struct remote_settled *settled
            struct tally *tally);
 
 /* Go on where the run of a state file stopped: what it had sent is settled first. False after a
- * sentence. */
+ * spec. */
 struct at_state {
     struct state state;
     bool begun;      /* it says where to go on */

@@ -23,7 +23,7 @@ struct row {
 static const struct table_column columns[] = {COLUMN("shard", COUNT, shard),
                                               COLUMN("node", CHARS, is.node),
                                               COLUMN("memory_bytes", BYTES, is.memory),
-                                              COLUMN("shown", COUNT, is.shown),
+                                              COLUMN("observed", COUNT, is.observed),
                                               COLUMN("seen", COUNT, is.seen),
                                               COLUMN("fill", RATE, is.fill),
                                               COLUMN("error", NUMBER, is.error),
@@ -36,9 +36,9 @@ static struct remote_shard sum_of(const struct row *rows, uint32_t n)
     for (uint32_t i = 0; i < n; i++) {
         sum.memory += rows[i].is.memory;
         sum.bytes += rows[i].is.bytes;
-        sum.shown += rows[i].is.shown;
+        sum.observed += rows[i].is.observed;
         sum.seen += rows[i].is.seen;
-        sum.fresh += rows[i].is.fresh;
+        sum.new_keys += rows[i].is.new_keys;
         sum.fill += rows[i].is.fill / n;
         sum.error += rows[i].is.error / n;
     }
@@ -51,15 +51,15 @@ static bool print_text(const struct at *a, const struct row *rows)
     struct remote_shard sum = sum_of(rows, n);
     struct table table = {columns, rows, sizeof *rows, n};
 
-    printf("filter      %s\n", a->filter.sentence);
+    printf("filter      %s\n", a->filter.spec);
     printf("at          %s\n", remote_name(a->remote));
     if (*a->filter.keys)
         printf("keys        %s\n", a->filter.keys);
     printf("shards      %u\n", n);
     printf("memory      %s; %s of the servers\n", show_bytes((double)sum.memory).text,
            show_bytes((double)sum.bytes).text);
-    printf("shown       %llu keys: %llu new, %llu seen\n", (unsigned long long)sum.shown,
-           (unsigned long long)sum.fresh, (unsigned long long)sum.seen);
+    printf("observed    %llu keys: %llu new, %llu seen\n", (unsigned long long)sum.observed,
+           (unsigned long long)sum.new_keys, (unsigned long long)sum.seen);
     printf("fill        %.2f %%\n", sum.fill * 100);
     printf("error       %s (chance that a new key is taken for seen)\n\n",
            show_chance(sum.error).text);
@@ -69,8 +69,8 @@ static bool print_text(const struct at *a, const struct row *rows)
 static json_t *json_of(const struct remote_shard *s)
 {
     return json_pack("{s:I,s:I,s:I,s:I,s:I,s:f,s:f}", "memory", (json_int_t)s->memory, "bytes",
-                     (json_int_t)s->bytes, "shown", (json_int_t)s->shown, "new",
-                     (json_int_t)s->fresh, "seen", (json_int_t)s->seen, "fill", s->fill, "error",
+                     (json_int_t)s->bytes, "observed", (json_int_t)s->observed, "new",
+                     (json_int_t)s->new_keys, "seen", (json_int_t)s->seen, "fill", s->fill, "error",
                      s->error);
 }
 
@@ -85,7 +85,7 @@ static bool print_json(const struct at *a, const struct row *rows)
         json_object_set_new(one, "node", utf8_string(rows[i].is.node));
         json_array_append_new(list, one);
     }
-    json_object_set_new(all, "config", json_string(a->filter.sentence));
+    json_object_set_new(all, "config", json_string(a->filter.spec));
     json_object_set_new(all, "at", utf8_string(remote_name(a->remote)));
     json_object_set_new(all, "shards", list);
     if (*a->filter.keys)

@@ -7,7 +7,7 @@
 static struct run run_to_save(const struct options *o)
 {
     static char note[NOTE_MAX];
-    char keys[WEIR_KEYS];
+    char keys[WEIR_KEY_DESCRIPTION_MAX];
     struct run r = run_asked(o, 0);
 
     records_describe_keys(&o->records, keys, sizeof keys);
@@ -42,7 +42,7 @@ static int build_learning(const struct options *o, struct shards *shards)
         return EXIT_ERROR;
     status = run_filter(
         &r, (struct filtering){.shards = shards, .answer = weir_observe_many, .must_fit = true},
-        &o->wanted, false);
+        &o->filter, false);
     if (status == EXIT_FINE)
         keyset_tell_fixed(o, shards);
     return status;

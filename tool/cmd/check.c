@@ -15,38 +15,39 @@
 
 /* ---- which screen ---- */
 
-/* The knobs that the options and the store have for a screen. */
-struct knobs {
-    struct wanted wanted;
-    char text[3][KNOB_MAX];
+/* The parameters that the options and the store have for a screen. */
+struct parameters {
+    struct filter_request filter;
+    char text[3][PARAMETER_MAX];
 };
 
 /* members: of the set, if known, for those that are laid out by it. */
-static const struct wanted *gather(const struct options *o, const char *name, const char *members,
-                                   struct knobs *k)
+static const struct filter_request *gather(const struct options *o, const char *name,
+                                           const char *members, struct parameters *k)
 {
-    k->wanted = o->wanted;
-    k->wanted.algorithm = name;
-    if (!weir_find_knob(WEIR_KIND_SCREEN, name, "memory"))
-        k->wanted.memory = NULL; /* it needs none */
+    k->filter = o->filter;
+    k->filter.algorithm = name;
+    if (!weir_find_parameter(WEIR_KIND_SCREEN, name, "memory"))
+        k->filter.memory = NULL; /* it needs none */
     if (o->check.window)
-        wanted_add(&k->wanted, k->text[0], "window", o->check.window);
+        request_add(&k->filter, k->text[0], "window", o->check.window);
     if (o->check.theta)
-        wanted_add(&k->wanted, k->text[1], "theta", o->check.theta);
+        request_add(&k->filter, k->text[1], "theta", o->check.theta);
     if (members)
-        wanted_add(&k->wanted, k->text[2], "set", members);
-    return &k->wanted;
+        request_add(&k->filter, k->text[2], "set", members);
+    return &k->filter;
 }
 
 static weir_screen *open_screen(const struct options *o, const char *name, const char *members)
 {
-    struct knobs knobs;
-    char sentence[WEIR_SENTENCE];
+    struct parameters parameters;
+    char spec[WEIR_SPEC_MAX];
     struct weir_error error;
     weir_screen *s = NULL;
 
-    if (wanted_complete(gather(o, name, members, &knobs), WEIR_KIND_SCREEN, NULL, NULL, sentence) &&
-        weir_screen_open(&s, sentence, &error) != WEIR_OK)
+    if (request_complete(gather(o, name, members, &parameters), WEIR_KIND_SCREEN, NULL, NULL,
+                         spec) &&
+        weir_screen_open(&s, spec, &error) != WEIR_OK)
         fail("%s", error.text);
     return s;
 }
@@ -55,23 +56,23 @@ static weir_screen *open_screen(const struct options *o, const char *name, const
 static weir_screen *choose(const struct options *o, bool known, uint64_t keys, const char *members,
                            struct weir_screen_choice *choice)
 {
-    struct wanted some = {.memory = o->wanted.memory};
-    char sentence[WEIR_SENTENCE];
+    struct filter_request some = {.memory = o->filter.memory};
+    char spec[WEIR_SPEC_MAX];
     uint64_t memory = 0;
     /* Who wants the store asked anew wants its verdicts kept, however short its list is. */
-    bool by_time = wanted_sets(&o->wanted, "span") && !wanted_sets(&o->wanted, "verdicts");
+    bool by_time = request_sets(&o->filter, "span") && !request_sets(&o->filter, "verdicts");
 
-    if (!wanted_complete(&some, WEIR_KIND_SCREEN, NULL, NULL, sentence))
+    if (!request_complete(&some, WEIR_KIND_SCREEN, NULL, NULL, spec))
         return NULL;
-    weir_sentence_number(sentence, "memory", &memory);
+    weir_spec_number(spec, "memory", &memory);
     weir_screen_choose(choice, sizeof *choice, memory, known && !by_time, keys);
-    choice->sentence[strcspn(choice->sentence, " ")] = '\0'; /* its name */
+    choice->spec[strcspn(choice->spec, " ")] = '\0'; /* its name */
     if (by_time)
         snprintf(choice->reason, sizeof choice->reason,
                  "it keeps verdicts, which span= lets grow old");
-    if (!weir_find_knob(WEIR_KIND_SCREEN, choice->sentence, "set"))
+    if (!weir_find_parameter(WEIR_KIND_SCREEN, choice->spec, "set"))
         members = NULL;
-    return open_screen(o, choice->sentence, members);
+    return open_screen(o, choice->spec, members);
 }
 
 static bool is_automatic(const struct options *o)
@@ -88,7 +89,7 @@ static void report_choice(const struct weir_screen_choice *choice, const struct 
     if (s->set && s->loaded)
         snprintf(rate, sizeof rate, ": the store is asked for %s of the others",
                  show_chance(weir_stats_of(s->set).error).text);
-    note("screen %s: %s%s", choice->sentence, choice->reason, rate);
+    note("screen %s: %s%s", choice->spec, choice->reason, rate);
 }
 
 static weir_screen *open_asked(const struct options *o, const struct asker *asker,
@@ -98,9 +99,9 @@ static weir_screen *open_asked(const struct options *o, const struct asker *aske
     char text[24], *members = NULL;
     uint64_t keys = 0;
 
-    known = (automatic || weir_find_knob(WEIR_KIND_SCREEN, o->check.screen, "set")) &&
+    known = (automatic || weir_find_parameter(WEIR_KIND_SCREEN, o->check.screen, "set")) &&
             asker_size(asker, &keys);
-    if (known && !wanted_sets(&o->wanted, "set")) {
+    if (known && !request_sets(&o->filter, "set")) {
         snprintf(text, sizeof text, "%llu", (unsigned long long)(keys ? keys : 1));
         members = text;
     }
@@ -113,22 +114,22 @@ static weir_screen *open_asked(const struct options *o, const struct asker *aske
 /* Would these options make the screen that the state holds? */
 static bool is_held(const struct options *o, const weir_screen *s)
 {
-    char held[WEIR_SENTENCE], name[32], members[64];
-    struct knobs knobs;
+    char held[WEIR_SPEC_MAX], name[32], members[64];
+    struct parameters parameters;
     bool automatic = is_automatic(o);
 
-    if (automatic && !wanted_anything(&o->wanted) && !o->check.window && !o->check.theta)
+    if (automatic && !request_anything(&o->filter) && !o->check.window && !o->check.theta)
         return true; /* the state knows */
     weir_screen_config(s, held, sizeof held);
     snprintf(name, sizeof name, "%.*s", (int)strcspn(held, " "), held);
     bool sized =
-        weir_sentence_knob(held, "set", members, sizeof members) && !wanted_sets(&o->wanted, "set");
-    return wanted_is_held(
-        gather(o, automatic ? name : o->check.screen, sized ? members : NULL, &knobs),
+        weir_spec_get(held, "set", members, sizeof members) && !request_sets(&o->filter, "set");
+    return request_is_held(
+        gather(o, automatic ? name : o->check.screen, sized ? members : NULL, &parameters),
         WEIR_KIND_SCREEN, NULL, held, o->state.path);
 }
 
-/* The screen of the state; NULL after a sentence. */
+/* The screen of the state; NULL after a message. */
 static weir_screen *load(const struct options *o, const char *keys, struct stored_screen *s)
 {
     const char *path = o->state.path;
@@ -186,7 +187,7 @@ static int pass(const struct options *o, struct screening *s, const char *keys,
 static void describe_keys(const struct options *o, const char *store, char *text, size_t size)
 {
     records_describe(&o->records, text, size);
-    snprintf(text + strlen(text), size - strlen(text), " --oracle %s", store);
+    snprintf(text + strlen(text), size - strlen(text), " --store %s", store);
 }
 
 static int check(const struct options *o, struct asker *asker)
@@ -196,7 +197,7 @@ static int check(const struct options *o, struct asker *asker)
     bool there = path && access(path, F_OK) == 0;
     struct store *store = asker_store(asker);
     struct screening screening = {0};
-    struct weir_screen_choice choice = {.sentence = ""}; /* none */
+    struct weir_screen_choice choice = {.spec = ""}; /* none */
     char keys[1024];
     weir_screen *screen;
     int status = EXIT_ERROR;
@@ -204,7 +205,7 @@ static int check(const struct options *o, struct asker *asker)
     describe_keys(o, store_name(store), keys, sizeof keys);
     screen = there ? load(o, keys, &stored) : open_asked(o, asker, &choice);
     if (screen && screening_open(&screening, asker, screen)) {
-        if (*choice.sentence && !o->verbosity.quiet)
+        if (*choice.spec && !o->verbosity.quiet)
             report_choice(&choice, &screening);
         status = pass(o, &screening, keys, there ? &stored.state : NULL);
     }
@@ -214,12 +215,12 @@ static int check(const struct options *o, struct asker *asker)
 
 int cmd_check(const struct options *o)
 {
-    const char *url = o->check.oracle;
+    const char *url = o->check.store;
     struct asker *asker;
     int status;
 
     if (!url)
-        return fail("'weir check' needs --oracle URL, the store that knows the set; 'weir filter "
+        return fail("'weir check' needs --store URL, the store that knows the set; 'weir filter "
                     "--keys FILE' does without");
     if (o->state.path && !lock_file(o->state.path))
         return EXIT_ERROR;

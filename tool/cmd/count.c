@@ -18,10 +18,10 @@
 
 struct asking {
     const weir_sketch *sketch;
-    char end;     /* of a line */
-    bool fields;  /* keys have several */
-    bool either;  /* nobody says whether they do: a state was counted by another run */
-    weir *listed; /* keys that were told already; NULL: all are told */
+    char end;            /* of a line */
+    bool fields;         /* keys have several */
+    bool either;         /* nobody says whether they do: a state was counted by another run */
+    weir_filter *listed; /* keys that were told already; NULL: all are told */
 };
 
 /* The count of the key of several fields, if tabs stand between them. */
@@ -129,13 +129,13 @@ static int tell_all(const struct options *o, weir_sketch *s)
                        .end = o->records.nul ? '\0' : '\n',
                        .fields = records_have_fields(&o->records)};
     struct weir_error error;
-    char sentence[100];
+    char spec[100];
     int status;
 
-    snprintf(sentence, sizeof sentence, DEFAULT_FOR_SETS " memory=%llu%s%s",
+    snprintf(spec, sizeof spec, DEFAULT_FOR_SETS " memory=%llu%s%s",
              (unsigned long long)weir_sketch_stats_of(s).memory + 64,
-             o->wanted.seed ? " seed=" : "", o->wanted.seed ? o->wanted.seed : "");
-    if (weir_open(&a.listed, sentence, &error) != WEIR_OK)
+             o->filter.seed ? " seed=" : "", o->filter.seed ? o->filter.seed : "");
+    if (weir_open(&a.listed, spec, &error) != WEIR_OK)
         return fail("%s", error.text);
     status = count_keys(o, &(struct counting){.visit = tell_new, .context = &a});
     double missing = weir_stats_of(a.listed).error;
@@ -184,7 +184,7 @@ static int count(struct options *o)
                     "goes with regular files only; for a stream give --query FILE, the keys to "
                     "tell the counts of, or --state FILE to count now and ask later; 'weir top' "
                     "finds the frequent ones");
-    s = sketch_open(o->command, o->state.path, &o->wanted, WEIR_CAN_COUNT_ANY);
+    s = sketch_open(o->command, o->state.path, &o->filter, WEIR_CAN_COUNT_ANY);
     if (!s)
         return EXIT_ERROR;
     if (!o->records.time.field)

@@ -28,8 +28,8 @@ static bool load(const struct options *o, const char *keys, struct stored *s)
             "%s is a filter file, not a state file; 'weir filter --invert' passes what it "
             "has not seen, another --state FILE starts anew",
             o->state.path);
-    if (wanted_anything(&o->wanted) &&
-        !wanted_is_held(&o->wanted, WEIR_KIND_FILTER, NULL, s->shards.config, o->state.path))
+    if (request_anything(&o->filter) &&
+        !request_is_held(&o->filter, WEIR_KIND_FILTER, NULL, s->shards.config, o->state.path))
         return false;
     return state_same_records(o->state.path, keys, &s->state) && same_shards(o, s);
 }
@@ -44,13 +44,12 @@ static void touch_memory(const struct shards *shards)
 
 static bool open_new(const struct options *o, struct shards *shards)
 {
-    char sentence[WEIR_SENTENCE];
+    char spec[WEIR_SPEC_MAX];
     struct weir_error error;
 
-    if (!wanted_complete(&o->wanted, WEIR_KIND_FILTER, NULL, NULL, sentence))
+    if (!request_complete(&o->filter, WEIR_KIND_FILTER, NULL, NULL, spec))
         return false;
-    if (shards_open(shards, sentence, shards_wanted(o->shards, o->threads, sentence), &error) !=
-        WEIR_OK)
+    if (shards_open(shards, spec, shards_wanted(o->shards, o->threads, spec), &error) != WEIR_OK)
         return reject("%s", error.text);
     if (write_answers_all(&o->output))
         touch_memory(shards);
@@ -60,21 +59,21 @@ static bool open_new(const struct options *o, struct shards *shards)
 /* ---- by time ---- */
 
 /* --once-per 1h: at most once per hour and key. */
-static bool want_once_per(struct options *o, char text[2][KNOB_MAX])
+static bool want_once_per(struct options *o, char text[2][PARAMETER_MAX])
 {
     if (!o->once_per)
         return true;
-    if (wanted_sets(&o->wanted, "span") || wanted_sets(&o->wanted, "refresh"))
+    if (request_sets(&o->filter, "span") || request_sets(&o->filter, "refresh"))
         return reject("--once-per %s says span= and refresh= already; leave -S out", o->once_per);
-    wanted_add(&o->wanted, text[0], "span", o->once_per);
-    wanted_add(&o->wanted, text[1], "refresh", "no");
+    request_add(&o->filter, text[0], "span", o->once_per);
+    request_add(&o->filter, text[1], "refresh", "no");
     return true;
 }
 
 /* The span of the filter, for the clock. */
 static bool set_span(struct options *o, const char *config)
 {
-    weir_sentence_number(config, "span", &o->records.time.span);
+    weir_spec_number(config, "span", &o->records.time.span);
     return !o->records.time.field || o->records.time.span ||
            reject("--time has nothing to go by: give --once-per 1h or -S span=1h, the time for "
                   "which keys are remembered");
@@ -84,14 +83,14 @@ static bool set_span(struct options *o, const char *config)
 
 static int dedup(struct options *o)
 {
-    char knobs[2][KNOB_MAX];
+    char parameters[2][PARAMETER_MAX];
     static struct stored stored;
     const char *path = o->state.path;
     char keys[1024];
     bool there;
     int status = EXIT_ERROR;
 
-    if (!want_once_per(o, knobs) || (path && !lock_file(path)))
+    if (!want_once_per(o, parameters) || (path && !lock_file(path)))
         return EXIT_ERROR;
     records_describe(&o->records, keys, sizeof keys);
     there = path && access(path, F_OK) == 0;
@@ -110,7 +109,7 @@ static int dedup(struct options *o)
         run_tell_clock(&r, "the span");
         status = run_filter(
             &r, (struct filtering){.shards = &stored.shards, .answer = weir_observe_many},
-            &o->wanted, there);
+            &o->filter, there);
     }
     shards_close(&stored.shards);
     return status;
@@ -120,7 +119,7 @@ static int dedup(struct options *o)
 
 static int dedup_at(struct options *o)
 {
-    char knobs[2][KNOB_MAX];
+    char parameters[2][PARAMETER_MAX];
     static struct at_state state;
     int status = EXIT_ERROR;
     struct at at;
@@ -131,9 +130,9 @@ static int dedup_at(struct options *o)
         return fail(
             "with --at the servers remember, and --state says where to go on: give --resume "
             "too, or leave it out");
-    if (!want_once_per(o, knobs) || (o->state.path && !lock_file(o->state.path)))
+    if (!want_once_per(o, parameters) || (o->state.path && !lock_file(o->state.path)))
         return EXIT_ERROR;
-    if (at_open(&at, o, true) && set_span(o, at.filter.sentence)) {
+    if (at_open(&at, o, true) && set_span(o, at.filter.spec)) {
         struct run r = run_asked(o, 0);
 
         r.passes = write_passes(&r.output, o->output.emit == EMIT_DUPLICATES ? WEIR_SEEN : WEIR_NEW,

@@ -49,7 +49,7 @@ static bool changes_operand(const struct options *o)
 static const char *find_input(const struct options *o, const struct stat *out)
 {
     const char *const options[] = {o->set.keys, o->count.query};
-    const char *const stores[] = {o->set.strict, o->check.oracle};
+    const char *const stores[] = {o->set.strict, o->check.store};
 
     for (int i = changes_operand(o); i < o->operands; i++)
         if (is_same(o->operand[i], out))

@@ -34,10 +34,10 @@ static bool set_span(struct request *o)
     const char *span = NULL;
     double seconds = 0;
 
-    for (int i = 0; i < o->wanted.sets; i++) {
-        if (strncmp(o->wanted.set[i], "span=", 5) == 0)
-            span = o->wanted.set[i];
-        if (strcmp(o->wanted.set[i], "refresh=no") == 0)
+    for (int i = 0; i < o->filter.sets; i++) {
+        if (strncmp(o->filter.set[i], "span=", 5) == 0)
+            span = o->filter.set[i];
+        if (strcmp(o->filter.set[i], "refresh=no") == 0)
             return reject(
                 "'weir eval' cannot measure refresh=no: which repeat is to pass next depends "
                 "on which one did");
@@ -90,13 +90,12 @@ static bool check_screens(const struct request *o)
 {
     const struct measures *m = &o->measures;
 
-    if (!o->oracle)
-        return reject(
-            "--screen needs --oracle URL, the store that knows the set: keys:FILE for one "
-            "in a file");
+    if (!o->store)
+        return reject("--screen needs --store URL, the store that knows the set: keys:FILE for one "
+                      "in a file");
     if (m->algorithms.n || m->curve || m->by_importance || m->permutations || m->finite ||
-        o->wanted.fpr)
-        return reject("--oracle measures screens, and -a, -e, --curve, --by-importance, "
+        o->filter.fpr)
+        return reject("--store measures screens, and -a, -e, --curve, --by-importance, "
                       "--permutations and --finite are for filters; ask for one of the two");
     return !m->report || report_screens_possible(o);
 }
@@ -133,10 +132,10 @@ int cmd_eval(const struct options *o)
 {
     struct request request = {.inputs = options_inputs(o, 0),
                               .records = o->records,
-                              .wanted = o->wanted,
+                              .filter = o->filter,
                               .measures = o->measures,
                               .verbosity = o->verbosity,
-                              .oracle = o->check.oracle,
+                              .store = o->check.store,
                               .screens = o->check.screen,
                               .patience = o->patience,
                               .table = o->table,
@@ -145,7 +144,7 @@ int cmd_eval(const struct options *o)
     if (!o->measures.synthetic && !o->records.plain &&
         !files_hold_records(o->command, &request.inputs))
         return EXIT_ERROR;
-    bool screens = o->check.oracle || o->check.screen;
+    bool screens = o->check.store || o->check.screen;
     if (screens)
         return set_span(&request) ? measure_screens(&request) : EXIT_ERROR;
     if (!check(&request) || !set_span(&request))

@@ -29,7 +29,7 @@ static struct run run_of_keys(const struct options *o, struct inputs inputs)
 static bool is_fixed(const struct options *o)
 {
     return keyset_is_fixed(o) ||
-           !(o->wanted.algorithm || o->wanted.memory || o->wanted.sets || o->wanted.importance);
+           !(o->filter.algorithm || o->filter.memory || o->filter.sets || o->filter.importance);
 }
 
 static bool build_fixed(const struct options *o, struct inputs inputs, struct shards *shards)
@@ -54,7 +54,7 @@ static bool build(const struct options *o, struct shards *shards)
         return build_fixed(o, inputs, shards);
     return keyset_open(o, inputs, shards) &&
            run_filter(&r, (struct filtering){.shards = shards, .answer = weir_observe_many},
-                      &o->wanted, false) == EXIT_FINE;
+                      &o->filter, false) == EXIT_FINE;
 }
 
 static bool open_set(const struct options *o, struct stored *stored)
@@ -63,7 +63,7 @@ static bool open_set(const struct options *o, struct stored *stored)
 
     if (o->set.keys)
         return build(o, &stored->shards);
-    if (wanted_anything(&o->wanted) || o->shards)
+    if (request_anything(&o->filter) || o->shards)
         return reject("the filter file says what the filter is like; -a, -m, -e, -S, --seed and "
                       "--shards go with --keys");
     path = keyset_file(o);

@@ -13,13 +13,13 @@
 #include "cli/units.h"
 
 /* In one piece for scripts. */
-static void print_sentence(const char *label, const char *sentence)
+static void print_spec(const char *label, const char *spec)
 {
     printf("%-12s", label);
     if (isatty(1))
-        print_wrapped(sentence, 12);
+        print_wrapped(spec, 12);
     else
-        printf("%s\n", sentence);
+        printf("%s\n", spec);
 }
 
 static void print_state(const struct state *s)
@@ -32,11 +32,11 @@ static void print_state(const struct state *s)
 
 static void print_text(const struct stored *s, const struct weir_stats *f)
 {
-    print_sentence("filter", s->shards.config);
+    print_spec("filter", s->shards.config);
     printf("shards      %u\n", s->shards.count);
     printf("memory      %s\n", show_bytes((double)f->memory).text);
-    printf("shown       %llu keys: %llu new, %llu seen\n", (unsigned long long)f->shown,
-           (unsigned long long)f->fresh, (unsigned long long)f->seen);
+    printf("observed    %llu keys: %llu new, %llu seen\n", (unsigned long long)f->observed,
+           (unsigned long long)f->new_keys, (unsigned long long)f->seen);
     printf("fill        %.2f %%\n", f->fill * 100);
     printf("error       %s (chance that a new key is taken for seen)\n",
            show_chance(f->error).text);
@@ -62,11 +62,11 @@ static int print_json_text(json_t *all)
 
 static int print_json(const struct stored *s, const struct weir_stats *f)
 {
-    json_t *all =
-        json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:f,s:f,s:I}", "config", s->shards.config, "shards",
-                  (json_int_t)s->shards.count, "memory", (json_int_t)f->memory, "shown",
-                  (json_int_t)f->shown, "new", (json_int_t)f->fresh, "seen", (json_int_t)f->seen,
-                  "fill", f->fill, "error", f->error, "overflow", (json_int_t)f->overflow);
+    json_t *all = json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:f,s:f,s:I}", "config", s->shards.config,
+                            "shards", (json_int_t)s->shards.count, "memory", (json_int_t)f->memory,
+                            "observed", (json_int_t)f->observed, "new", (json_int_t)f->new_keys,
+                            "seen", (json_int_t)f->seen, "fill", f->fill, "error", f->error,
+                            "overflow", (json_int_t)f->overflow);
 
     if (all && s->has_state)
         json_object_set_new(all, "records", utf8_string(s->state.records));
@@ -84,7 +84,7 @@ static int print_sketch(const struct options *o)
 {
     weir_sketch *s = file_load_sketch(o->operand[0]);
     struct weir_sketch_stats stats;
-    char config[WEIR_SENTENCE];
+    char config[WEIR_SPEC_MAX];
 
     if (!s)
         return EXIT_ERROR;
@@ -97,7 +97,7 @@ static int print_sketch(const struct options *o)
             "total", (json_int_t)stats.total, "keys", (json_int_t)stats.keys, "error",
             stats.error == WEIR_NO_BOUND ? json_null() : json_integer((json_int_t)stats.error),
             "confidence", stats.confidence, "too_long", (json_int_t)stats.too_long));
-    print_sentence("sketch", config);
+    print_spec("sketch", config);
     printf("memory      %s\n", show_bytes((double)stats.memory).text);
     printf("counted     %llu\n", (unsigned long long)stats.total);
     if (stats.keys)
@@ -114,7 +114,7 @@ static int print_screen(const struct options *o)
 {
     static struct stored_screen stored;
     struct weir_screen_stats f;
-    char config[WEIR_SENTENCE];
+    char config[WEIR_SPEC_MAX];
 
     if (!file_load_screen(&stored, o->operand[0]))
         return EXIT_ERROR;
@@ -127,7 +127,7 @@ static int print_screen(const struct options *o)
             (json_int_t)f.memory, "checked", (json_int_t)f.checked, "asked", (json_int_t)f.asked,
             "saved", (json_int_t)f.saved, "members", (json_int_t)f.members, "fill", f.fill, "error",
             f.error, "records", stored.state.records));
-    print_sentence("screen", config);
+    print_spec("screen", config);
     printf("memory      %s\n", show_bytes((double)f.memory).text);
     printf("checked     %llu keys: %llu by the store, %llu saved; %llu members\n",
            (unsigned long long)f.checked, (unsigned long long)f.asked, (unsigned long long)f.saved,

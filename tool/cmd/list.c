@@ -1,4 +1,4 @@
-/* list.c - weir list: the filters, the sketches, the screens and their knobs. Names of
+/* list.c - weir list: the filters, the sketches, the screens and their parameters. Names of
  * filters stand at the start of a line, those of others behind two blanks: scripts can
  * tell which -a of which command takes them. */
 #include <jansson.h>
@@ -28,52 +28,52 @@ static const char *indent_of(enum weir_kind kind)
     return kind == WEIR_KIND_FILTER ? "" : "  ";
 }
 
-static void explain_knob(const struct weir_knob *knob, int indent)
+static void explain_parameter(const struct weir_parameter *parameter, int indent)
 {
     char text[512];
 
-    snprintf(text, sizeof text, "%s: %s", knob->does, knob->takes);
-    printf("%*s%-12s ", indent, "", knob->name);
+    snprintf(text, sizeof text, "%s: %s", parameter->does, parameter->takes);
+    printf("%*s%-12s ", indent, "", parameter->name);
     print_wrapped(text, indent + 13);
 }
 
-static void list_knobs(enum weir_kind kind, size_t i, int indent)
+static void list_parameters(enum weir_kind kind, size_t i, int indent)
 {
-    const struct weir_knob *knob;
-    char text[512] = "knobs: ";
+    const struct weir_parameter *parameter;
+    char text[512] = "parameters: ";
     size_t used = strlen(text);
 
-    for (size_t j = 0; (knob = weir_listed_knob(kind, i, j)) && used < sizeof text; j++)
-        used +=
-            (size_t)snprintf(text + used, sizeof text - used, "%s%s", j ? ", " : "", knob->name);
+    for (size_t j = 0; (parameter = weir_parameter_at(kind, i, j)) && used < sizeof text; j++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", j ? ", " : "",
+                                 parameter->name);
     printf("%*s", indent, "");
     print_wrapped(text, indent + 7);
 }
 
-static void print_knobs(enum weir_kind kind, size_t i, bool explain)
+static void print_parameters(enum weir_kind kind, size_t i, bool explain)
 {
     int indent = (int)strlen(indent_of(kind)) + 4;
-    const struct weir_knob *knob;
+    const struct weir_parameter *parameter;
 
-    for (size_t j = 0; explain && (knob = weir_listed_knob(kind, i, j)); j++)
-        explain_knob(knob, indent);
+    for (size_t j = 0; explain && (parameter = weir_parameter_at(kind, i, j)); j++)
+        explain_parameter(parameter, indent);
     if (!explain)
-        list_knobs(kind, i, indent);
+        list_parameters(kind, i, indent);
 }
 
 /* All, or the one of that name; whether there was any. */
 static bool print_kind(enum weir_kind kind, const char *name)
 {
     const char *indent = indent_of(kind);
-    const struct weir_about *about;
+    const struct weir_algorithm *about;
     bool found = false;
 
-    for (size_t i = 0; (about = weir_listed(kind, i)); i++) {
+    for (size_t i = 0; (about = weir_algorithm_at(kind, i)); i++) {
         if (name && strcmp(name, about->name) != 0)
             continue;
         printf("%s%s\n%s    ", indent, about->name, indent);
         print_wrapped(about->idea, (int)strlen(indent) + 4);
-        print_knobs(kind, i, name != NULL);
+        print_parameters(kind, i, name != NULL);
         found = true;
     }
     return found;
@@ -89,26 +89,26 @@ static json_t *append(json_t *all, json_t *one)
     return NULL;
 }
 
-static json_t *describe_knobs(enum weir_kind kind, size_t i)
+static json_t *describe_parameters(enum weir_kind kind, size_t i)
 {
     json_t *all = json_array();
-    const struct weir_knob *knob;
+    const struct weir_parameter *parameter;
 
-    for (size_t j = 0; all && (knob = weir_listed_knob(kind, i, j)); j++)
-        all = append(all, json_pack("{s:s,s:s,s:s}", "name", knob->name, "takes", knob->takes,
-                                    "does", knob->does));
+    for (size_t j = 0; all && (parameter = weir_parameter_at(kind, i, j)); j++)
+        all = append(all, json_pack("{s:s,s:s,s:s}", "name", parameter->name, "takes",
+                                    parameter->takes, "does", parameter->does));
     return all;
 }
 
 static json_t *describe_kind(enum weir_kind kind, const char *name)
 {
     json_t *all = json_array();
-    const struct weir_about *about;
+    const struct weir_algorithm *about;
 
-    for (size_t i = 0; all && (about = weir_listed(kind, i)); i++)
+    for (size_t i = 0; all && (about = weir_algorithm_at(kind, i)); i++)
         if (!name || strcmp(name, about->name) == 0)
             all = append(all, json_pack("{s:s,s:s,s:o}", "name", about->name, "idea", about->idea,
-                                        "knobs", describe_knobs(kind, i)));
+                                        "parameters", describe_parameters(kind, i)));
     return all;
 }
 
@@ -158,7 +158,7 @@ static int print_text(const char *name)
         found |= print_kind(kinds[i].kind, name);
     }
     if (found && !name && isatty(1))
-        note("'weir list NAME' explains the knobs");
+        note("'weir list NAME' explains the parameters");
     return found ? EXIT_FINE : refuse(name);
 }
 

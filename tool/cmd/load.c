@@ -11,7 +11,7 @@
 /* A file, its shards and what they are together. */
 struct loading {
     const char *path;
-    weir *w[AT_SHARDS_MAX];
+    weir_filter *w[AT_SHARDS_MAX];
     weir_shared *joined; /* that has them; or NULL */
     struct remote_filter filter;
 };
@@ -27,24 +27,24 @@ static void close_shards(struct loading *l)
 static bool is_told(struct loading *l, const struct weir_part *note)
 {
     size_t head = strlen(AT_NOTE_HEAD), size = note->body_size - head;
-    const char *sentence = (const char *)note->body + head, *end;
+    const char *spec = (const char *)note->body + head, *end;
 
     if (note->kind != WEIR_PART_NOTE || note->body_size <= head ||
         memcmp(note->body, AT_NOTE_HEAD, head) != 0)
         return false;
-    end = memchr(sentence, '\n', size);
-    size = end ? (size_t)(end - sentence) : size;
-    if (size >= WEIR_SENTENCE)
+    end = memchr(spec, '\n', size);
+    size = end ? (size_t)(end - spec) : size;
+    if (size >= WEIR_SPEC_MAX)
         return false;
-    memcpy(l->filter.sentence, sentence, size);
-    l->filter.sentence[size] = '\0';
+    memcpy(l->filter.spec, spec, size);
+    l->filter.spec[size] = '\0';
     return true;
 }
 
-/* The sentence of the whole, of which each shard has its share. */
+/* The spec of the whole, of which each shard has its share. */
 static bool describe(struct loading *l, const struct weir_part *first)
 {
-    char shard[WEIR_SENTENCE], share[WEIR_SENTENCE];
+    char shard[WEIR_SPEC_MAX], share[WEIR_SPEC_MAX];
     struct remote_filter *f = &l->filter;
     struct weir_error error;
 
@@ -52,9 +52,9 @@ static bool describe(struct loading *l, const struct weir_part *first)
     if (!is_told(l, first)) {
         if (weir_shared_join(&l->joined, l->w, f->shards, NULL, &error) != WEIR_OK)
             return reject("%s: %s", l->path, error.text);
-        weir_shared_config(l->joined, f->sentence, sizeof f->sentence);
+        weir_shared_config(l->joined, f->spec, sizeof f->spec);
     }
-    return (weir_divide(f->sentence, f->shards, share, sizeof share, NULL) == WEIR_OK &&
+    return (weir_shard_spec(f->spec, f->shards, share, sizeof share, NULL) == WEIR_OK &&
             strcmp(share, shard) == 0) ||
            reject("%s: shards of '%s' cannot be made anew by servers, should one be lost", l->path,
                   shard);
@@ -70,18 +70,18 @@ static bool load_shards(struct loading *l, const uint8_t *data, size_t size)
         return reject("%s: %s", l->path, error.text);
     if (first.kind == WEIR_PART_NOTE)
         at = first.size;
-    weir_saved_keys(data, size, l->filter.keys, sizeof l->filter.keys);
-    return (weir_load_all(l->w, AT_SHARDS_MAX, &l->filter.shards, data + at, size - at, NULL, NULL,
-                          &error) == WEIR_OK ||
+    weir_saved_key_description(data, size, l->filter.keys, sizeof l->filter.keys);
+    return (weir_load_shards(l->w, AT_SHARDS_MAX, &l->filter.shards, data + at, size - at, NULL,
+                             NULL, &error) == WEIR_OK ||
             reject("%s: %s", l->path, error.text)) &&
            describe(l, &first);
 }
 
-static bool bring_shard(const struct at *a, uint32_t shard, const weir *w)
+static bool bring_shard(const struct at *a, uint32_t shard, const weir_filter *w)
 {
     size_t size = weir_saved_size(w);
     uint8_t *image = malloc(size);
-    bool good = image && weir_save(w, image, size, NULL) == size;
+    bool good = image && weir_save_buffer(w, image, size, NULL) == size;
 
     if (good)
         good =
@@ -101,7 +101,7 @@ static bool bring(struct at *a, const struct loading *l)
         return reject("%s", remote_failure(a->remote));
     if (there.shards > 0)
         return reject("there is a filter %s already, '%s'; take another name",
-                      remote_name(a->remote), there.sentence);
+                      remote_name(a->remote), there.spec);
     remote_expect(a->remote, l->filter.shards);
     for (uint32_t i = 0; i < l->filter.shards; i++)
         if (!bring_shard(a, i, l->w[i]))

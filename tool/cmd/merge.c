@@ -11,8 +11,8 @@ static bool refuse(const char *first, const char *second, enum weir_status statu
 {
     uint64_t a = 0, b = 0;
 
-    if (status == WEIR_MISMATCH && weir_sentence_number(held, "seed", &a) &&
-        weir_sentence_number(other, "seed", &b) && a != b)
+    if (status == WEIR_MISMATCH && weir_spec_number(held, "seed", &a) &&
+        weir_spec_number(other, "seed", &b) && a != b)
         return reject("%s and %s: %s; run all with --seed %llu", first, second, why,
                       (unsigned long long)a);
     return reject("%s and %s: %s", first, second, why);
@@ -23,8 +23,8 @@ static bool can_be_merged(const struct shards *into, const char *first)
 {
     uint64_t traits = 0;
 
-    if (weir_traits(WEIR_KIND_FILTER, into->config, &traits, NULL) != WEIR_OK ||
-        traits & WEIR_CAN_LEARN)
+    if (weir_spec_traits(WEIR_KIND_FILTER, into->config, &traits, NULL) != WEIR_OK ||
+        traits & WEIR_CAN_OBSERVE)
         return true;
     return reject("%s is fixed: %.*s is solved for its keys at once, and not merged; 'weir build "
                   "--fixed -o F KEYS KEYS' makes one of the keys of both",
@@ -78,7 +78,7 @@ static int merge_sketches(const struct options *o)
         ok = other != NULL;
         enum weir_status status = ok ? weir_sketch_merge(into, other, &error) : WEIR_OK;
         if (status != WEIR_OK) {
-            char held[WEIR_SENTENCE], offered[WEIR_SENTENCE];
+            char held[WEIR_SPEC_MAX], offered[WEIR_SPEC_MAX];
 
             weir_sketch_config(into, held, sizeof held);
             weir_sketch_config(other, offered, sizeof offered);

@@ -48,7 +48,7 @@ static bool read_set(struct plan *p)
         return reject("--keys does not go with --stream or --window: a set is no stream");
     if (!read_count(o->plan.keys, &keys) || keys == 0)
         return reject("--keys %s does not fit: it takes a count: 500k, 1G", o->plan.keys);
-    if (!o->wanted.fpr && !o->wanted.memory)
+    if (!o->filter.fpr && !o->filter.memory)
         return reject("--keys needs the error that will do (-e) or the memory there is (-m)");
     snprintf(stream, sizeof stream, "endless:n=%llu", (unsigned long long)keys);
     p->set = true;
@@ -58,37 +58,36 @@ static bool read_set(struct plan *p)
 static bool read_plan(struct plan *p, const struct options *o)
 {
     p->options = o;
-    p->wish = (struct weir_wish){
+    p->wish = (struct weir_plan_request){
         .size = sizeof p->wish, .fp = o->plan.cost[0], .fn = o->plan.cost[1], .fnr = o->plan.fnr};
     if (o->plan.keys ? !read_set(p) : !plan_stream(o, &p->stream))
         return false;
-    if (!read_ceiling(o->wanted.fpr, &p->wish.fpr))
+    if (!read_ceiling(o->filter.fpr, &p->wish.fpr))
         return false;
-    if (o->wanted.memory && !(read_size(o->wanted.memory, &p->wish.memory) && p->wish.memory >= 64))
+    if (o->filter.memory && !(read_size(o->filter.memory, &p->wish.memory) && p->wish.memory >= 64))
         return reject("--memory %s does not fit: it takes a size from 64 bytes: 64M, 1G",
-                      o->wanted.memory);
+                      o->filter.memory);
     p->windowed = o->plan.window != NULL;
     p->sizing =
-        !o->wanted.memory && !p->windowed && !p->set && (p->wish.fpr > 0 || p->wish.fnr > 0);
+        !o->filter.memory && !p->windowed && !p->set && (p->wish.fpr > 0 || p->wish.fnr > 0);
     if (p->sizing && p->stream.n == 0 && p->stream.fresh == 1)
         return reject("an endless stream of new keys has no repeats to miss: say how much memory "
                       "there is (-m), or what comes again (--stream)");
-    if (!o->wanted.memory && !p->sizing && !p->windowed && !p->set)
+    if (!o->filter.memory && !p->sizing && !p->windowed && !p->set)
         p->wish.memory = MEMORY_DEFAULT;
     return true;
 }
 
 /* ---- asking theory ---- */
 
-/* The name and the knobs that were set; false if they are too long. */
-static bool name_filter(const struct plan *p, const char *name, char sentence[SENTENCE_MAX])
+/* The name and the parameters that were set; false if they are too long. */
+static bool name_filter(const struct plan *p, const char *name, char spec[SPEC_MAX])
 {
-    int used = snprintf(sentence, SENTENCE_MAX, "%s", name);
+    int used = snprintf(spec, SPEC_MAX, "%s", name);
 
-    for (int i = 0; i < p->options->wanted.sets && used < SENTENCE_MAX; i++)
-        used += snprintf(sentence + used, (size_t)(SENTENCE_MAX - used), " %s",
-                         p->options->wanted.set[i]);
-    return used < SENTENCE_MAX || reject("the options of the filter are too long");
+    for (int i = 0; i < p->options->filter.sets && used < SPEC_MAX; i++)
+        used += snprintf(spec + used, (size_t)(SPEC_MAX - used), " %s", p->options->filter.set[i]);
+    return used < SPEC_MAX || reject("the options of the filter are too long");
 }
 
 /* Not all refuse a memory that is too small for their window. */
@@ -96,7 +95,7 @@ static bool keeps_window(const struct weir_prediction *p, struct weir_error *err
 {
     uint64_t window;
 
-    if (isnan(p->remembered) || !weir_sentence_number(p->config, "window", &window) ||
+    if (isnan(p->remembered) || !weir_spec_number(p->config, "window", &window) ||
         p->remembered >= (double)window)
         return true;
     if (error)
@@ -122,16 +121,16 @@ static bool keeps_error(const struct plan *p, const struct weir_prediction *one,
 
 /* As filters open it themselves: they know the memory that their window needs, or
  * their set. */
-static enum weir_status ask_sized(const struct plan *p, const char *sentence,
+static enum weir_status ask_sized(const struct plan *p, const char *spec,
                                   struct weir_prediction *out, struct weir_error *error)
 {
-    char opened[SENTENCE_MAX + 128];
+    char opened[SPEC_MAX + 128];
     const struct options *o = p->options;
 
-    snprintf(opened, sizeof opened, "%s %s=%s%s%s%s%s", sentence, p->set ? "capacity" : "window",
-             p->set ? o->plan.keys : o->plan.window, o->wanted.fpr ? " fpr=" : "",
-             o->wanted.fpr ? o->wanted.fpr : "", o->wanted.memory ? " memory=" : "",
-             o->wanted.memory ? o->wanted.memory : "");
+    snprintf(opened, sizeof opened, "%s %s=%s%s%s%s%s", spec, p->set ? "capacity" : "window",
+             p->set ? o->plan.keys : o->plan.window, o->filter.fpr ? " fpr=" : "",
+             o->filter.fpr ? o->filter.fpr : "", o->filter.memory ? " memory=" : "",
+             o->filter.memory ? o->filter.memory : "");
     enum weir_status status = weir_predict(out, sizeof *out, opened, &p->stream, error);
     if (status != WEIR_OK)
         return status;
@@ -140,20 +139,20 @@ static enum weir_status ask_sized(const struct plan *p, const char *sentence,
                                                                             : WEIR_UNSUPPORTED;
 }
 
-static enum weir_status ask(const struct plan *p, const char *sentence, struct weir_prediction *out,
+static enum weir_status ask(const struct plan *p, const char *spec, struct weir_prediction *out,
                             struct weir_error *error)
 {
     if (p->windowed || p->set)
-        return ask_sized(p, sentence, out, error);
-    return p->sizing ? weir_least_memory(out, sizeof *out, sentence, &p->stream, &p->wish, error)
-                     : weir_choose(out, sizeof *out, sentence, &p->stream, &p->wish, error);
+        return ask_sized(p, spec, out, error);
+    return p->sizing ? weir_min_memory(out, sizeof *out, spec, &p->stream, &p->wish, error)
+                     : weir_choose(out, sizeof *out, spec, &p->stream, &p->wish, error);
 }
 
 /* Does a stand above b? */
 static bool is_before(const struct plan *p, const struct weir_prediction *a,
                       const struct weir_prediction *b)
 {
-    if (p->set && p->options->wanted.memory)
+    if (p->set && p->options->filter.memory)
         return a->error < b->error;
     return p->sizing || p->windowed || p->set ? a->memory < b->memory : a->cost < b->cost;
 }
@@ -174,44 +173,44 @@ static bool refuse_size(const struct plan *p)
     struct weir_error error = {0};
     size_t i = 0;
 
-    while (!(weir_listed(WEIR_KIND_FILTER, i)->traits &
+    while (!(weir_algorithm_at(WEIR_KIND_FILTER, i)->traits &
              (p->set ? WEIR_CAN_KEEP_ALL : WEIR_CAN_WINDOW)))
         i++;
-    ask_sized(p, weir_listed(WEIR_KIND_FILTER, i)->name, &one, &error);
+    ask_sized(p, weir_algorithm_at(WEIR_KIND_FILTER, i)->name, &one, &error);
     return reject("%s", error.text);
 }
 
 static bool ask_all(struct plan *p)
 {
-    char sentence[SENTENCE_MAX];
+    char spec[SPEC_MAX];
     struct weir_prediction one;
 
-    for (size_t i = 0; weir_listed(WEIR_KIND_FILTER, i) && p->n < FILTERS_MOST; i++) {
-        uint64_t traits = weir_listed(WEIR_KIND_FILTER, i)->traits;
+    for (size_t i = 0; weir_algorithm_at(WEIR_KIND_FILTER, i) && p->n < FILTERS_MOST; i++) {
+        uint64_t traits = weir_algorithm_at(WEIR_KIND_FILTER, i)->traits;
 
-        if (traits & WEIR_FOR_TABLES || !(traits & (p->set ? WEIR_CAN_KEEP_ALL : WEIR_CAN_LEARN)))
+        if (traits & WEIR_FOR_TABLES || !(traits & (p->set ? WEIR_CAN_KEEP_ALL : WEIR_CAN_OBSERVE)))
             continue; /* listed if it is asked for */
-        if (!name_filter(p, weir_listed(WEIR_KIND_FILTER, i)->name, sentence))
+        if (!name_filter(p, weir_algorithm_at(WEIR_KIND_FILTER, i)->name, spec))
             return false;
-        if (ask(p, sentence, &one, NULL) == WEIR_OK)
+        if (ask(p, spec, &one, NULL) == WEIR_OK)
             add(p, &one);
         if (p->sizing && p->n > 0) /* what needs far more is not looked for */
             p->wish.memory = p->p[0].memory * FAR_MORE;
     }
     if (p->n == 0 && (p->windowed || p->set))
         return refuse_size(p);
-    return p->n > 0 || reject("no filter keeps these ceilings, or has these knobs, on such a "
+    return p->n > 0 || reject("no filter keeps these ceilings, or has these parameters, on such a "
                               "stream");
 }
 
 /* As other commands would open it, where no ceiling asks for others. */
-static bool ask_opened(struct plan *p, const char *sentence)
+static bool ask_opened(struct plan *p, const char *spec)
 {
-    char opened[SENTENCE_MAX + 64];
+    char opened[SPEC_MAX + 64];
 
-    snprintf(opened, sizeof opened, "%s memory=%llu%s%s", sentence,
-             (unsigned long long)p->wish.memory, p->options->wanted.fpr ? " fpr=" : "",
-             p->options->wanted.fpr ? p->options->wanted.fpr : "");
+    snprintf(opened, sizeof opened, "%s memory=%llu%s%s", spec, (unsigned long long)p->wish.memory,
+             p->options->filter.fpr ? " fpr=" : "",
+             p->options->filter.fpr ? p->options->filter.fpr : "");
     if (weir_predict(&p->p[p->n], sizeof *p->p, opened, &p->stream, NULL) != WEIR_OK)
         return false;
     p->p[p->n].cost = weir_cost(&p->p[p->n], sizeof *p->p, &p->stream, &p->wish);
@@ -219,11 +218,11 @@ static bool ask_opened(struct plan *p, const char *sentence)
 }
 
 /* A fixed filter is for a set. An unknown name is refused elsewhere. */
-static bool fits_stream(const struct plan *p, const char *sentence)
+static bool fits_stream(const struct plan *p, const char *spec)
 {
-    const struct weir_about *about = weir_find(WEIR_KIND_FILTER, sentence);
+    const struct weir_algorithm *about = weir_find_algorithm(WEIR_KIND_FILTER, spec);
 
-    return p->set || !about || about->traits & WEIR_CAN_LEARN ||
+    return p->set || !about || about->traits & WEIR_CAN_OBSERVE ||
            reject("%s is built from a set that is known whole, and learns nothing from a stream; "
                   "--keys N asks for such a set",
                   about->name);
@@ -232,14 +231,14 @@ static bool fits_stream(const struct plan *p, const char *sentence)
 /* As it would be opened, and its best settings beside it if those are others. */
 static bool ask_one(struct plan *p)
 {
-    char sentence[SENTENCE_MAX];
+    char spec[SPEC_MAX];
     struct weir_error error;
 
-    if (!name_filter(p, p->options->wanted.algorithm, sentence) || !fits_stream(p, sentence))
+    if (!name_filter(p, p->options->filter.algorithm, spec) || !fits_stream(p, spec))
         return false;
-    p->n += !p->sizing && !p->windowed && !p->set && ask_opened(p, sentence);
-    if (ask(p, sentence, &p->p[p->n], &error) != WEIR_OK)
-        return wanted_reject(&p->options->wanted, WEIR_KIND_FILTER, sentence, error.text);
+    p->n += !p->sizing && !p->windowed && !p->set && ask_opened(p, spec);
+    if (ask(p, spec, &p->p[p->n], &error) != WEIR_OK)
+        return request_reject(&p->options->filter, WEIR_KIND_FILTER, spec, error.text);
     p->chosen = p->n;
     if (p->n > 0 && strcmp(p->p[0].config, p->p[1].config) == 0)
         p->p[p->chosen = 0] = p->p[1];
@@ -271,7 +270,7 @@ int cmd_plan(const struct options *o)
     p.p = malloc((FILTERS_MOST + 2) * sizeof *p.p);
     if (!p.p)
         return fail("memory is short");
-    ok = read_plan(&p, o) && (o->wanted.algorithm ? ask_one(&p) : ask_all(&p)) && print(&p);
+    ok = read_plan(&p, o) && (o->filter.algorithm ? ask_one(&p) : ask_all(&p)) && print(&p);
     free(p.p);
     return ok ? EXIT_FINE : EXIT_ERROR;
 }

@@ -14,7 +14,7 @@
 #define MEMORY_DEFAULT "64M"
 
 struct gap_row {
-    char name[64], settings[WEIR_SENTENCE], class[16];
+    char name[64], settings[WEIR_SPEC_MAX], class[16];
     uint64_t memory, gap;
     double share, missed;
 };
@@ -67,15 +67,14 @@ static bool fit_stream(const struct gaps *g)
     return true;
 }
 
-/* The filter as other commands open it; -e and -S for those that have the knob. */
-static bool write_sentence(const struct gaps *g, const char *name, char sentence[SENTENCE_MAX])
+/* The filter as other commands open it; -e and -S for those that have the parameter. */
+static bool write_spec(const struct gaps *g, const char *name, char spec[SPEC_MAX])
 {
-    struct wanted w = g->options->wanted;
+    struct filter_request w = g->options->filter;
 
     w.algorithm = name;
     w.memory = w.memory ? w.memory : MEMORY_DEFAULT;
-    return wanted_sentence(&w, NULL, NULL, sentence) ||
-           reject("the options of the filter are too long");
+    return request_spec(&w, NULL, NULL, spec) || reject("the options of the filter are too long");
 }
 
 /* ---- asking theory ---- */
@@ -94,7 +93,8 @@ static bool make_room(struct gaps *g, size_t more)
     return true;
 }
 
-static void add_row(struct gaps *g, const struct weir_gap *found, uint64_t gap, uint32_t class)
+static void add_row(struct gaps *g, const struct weir_gap_prediction *found, uint64_t gap,
+                    uint32_t class)
 {
     struct gap_row *row = &g->row[g->rows++];
     size_t name = strcspn(found->config, " ");
@@ -111,20 +111,20 @@ static void add_row(struct gaps *g, const struct weir_gap *found, uint64_t gap, 
     row->missed = found->class_missed[class];
 }
 
-static enum weir_status ask(struct gaps *g, const char *sentence, struct weir_error *error)
+static enum weir_status ask(struct gaps *g, const char *spec, struct weir_error *error)
 {
-    static struct weir_gap found;
+    static struct weir_gap_prediction found;
 
     for (uint32_t i = 0; i < g->gaps; i++) {
         enum weir_status status =
-            weir_predict_gap(&found, sizeof found, sentence, &g->stream, (double)g->gap[i], error);
+            weir_predict_gap(&found, sizeof found, spec, &g->stream, (double)g->gap[i], error);
 
         if (status != WEIR_OK)
             return status;
         if (isnan(found.missed)) {
             snprintf(error->text, sizeof error->text,
-                     "the model of %.*s does not tell misses by gap", (int)strcspn(sentence, " "),
-                     sentence);
+                     "the model of %.*s does not tell misses by gap", (int)strcspn(spec, " "),
+                     spec);
             return WEIR_UNSUPPORTED;
         }
         if (!make_room(g, found.classes + 1)) {
@@ -140,27 +140,27 @@ static enum weir_status ask(struct gaps *g, const char *sentence, struct weir_er
 
 static bool ask_one(struct gaps *g)
 {
-    char sentence[SENTENCE_MAX];
+    char spec[SPEC_MAX];
     struct weir_error error;
 
-    return write_sentence(g, g->options->wanted.algorithm, sentence) &&
-           (ask(g, sentence, &error) == WEIR_OK ||
-            wanted_reject(&g->options->wanted, WEIR_KIND_FILTER, sentence, error.text));
+    return write_spec(g, g->options->filter.algorithm, spec) &&
+           (ask(g, spec, &error) == WEIR_OK ||
+            request_reject(&g->options->filter, WEIR_KIND_FILTER, spec, error.text));
 }
 
-/* Those with such knobs and a model. */
+/* Those with such parameters and a model. */
 static bool ask_all(struct gaps *g)
 {
-    char sentence[SENTENCE_MAX];
+    char spec[SPEC_MAX];
     struct weir_error error = {0};
-    const struct weir_about *about;
+    const struct weir_algorithm *about;
 
-    for (size_t i = 0; (about = weir_listed(WEIR_KIND_FILTER, i)); i++) {
+    for (size_t i = 0; (about = weir_algorithm_at(WEIR_KIND_FILTER, i)); i++) {
         if (about->traits & WEIR_FOR_TABLES)
             continue;
-        if (!write_sentence(g, about->name, sentence))
+        if (!write_spec(g, about->name, spec))
             return false;
-        if (ask(g, sentence, &error) == WEIR_NO_MEMORY)
+        if (ask(g, spec, &error) == WEIR_NO_MEMORY)
             return reject("%s", error.text);
     }
     return g->rows > 0 || reject("%s", error.text);
@@ -194,7 +194,7 @@ int plan_gap(const struct options *o)
 {
     struct gaps g = {.options = o};
     bool ok = check(o) && read_gaps(&g) && plan_stream(o, &g.stream) && fit_stream(&g) &&
-              (o->wanted.algorithm ? ask_one(&g) : ask_all(&g)) && print(&g);
+              (o->filter.algorithm ? ask_one(&g) : ask_all(&g)) && print(&g);
 
     free(g.row);
     return ok ? EXIT_FINE : EXIT_ERROR;

@@ -25,27 +25,26 @@ static bool check(const struct options *o, double *members)
     if (!o->plan.stream)
         return reject("--screen needs --stream SPEC with n=, such as zipf:n=1M,universe=100k");
     return !(o->plan.keys || o->plan.window || o->plan.gap || o->plan.fnr > 0 ||
-             o->plan.cost[0] > 0 || o->plan.cost[1] > 0 || o->wanted.algorithm || o->wanted.fpr) ||
+             o->plan.cost[0] > 0 || o->plan.cost[1] > 0 || o->filter.algorithm || o->filter.fpr) ||
            reject("--screen foretells one screen as it is opened; -a, -e, --keys, --window, --gap, "
                   "--fnr and --cost are for filters");
 }
 
 static bool ask(const struct options *o, double members, struct screen_plan *plan)
 {
-    struct wanted w = o->wanted;
+    struct filter_request w = o->filter;
     struct weir_stream stream;
     struct weir_error error;
-    char sentence[SENTENCE_MAX];
+    char spec[SPEC_MAX];
     size_t name;
 
     w.algorithm = o->check.screen;
     if (!plan_stream(o, &stream))
         return false;
-    if (!wanted_sentence(&w, NULL, NULL, sentence))
+    if (!request_spec(&w, NULL, NULL, spec))
         return reject("the options of the screen are too long");
-    if (weir_predict_screen(&plan->p, sizeof plan->p, sentence, &stream, members, &error) !=
-        WEIR_OK)
-        return wanted_reject(&w, WEIR_KIND_SCREEN, sentence, error.text);
+    if (weir_predict_screen(&plan->p, sizeof plan->p, spec, &stream, members, &error) != WEIR_OK)
+        return request_reject(&w, WEIR_KIND_SCREEN, spec, error.text);
     char *hashing = strstr(plan->p.config, " hash="); /* and seed=: no matter here */
     if (hashing)
         *hashing = '\0';

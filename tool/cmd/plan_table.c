@@ -55,7 +55,7 @@ static void fill_row(struct plan_row *row, const struct plan *p, size_t i)
     row->settings = strchr(row->p.config + plan_name_size(&row->p) + 1, ' '); /* after memory= */
     row->settings = row->settings ? row->settings + 1 : NULL;
     row->bits = plan_bits_per_key(p, &row->p);
-    if (o->wanted.algorithm)
+    if (o->filter.algorithm)
         row->choice = i == p->chosen ? "its best settings" : "as opened";
     else if (i == 0 && !table_is_read(o->table))
         plan_say_why(p, row->why, sizeof row->why);

@@ -56,7 +56,7 @@ void plan_say_why(const struct plan *p, char *text, size_t size)
     else if (p->set)
         snprintf(text, size, "%s holds %s keys %s: %s, %.1f bits each, with a final error of %s",
                  name, p->options->plan.keys,
-                 p->options->wanted.memory ? "with the least error" : "in the least memory",
+                 p->options->filter.memory ? "with the least error" : "in the least memory",
                  show_bytes((double)best->memory).text, bits, show_chance(best->error).text);
     else if (isinf(best->cost))
         snprintf(text, size, "no filter keeps the ceilings in this memory; %s comes nearest", name);
@@ -120,7 +120,7 @@ static void say_its_cost(const char *name, const struct weir_prediction *one,
 /* Where the default filter stands, if it is not the first. */
 static void say_of_default(const struct plan *p)
 {
-    const char *name = weir_listed(WEIR_KIND_FILTER, 0)->name;
+    const char *name = weir_algorithm_at(WEIR_KIND_FILTER, 0)->name;
 
     for (size_t i = 1; i < p->n; i++) {
         if (!is_named(&p->p[i], name))
@@ -135,9 +135,9 @@ static void say_of_default(const struct plan *p)
 
 static bool can_learn(const struct weir_prediction *p)
 {
-    const struct weir_about *about = weir_find(WEIR_KIND_FILTER, p->config);
+    const struct weir_algorithm *about = weir_find_algorithm(WEIR_KIND_FILTER, p->config);
 
-    return about && about->traits & WEIR_CAN_LEARN;
+    return about && about->traits & WEIR_CAN_OBSERVE;
 }
 
 /* Who would hold the set if the first can only be built as a whole. */
@@ -176,7 +176,7 @@ void plan_print_words(const struct plan *p)
     char why[512];
 
     printf("\n");
-    if (p->options->wanted.algorithm) {
+    if (p->options->filter.algorithm) {
         say_of_one(p, p->p);
         return;
     }

@@ -77,7 +77,7 @@ static bool refuse(const struct refused *r, enum file_kind kind, uint32_t part)
 {
     switch (kind) {
     case KIND_SQLITE:
-        return reject("%s is a SQLite database, not records; weir check --oracle "
+        return reject("%s is a SQLite database, not records; weir check --store "
                       "'sqlite:%s?table=T&column=C' FILE asks it, sqlite3 prints its rows as "
                       "lines " PLAIN,
                       r->name, r->path);

@@ -5,7 +5,7 @@
 
 #include "cli/inputs.h"
 
-/* Are these files to be read as records? False after a sentence. */
+/* Are these files to be read as records? False after a message. */
 bool files_hold_records(const char *command, const struct inputs *inputs);
 
 #endif

@@ -75,7 +75,7 @@ static bool pass_header(struct running *r)
 /* Said once: with the figures of the whole run where it ends soon, else while it goes on. */
 static void tell_past(struct running *r)
 {
-    char why[VERDICT_SENTENCE];
+    char why[VERDICT_SPEC];
 
     if (r->told || r->run->verbosity.quiet)
         return;
@@ -104,7 +104,7 @@ static bool is_to_stop(const struct running *r)
 /* What was read is written and in the state; nothing more is read. */
 static bool stop_full(struct running *r)
 {
-    char why[VERDICT_SENTENCE];
+    char why[VERDICT_SPEC];
 
     r->run->verdict.tell_past(r->run->verdict.context, why);
     r->told = r->pipe.failed = true;
@@ -224,7 +224,7 @@ static int finish(struct running *r)
     tell_late(r);
     if (!r->run->verbosity.quiet)
         networks_tell(&r->networks);
-    if (r->past_since > 0 && !save_failed) /* one sentence says why it failed */
+    if (r->past_since > 0 && !save_failed) /* one message says why it failed */
         tell_past(r);
     tell_skipped(t, &r->run->verbosity, r->source.reader.count > 1);
     t->passed = r->writer.passed;
@@ -273,7 +273,8 @@ int run(const struct run *given, struct tally *tally)
     return status;
 }
 
-int run_filter(struct run *r, struct filtering filtering, const struct wanted *wanted, bool loaded)
+int run_filter(struct run *r, struct filtering filtering, const struct filter_request *wanted,
+               bool loaded)
 {
     static struct watch watch;
     bool watched = !r->verbosity.quiet || r->on_full == FULL_STOPS || r->verbosity.metrics ||

@@ -40,15 +40,16 @@ struct run {
 struct run run_asked(const struct options *o, int from);
 
 /* Something goes by time: where that is the clock of the machine and records come out of a
- * file, say so. what: for the sentence. */
+ * file, say so. what: for the spec. */
 void run_tell_clock(const struct run *r, const char *what);
 
-/* Run it; the exit status, after a sentence if it is EXIT_ERROR. */
+/* Run it; the exit status, after a message if it is EXIT_ERROR. */
 int run(const struct run *given, struct tally *tally);
 
 /* The same with keys shown to this filter, which is watched unless nobody is to be told. wanted:
  * what was asked of it; loaded: it was in a file. */
-int run_filter(struct run *r, struct filtering filtering, const struct wanted *wanted, bool loaded);
+int run_filter(struct run *r, struct filtering filtering, const struct filter_request *wanted,
+               bool loaded);
 
 /* Only into a sink, without verdicts or output. */
 int run_into(const struct run *given, struct sink sink);

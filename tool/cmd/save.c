@@ -13,17 +13,17 @@ static enum weir_status write_shard(const struct at *a, uint32_t shard, struct r
 {
     struct weir_error error;
     enum weir_status status;
-    weir *w;
+    weir_filter *w;
 
     if (!remote_fetch(a->remote, shard, image)) {
         fail("%s", remote_failure(a->remote));
         return WEIR_BAD_DATA;
     }
-    if (weir_load(&w, image->data, image->size, NULL, &error) != WEIR_OK) {
+    if (weir_load_buffer(&w, image->data, image->size, NULL, NULL, &error) != WEIR_OK) {
         fail("%s, shard %u: %s", remote_name(a->remote), shard, error.text);
         return WEIR_BAD_DATA;
     }
-    status = weir_write_shard(w, shard, a->filter.shards, sink, into, NULL);
+    status = weir_save_shard(w, shard, a->filter.shards, sink, into, NULL);
     weir_close(w);
     return status;
 }
@@ -32,10 +32,10 @@ static enum weir_status write_shards(const void *what, weir_sink sink, void *int
 {
     const struct at *a = what;
     struct remote_kept image = {.data = NULL};
-    char note[WEIR_SENTENCE + WEIR_KEYS + 32];
+    char note[WEIR_SPEC_MAX + WEIR_KEY_DESCRIPTION_MAX + 32];
     const char *keys = a->filter.keys;
     int n = snprintf(note, sizeof note, *keys ? AT_NOTE_HEAD "%s\nkeys=%s" : AT_NOTE_HEAD "%s",
-                     a->filter.sentence, keys);
+                     a->filter.spec, keys);
     enum weir_status status = weir_part_write(WEIR_PART_NOTE, note, (size_t)n, sink, into, NULL);
 
     for (uint32_t i = 0; i < a->filter.shards && status == WEIR_OK; i++)

@@ -20,12 +20,12 @@
 #define WORTH_TELLING 0.95 /* of the size: what saves less is not told; a guess, as are */
 #define KEYS_TO_TELL 1000  /* below which nobody cares */
 
-static bool sized(const struct wanted *w)
+static bool sized(const struct filter_request *w)
 {
-    return w->memory || wanted_sets(w, "memory") || wanted_sets(w, "capacity");
+    return w->memory || request_sets(w, "memory") || request_sets(w, "capacity");
 }
 
-/* Delimiters from here to the end. False after a sentence, or a signal. */
+/* Delimiters from here to the end. False after a message, or a signal. */
 static bool count_delimiters(struct unpacked_file *f, const char *path, char delimiter,
                              uint64_t *sum)
 {
@@ -84,7 +84,7 @@ static bool count_all(const struct inputs *files, const struct records *r, uint6
  * for four standard deviations, which one shard in 30,000 exceeds. */
 static uint64_t spread_of(uint64_t keys, uint32_t shards, const char *name)
 {
-    uint64_t traits = weir_find(WEIR_KIND_FILTER, name)->traits;
+    uint64_t traits = weir_find_algorithm(WEIR_KIND_FILTER, name)->traits;
     bool has_slots = (traits & WEIR_CAN_KEEP_ALL) && !(traits & WEIR_CAN_MERGE);
 
     return (uint64_t)ceil((has_slots && shards > 1 ? 4 : 1) * sqrt((double)keys * shards));
@@ -92,26 +92,25 @@ static uint64_t spread_of(uint64_t keys, uint32_t shards, const char *name)
 
 bool keyset_open(const struct options *o, struct inputs files, struct shards *s)
 {
-    struct wanted w = o->wanted;
+    struct filter_request w = o->filter;
     const char *name = w.algorithm ? w.algorithm : DEFAULT_FOR_SETS;
-    char sentence[WEIR_SENTENCE], number[24], knob[KNOB_MAX];
+    char spec[WEIR_SPEC_MAX], number[24], parameter[PARAMETER_MAX];
     struct weir_error error;
     uint64_t keys = 0;
     bool fits =
-        are_files(&files) && !sized(&w) && weir_find_knob(WEIR_KIND_FILTER, name, "capacity");
+        are_files(&files) && !sized(&w) && weir_find_parameter(WEIR_KIND_FILTER, name, "capacity");
 
     if (fits && !count_all(&files, &o->records, &keys))
         return false;
     if (fits) {
         keys += spread_of(keys, shards_wanted(o->shards, o->threads, name), name);
         snprintf(number, sizeof number, "%llu", (unsigned long long)keys);
-        wanted_add(&w, knob, "capacity", number);
+        request_add(&w, parameter, "capacity", number);
         w.fpr = w.fpr ? w.fpr : FPR_FOR_SETS;
     }
-    if (!wanted_complete(&w, WEIR_KIND_FILTER, DEFAULT_FOR_SETS, NULL, sentence))
+    if (!request_complete(&w, WEIR_KIND_FILTER, DEFAULT_FOR_SETS, NULL, spec))
         return false;
-    return shards_open(s, sentence, shards_wanted(o->shards, o->threads, sentence), &error) ==
-               WEIR_OK ||
+    return shards_open(s, spec, shards_wanted(o->shards, o->threads, spec), &error) == WEIR_OK ||
            reject("%s", error.text);
 }
 
@@ -120,10 +119,10 @@ bool keyset_open(const struct options *o, struct inputs files, struct shards *s)
 /* The name that is asked for is one of a fixed filter. */
 static bool names_fixed(const struct options *o)
 {
-    const struct weir_about *about =
-        o->wanted.algorithm ? weir_find(WEIR_KIND_FILTER, o->wanted.algorithm) : NULL;
+    const struct weir_algorithm *about =
+        o->filter.algorithm ? weir_find_algorithm(WEIR_KIND_FILTER, o->filter.algorithm) : NULL;
 
-    return about && !(about->traits & WEIR_CAN_LEARN);
+    return about && !(about->traits & WEIR_CAN_OBSERVE);
 }
 
 bool keyset_is_fixed(const struct options *o)
@@ -133,10 +132,10 @@ bool keyset_is_fixed(const struct options *o)
 
 static bool check_fixed(const struct options *o)
 {
-    if (o->wanted.algorithm && !names_fixed(o) &&
-        weir_find(WEIR_KIND_FILTER, o->wanted.algorithm)) /* others the library refuses */
-        return reject("%s is not fixed; leave --fixed out, or -a", o->wanted.algorithm);
-    if (sized(&o->wanted))
+    if (o->filter.algorithm && !names_fixed(o) &&
+        weir_find_algorithm(WEIR_KIND_FILTER, o->filter.algorithm)) /* others the library refuses */
+        return reject("%s is not fixed; leave --fixed out, or -a", o->filter.algorithm);
+    if (sized(&o->filter))
         return reject("a fixed filter takes its size from its keys and -e; leave out -m, memory= "
                       "and capacity=");
     return true;
@@ -144,30 +143,30 @@ static bool check_fixed(const struct options *o)
 
 bool keyset_begin(const struct options *o, struct building *b, struct shards *s)
 {
-    struct wanted w = o->wanted;
-    char complete[WEIR_SENTENCE], sentence[SENTENCE_MAX], seed[32];
+    struct filter_request w = o->filter;
+    char complete[WEIR_SPEC_MAX], spec[SPEC_MAX], seed[32];
 
     if (!check_fixed(o))
         return false;
-    if (!w.fpr && !wanted_sets(&w, "bits") && !wanted_sets(&w, "fpr"))
+    if (!w.fpr && !request_sets(&w, "bits") && !request_sets(&w, "fpr"))
         w.fpr = FPR_FOR_SETS;
-    if (!wanted_complete(&w, WEIR_KIND_FILTER, DEFAULT_FOR_FIXED, NULL, complete))
+    if (!request_complete(&w, WEIR_KIND_FILTER, DEFAULT_FOR_FIXED, NULL, complete))
         return false;
-    weir_sentence_knob(complete, "seed", seed, sizeof seed);
-    return wanted_sentence(&w, DEFAULT_FOR_FIXED, seed, sentence) &&
-           building_open(b, sentence, shards_wanted(o->shards, o->threads, sentence), s);
+    weir_spec_get(complete, "seed", seed, sizeof seed);
+    return request_spec(&w, DEFAULT_FOR_FIXED, seed, spec) &&
+           building_open(b, spec, shards_wanted(o->shards, o->threads, spec), s);
 }
 
 /* What a fixed filter of the same keys and error would take; 0 if it cannot be told. */
 static uint64_t fixed_size(const struct weir_stats *f, const char *error)
 {
-    char sentence[SENTENCE_MAX], complete[WEIR_SENTENCE];
+    char spec[SPEC_MAX], complete[WEIR_SPEC_MAX];
     uint64_t memory = 0;
 
-    snprintf(sentence, sizeof sentence, DEFAULT_FOR_FIXED " capacity=%llu fpr=%s",
-             (unsigned long long)(f->fresh ? f->fresh : 1), error);
-    if (weir_complete(WEIR_KIND_FILTER, sentence, complete, sizeof complete, NULL) == WEIR_OK)
-        weir_sentence_number(complete, "memory", &memory);
+    snprintf(spec, sizeof spec, DEFAULT_FOR_FIXED " capacity=%llu fpr=%s",
+             (unsigned long long)(f->new_keys ? f->new_keys : 1), error);
+    if (weir_spec_complete(WEIR_KIND_FILTER, spec, complete, sizeof complete, NULL) == WEIR_OK)
+        weir_spec_number(complete, "memory", &memory);
     return memory;
 }
 
@@ -176,10 +175,10 @@ void keyset_tell_fixed(const struct options *o, const struct shards *s)
     struct weir_stats f = shards_stats(s);
     uint64_t fixed;
 
-    if (o->verbosity.quiet || o->wanted.algorithm || sized(&o->wanted))
+    if (o->verbosity.quiet || o->filter.algorithm || sized(&o->filter))
         return;
-    fixed = fixed_size(&f, o->wanted.fpr ? o->wanted.fpr : FPR_FOR_SETS);
-    if (fixed > 0 && f.fresh >= KEYS_TO_TELL && (double)fixed < WORTH_TELLING * (double)f.memory)
+    fixed = fixed_size(&f, o->filter.fpr ? o->filter.fpr : FPR_FOR_SETS);
+    if (fixed > 0 && f.new_keys >= KEYS_TO_TELL && (double)fixed < WORTH_TELLING * (double)f.memory)
         note("--fixed would take %s instead of %s, for a set to which nothing is added later",
              show_bytes((double)fixed).text, show_bytes((double)f.memory).text);
 }
@@ -192,13 +191,13 @@ const char *keyset_file(const struct options *o)
     return NULL;
 }
 
-/* False after the library's sentence. */
+/* False after the library's spec. */
 static bool can_forget(const struct shards *s)
 {
     uint64_t traits;
     struct weir_error error;
 
-    if (weir_traits(WEIR_KIND_FILTER, s->config, &traits, &error) == WEIR_OK &&
+    if (weir_spec_traits(WEIR_KIND_FILTER, s->config, &traits, &error) == WEIR_OK &&
         (traits & WEIR_CAN_FORGET))
         return true;
     weir_forget(s->w[0], weir_hash(s->w[0], "", 0), NULL, &error);
@@ -215,7 +214,7 @@ bool keyset_load(const struct options *o, const char *path, struct stored *s)
 
 bool keyset_same_keys(const struct options *o, const char *path, const struct stored *s)
 {
-    char keys[WEIR_KEYS];
+    char keys[WEIR_KEY_DESCRIPTION_MAX];
 
     records_describe_keys(&o->records, keys, sizeof keys);
     return o->keys_differ || file_same_keys(s, path, keys);
@@ -229,9 +228,9 @@ answer_keys keyset_answer(const struct shards *s)
 /* A filter that learns nothing more can only be made anew. */
 static bool can_learn(const struct shards *s, const char *path)
 {
-    const struct weir_about *about = weir_find(WEIR_KIND_FILTER, s->config);
+    const struct weir_algorithm *about = weir_find_algorithm(WEIR_KIND_FILTER, s->config);
 
-    return about->traits & WEIR_CAN_LEARN ||
+    return about->traits & WEIR_CAN_OBSERVE ||
            reject(
                "%s is fixed: %s learns no key; 'weir build --fixed -o F KEYS' makes it anew from "
                "all keys, 'weir build -o F KEYS' one that can be added to",
@@ -260,7 +259,7 @@ int keyset_change(const struct options *o, answer_keys answer)
         r.note = stored.note;
         r.verdict = verdict_by_filter(&filtering);
         status = answer == answer_by_forgetting ? run(&r, NULL)
-                                                : run_filter(&r, filtering, &o->wanted, true);
+                                                : run_filter(&r, filtering, &o->filter, true);
     }
     shards_close(&stored.shards);
     return status;

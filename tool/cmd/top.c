@@ -243,14 +243,14 @@ static void print(const struct board *b, bool notes)
 
 static bool open_board(struct board *b)
 {
-    char config[WEIR_SENTENCE];
+    char config[WEIR_SPEC_MAX];
     uint64_t keys = 0;
 
     weir_sketch_config(b->counting.sketch, config, sizeof config);
     char half_life[32] = "";
 
-    weir_sentence_number(config, "keys", &keys);
-    b->fades = weir_sentence_knob(config, "half-life", half_life, sizeof half_life) > 0;
+    weir_spec_number(config, "keys", &keys);
+    b->fades = weir_spec_get(config, "half-life", half_life, sizeof half_life) > 0;
     b->before = weir_sketch_stats_of(b->counting.sketch).total;
     b->keys = keys;
     b->room = b->options->count.number ? b->options->count.number : NUMBER;
@@ -263,7 +263,7 @@ static bool open_board(struct board *b)
 int cmd_top(const struct options *o)
 {
     static struct board b; /* large */
-    weir_sketch *s = sketch_open(o->command, o->state.path, &o->wanted, WEIR_CAN_LIST);
+    weir_sketch *s = sketch_open(o->command, o->state.path, &o->filter, WEIR_CAN_LIST);
     bool live = isatty(1) && !o->verbosity.quiet;
     struct run r = run_asked(o, 0);
     int status = EXIT_ERROR;

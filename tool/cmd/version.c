@@ -26,10 +26,10 @@ static const char *processor_path(void)
 #ifdef __x86_64__
     if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2"))
-        return "x86-64 with AVX-512, which the filter weir uses";
+        return "x86-64 with AVX-512, which the filter recent uses";
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
         __builtin_cpu_supports("bmi2"))
-        return "x86-64 with AVX2, which the filter weir uses";
+        return "x86-64 with AVX2, which the filter recent uses";
     return "x86-64 without AVX2: plain code";
 #else
     return "plain code";

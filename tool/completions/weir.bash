@@ -38,9 +38,9 @@ _weir()
         return
         ;;
     -m | --memory | -e | --fpr | -S | --set | --seed | -k | --key | -i | --importance | -d | \
-        --delimiter | --max-record | --checkpoint | -j | --threads | --shards | --truth-memory | \
+        --delimiter | --max-record | --checkpoint | -j | --threads | --shards | --baseline-memory | \
         --curve | --permutations | -w | --weight | --ngrams | -n | --number | --share | \
-        --oracle | --window | --theta | --max-wait | --words | --timeout | --retries | \
+        --store | --window | --theta | --max-wait | --words | --timeout | --retries | \
         --fnr | --cost | --time | --lateness | --once-per | --at | --wait)
         return
         ;;
@@ -56,7 +56,7 @@ _weir()
         COMPREPLY=($(compgen -W "auto weir dabf 1bf strict none" -- "$word"))
         return
         ;;
-    --emit | --stats | --on-error | --on-missing | --on-full | --on-oracle-error | --format)
+    --emit | --stats | --on-error | --on-missing | --on-full | --on-store-error | --format)
         COMPREPLY=($(compgen -W "$(_weir_values "$weir" "$command" "$before")" -- "$word"))
         return
         ;;

@@ -24,7 +24,7 @@ static bool open_stream(struct arrivals *a)
     if (a->stream.spec.n == 0)
         return reject("--synthetic endless would never end: give it n=, as in endless:n=10M");
     a->weighed = a->stream.spec.important;
-    a->left = a->kept.expected = a->stream.spec.n;
+    a->left = a->replay.expected = a->stream.spec.n;
     return true;
 }
 
@@ -42,7 +42,7 @@ static bool open_files(struct arrivals *a)
 bool arrivals_open(struct arrivals *a, const struct request *o)
 {
     *a = (struct arrivals){.request = o, .synthetic = o->measures.synthetic};
-    a->kept.because = o->measures.report ? "--report" : "--permutations";
+    a->replay.because = o->measures.report ? "--report" : "--permutations";
     return a->synthetic ? open_stream(a) : open_files(a);
 }
 
@@ -50,7 +50,7 @@ void arrivals_close(struct arrivals *a)
 {
     if (!a->synthetic)
         source_close(&a->files);
-    kept_close(&a->kept);
+    replay_close(&a->replay);
 }
 
 /* ---- a synthetic stream: a batch holds its ids, and behind them the texts ---- */
@@ -102,7 +102,7 @@ static enum read_result read_kept(void *context, struct batch *b)
 
     if (signals_caught())
         return READ_END;
-    b->n = b->first[1] = kept_next(&a->kept, b->raw, RECORDS_MAX);
+    b->n = b->first[1] = replay_next(&a->replay, b->raw, RECORDS_MAX);
     b->used = b->n * sizeof *b->raw;
     return b->n ? READ_BATCH : READ_END;
 }
@@ -134,27 +134,27 @@ struct weir_stream arrivals_stream(const struct arrivals *a)
     struct weir_stream stream = a->stream.spec;
 
     if (a->replayed) {
-        stream.n = a->kept.count;
-        stream.universe >>= a->kept.halvings;
+        stream.n = a->replay.count;
+        stream.universe >>= a->replay.halvings;
     }
     return stream;
 }
 
 uint64_t arrivals_count(const struct arrivals *a)
 {
-    return a->replayed ? a->kept.count : a->synthetic ? a->stream.spec.n : 0;
+    return a->replayed ? a->replay.count : a->synthetic ? a->stream.spec.n : 0;
 }
 
 uint32_t arrivals_showings(const struct arrivals *a)
 {
-    return a->kept.showings ? a->kept.showings : 1;
+    return a->replay.showings ? a->replay.showings : 1;
 }
 
 uint64_t arrivals_total(const struct arrivals *a)
 {
     uint64_t orders = a->request->measures.permutations ? a->request->measures.permutations : 1;
 
-    return a->replayed    ? a->kept.count * sizeof *a->kept.key * orders * arrivals_showings(a)
+    return a->replayed    ? a->replay.count * sizeof *a->replay.key * orders * arrivals_showings(a)
            : a->synthetic ? a->stream.spec.n * a->stream.spec.length
                           : a->files.reader.total;
 }

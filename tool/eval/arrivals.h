@@ -1,9 +1,9 @@
 /* arrivals.h - the source of an evaluation: files, a synthetic stream, or what of
- * either was kept in memory (kept.h). */
+ * either was kept in memory (replay.h). */
 #ifndef WEIR_EVAL_ARRIVALS_H
 #define WEIR_EVAL_ARRIVALS_H
 
-#include "eval/kept.h"
+#include "eval/replay.h"
 #include "eval/request.h"
 #include "eval/synthetic.h"
 #include "pipe/source.h"
@@ -17,11 +17,11 @@ struct arrivals {
     struct stream stream;
     uint64_t left; /* of it */
 
-    struct kept kept;
+    struct replay replay;
     bool replayed; /* they come from there */
 };
 
-/* What comes, and how; false after a sentence. */
+/* What comes, and how; false after a message. */
 bool arrivals_open(struct arrivals *a, const struct request *o);
 void arrivals_close(struct arrivals *a);
 

@@ -31,52 +31,53 @@ bool selection_split(const struct values *list, const char *option, char words[E
 
 bool filter_is(const char *name, uint64_t traits)
 {
-    const struct weir_about *about = weir_find(WEIR_KIND_FILTER, name);
+    const struct weir_algorithm *about = weir_find_algorithm(WEIR_KIND_FILTER, name);
 
     return about && about->traits & traits;
 }
 
 /* A filter that does not exist is the library's to refuse. */
-bool filter_takes(const char *name, const char *knob)
+bool filter_takes(const char *name, const char *parameter)
 {
-    return !weir_find(WEIR_KIND_FILTER, name) || weir_find_knob(WEIR_KIND_FILTER, name, knob);
+    return !weir_find_algorithm(WEIR_KIND_FILTER, name) ||
+           weir_find_parameter(WEIR_KIND_FILTER, name, parameter);
 }
 
-/* Of several filters each gets the knobs that it has; what none has, all get, and
+/* Of several filters each gets the parameters that it has; what none has, all get, and
  * the library refuses it. */
-static bool is_given(const struct selection *s, const char *name, const char *knob)
+static bool is_given(const struct selection *s, const char *name, const char *parameter)
 {
-    bool wanted = filter_takes(name, knob), by_some = false;
+    bool wanted = filter_takes(name, parameter), by_some = false;
 
     for (uint32_t i = 0; i < s->names; i++)
-        by_some |= filter_takes(s->name[i], knob);
+        by_some |= filter_takes(s->name[i], parameter);
     return wanted || !by_some;
 }
 
 /* The options as this filter is to have them. */
-static struct wanted wanted_for(const struct selection *s, const char *name, const char *memory,
-                                const char *fpr)
+static struct filter_request wanted_for(const struct selection *s, const char *name,
+                                        const char *memory, const char *fpr)
 {
-    struct wanted w = s->request->wanted;
+    struct filter_request w = s->request->filter;
 
     w.algorithm = name;
     w.memory = memory;
     w.fpr = fpr ? fpr : w.fpr;
     w.fpr = w.fpr && is_given(s, name, "fpr") ? w.fpr : NULL;
     w.sets = 0;
-    for (int i = 0; i < s->request->wanted.sets; i++)
-        if (is_given(s, name, s->request->wanted.set[i]))
-            w.set[w.sets++] = s->request->wanted.set[i];
+    for (int i = 0; i < s->request->filter.sets; i++)
+        if (is_given(s, name, s->request->filter.set[i]))
+            w.set[w.sets++] = s->request->filter.set[i];
     w.importance = s->weighed && filter_takes(name, "importance");
     return w;
 }
 
 /* ---- opening ---- */
 
-/* "weir memory=64 width=16 seed=1" -> "weir", "width=16" */
+/* "recent memory=64 width=16 seed=1" -> "recent", "width=16" */
 static void describe(struct entrant *e)
 {
-    char copy[WEIR_SENTENCE], *rest = copy;
+    char copy[WEIR_SPEC_MAX], *rest = copy;
 
     snprintf(copy, sizeof copy, "%s", e->filter.config);
     snprintf(e->name, sizeof e->name, "%s", strsep(&rest, " "));
@@ -101,25 +102,25 @@ static bool add_scores(struct entrant *e, const struct measures *m)
 bool entrants_add(struct entrants *all, const struct selection *s, const char *name,
                   const char *memory, const char *fpr, struct weir_error *refused)
 {
-    char sentence[SENTENCE_MAX];
+    char spec[SPEC_MAX];
     struct entrant *e = &all->entrant[all->count];
-    struct wanted w = wanted_for(s, name, memory, fpr);
+    struct filter_request w = wanted_for(s, name, memory, fpr);
     struct weir_error error = {0};
 
     if (all->count == ENTRANTS_MAX)
         return reject("at most %d filters can be measured at once", ENTRANTS_MAX);
-    if (!wanted_sentence(&w, NULL, *all->seed ? all->seed : NULL, sentence))
+    if (!request_spec(&w, NULL, *all->seed ? all->seed : NULL, spec))
         return reject("the options of the filter are too long");
     *e = (struct entrant){0};
-    shards_open(&e->filter, sentence, 1, &error);
+    shards_open(&e->filter, spec, 1, &error);
     if (refused)
         *refused = error;
     if (error.status != WEIR_OK) {
         shards_close(&e->filter);
-        return refused || wanted_reject(&w, WEIR_KIND_FILTER, sentence, error.text);
+        return refused || request_reject(&w, WEIR_KIND_FILTER, spec, error.text);
     }
     all->count++;
-    weir_sentence_knob(e->filter.config, "seed", all->seed, sizeof all->seed);
+    weir_spec_get(e->filter.config, "seed", all->seed, sizeof all->seed);
     return add_scores(e, &s->request->measures);
 }
 
@@ -144,11 +145,11 @@ bool selection_read(struct selection *s, const struct request *o, bool weighed)
     if (!selection_split(&o->measures.algorithms, "-a", s->name, &s->names) ||
         !selection_split(&o->measures.memories, "-m", s->memory, &s->memories))
         return false;
-    for (size_t i = 0; o->measures.algorithms.n == 0 && weir_listed(WEIR_KIND_FILTER, i); i++)
-        if ((weir_listed(WEIR_KIND_FILTER, i)->traits & (WEIR_FOR_TABLES | WEIR_CAN_LEARN)) ==
-            WEIR_CAN_LEARN)
+    for (size_t i = 0; o->measures.algorithms.n == 0 && weir_algorithm_at(WEIR_KIND_FILTER, i); i++)
+        if ((weir_algorithm_at(WEIR_KIND_FILTER, i)->traits &
+             (WEIR_FOR_TABLES | WEIR_CAN_OBSERVE)) == WEIR_CAN_OBSERVE)
             snprintf(s->name[s->names++], sizeof s->name[0], "%s",
-                     weir_listed(WEIR_KIND_FILTER, i)->name);
+                     weir_algorithm_at(WEIR_KIND_FILTER, i)->name);
     return true;
 }
 

@@ -26,7 +26,7 @@ struct curve {
 
 struct entrant {
     struct shards filter; /* of one shard */
-    char name[64], settings[WEIR_SENTENCE];
+    char name[64], settings[WEIR_SPEC_MAX];
     uint64_t memory; /* bytes of cells */
     uint8_t *answer;
 
@@ -57,16 +57,16 @@ struct selection {
     uint32_t names, memories;
 };
 
-/* Has a filter any of these traits (enum weir_trait)? This knob ("k", "k=2")? */
+/* Has a filter any of these traits (enum weir_trait)? This parameter ("k", "k=2")? */
 bool filter_is(const char *name, uint64_t traits);
-bool filter_takes(const char *name, const char *knob);
+bool filter_takes(const char *name, const char *parameter);
 
 /* The words of values such as "a,b" of an option, after those that are there. False after
- * a sentence. */
+ * a spec. */
 bool selection_split(const struct values *list, const char *option, char words[ENTRANTS_MAX][64],
                      uint32_t *count);
 
-/* All combinations of filters and memories. False after a sentence. */
+/* All combinations of filters and memories. False after a message. */
 bool selection_read(struct selection *s, const struct request *o, bool weighed);
 bool entrants_add_all(struct entrants *all, const struct selection *s);
 

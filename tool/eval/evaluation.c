@@ -24,10 +24,10 @@
 static bool start(struct evaluation *ev, const struct shards *hasher, bool once)
 {
     const struct arrivals *a = &ev->arrivals;
-    uint64_t limit = ev->request->measures.truth_memory;
+    uint64_t limit = ev->request->measures.baseline_memory;
 
     ev->hashes = hasher;
-    weir_sentence_number(hasher->config, "seed", &ev->arrivals.kept.rng);
+    weir_spec_number(hasher->config, "seed", &ev->arrivals.replay.rng);
     return a->synthetic && once && a->stream.spec.drift == 0
                ? truth_open_bitmap(&ev->truth, a->stream.spec.universe, limit)
                : truth_open_set(&ev->truth, limit, ev->request->records.time.span);
@@ -127,7 +127,7 @@ static bool keep(void *context, struct batch *b)
     struct evaluation *ev = context;
 
     if (!b->failed &&
-        !kept_add(&ev->arrivals.kept, keys_of(b), b->first[1], &ev->truth, b->failure))
+        !replay_add(&ev->arrivals.replay, keys_of(b), b->first[1], &ev->truth, b->failure))
         b->failed = true;
     return true;
 }
@@ -175,7 +175,7 @@ static bool gather(struct evaluation *ev)
     ev->tally = (struct tally){.skipped = ev->tally.skipped,
                                .skipped_in = ev->tally.skipped_in,
                                .skipped_line = ev->tally.skipped_line};
-    ev->truth.limit -= kept_bytes(&ev->arrivals.kept);
+    ev->truth.limit -= replay_bytes(&ev->arrivals.replay);
     ev->arrivals.replayed = true;
     return true;
 }
@@ -192,7 +192,7 @@ static bool show(struct evaluation *ev)
     return run(ev, verdict, (struct sink){0});
 }
 
-static void fill_up_one(struct entrant *e, const struct kept *k)
+static void fill_up_one(struct entrant *e, const struct replay *k)
 {
     static struct weir_key key[RECORDS_MAX];
     uint64_t all = 8 * e->memory / BITS_LEAST;
@@ -200,7 +200,7 @@ static void fill_up_one(struct entrant *e, const struct kept *k)
     for (uint64_t i = 0; i < all; i += RECORDS_MAX) {
         uint32_t n = all - i < RECORDS_MAX ? (uint32_t)(all - i) : RECORDS_MAX;
 
-        kept_strangers(k, i, key, n);
+        replay_strangers(k, i, key, n);
         weir_observe_many(e->filter.w[0], key, n, e->answer);
     }
 }
@@ -210,7 +210,7 @@ static void fill_up_one(struct entrant *e, const struct kept *k)
 static void fill_up(struct evaluation *ev)
 {
     for (uint32_t i = 0; i < ev->entrants.count; i++)
-        fill_up_one(&ev->entrants.entrant[i], &ev->arrivals.kept);
+        fill_up_one(&ev->entrants.entrant[i], &ev->arrivals.replay);
     truth_clear(&ev->truth);
 }
 
@@ -219,7 +219,7 @@ static void fill_up(struct evaluation *ev)
 static bool show_again(struct evaluation *ev)
 {
     uint32_t showings = arrivals_showings(&ev->arrivals);
-    struct kept *k = &ev->arrivals.kept;
+    struct replay *k = &ev->arrivals.replay;
 
     truth_clear(&ev->truth);
     for (uint32_t i = 0; i < showings && !signals_caught(); i++) {
@@ -229,7 +229,7 @@ static bool show_again(struct evaluation *ev)
         if (i == 1)
             fill_up(ev);
         entrants_begin_showing(&ev->entrants, i == 0, last);
-        kept_rewind(k, i);
+        replay_rewind(k, i);
         if (!show(ev))
             return false;
         before.bytes = ev->tally.bytes;
@@ -255,8 +255,8 @@ static bool show_orders(struct evaluation *ev)
 
     for (uint32_t i = 0; i < (orders ? orders : 1) && !signals_caught(); i++) {
         if (orders)
-            kept_shuffle(&ev->arrivals.kept);
-        if (arrivals_showings(&ev->arrivals) > 1 && !kept_find_variants(&ev->arrivals.kept))
+            replay_shuffle(&ev->arrivals.replay);
+        if (arrivals_showings(&ev->arrivals) > 1 && !replay_find_variants(&ev->arrivals.replay))
             return reject("memory is short");
         if (!show_order(ev))
             return false;
@@ -280,16 +280,16 @@ bool evaluation_run(struct evaluation *ev)
 /* Any filter hashes: here the default one, with the hash= asked for. */
 static bool open_hasher(struct evaluation *ev)
 {
-    struct wanted w = {.memory = "64", .seed = ev->request->wanted.seed};
-    char sentence[SENTENCE_MAX];
+    struct filter_request w = {.memory = "64", .seed = ev->request->filter.seed};
+    char spec[SPEC_MAX];
     struct weir_error error;
 
-    for (int i = 0; i < ev->request->wanted.sets; i++)
-        if (strncmp(ev->request->wanted.set[i], "hash=", 5) == 0)
-            w.set[w.sets++] = ev->request->wanted.set[i];
-    if (!wanted_sentence(&w, NULL, NULL, sentence))
+    for (int i = 0; i < ev->request->filter.sets; i++)
+        if (strncmp(ev->request->filter.set[i], "hash=", 5) == 0)
+            w.set[w.sets++] = ev->request->filter.set[i];
+    if (!request_spec(&w, NULL, NULL, spec))
         return reject("the options of the filter are too long");
-    return shards_open(&ev->hasher, sentence, 1, &error) == WEIR_OK || reject("%s", error.text);
+    return shards_open(&ev->hasher, spec, 1, &error) == WEIR_OK || reject("%s", error.text);
 }
 
 bool evaluation_gather(struct evaluation *ev, const struct request *o, uint64_t most)
@@ -299,7 +299,7 @@ bool evaluation_gather(struct evaluation *ev, const struct request *o, uint64_t 
         return reject("the system is short of memory or files");
     if (!arrivals_open(&ev->arrivals, o) || !open_hasher(ev) || !start(ev, &ev->hasher, false))
         return false;
-    ev->arrivals.kept.most = most;
+    ev->arrivals.replay.most = most;
     return gather(ev) && !signals_caught();
 }
 
@@ -323,7 +323,7 @@ static void report_text(const struct evaluation *ev)
             truth->bitmap ? "a bit per key" : "a set of fingerprints");
     if (ev->arrivals.replayed)
         fprintf(stderr, ", the stream in memory %s",
-                show_bytes((double)(kept_bytes(&ev->arrivals.kept))).text);
+                show_bytes((double)(replay_bytes(&ev->arrivals.replay))).text);
     fprintf(stderr, "; --seed %s repeats this\n", ev->entrants.seed);
 }
 
@@ -335,7 +335,7 @@ static void report_json(const struct evaluation *ev)
         "repeats", (json_int_t)ev->tally.seen, "skipped", (json_int_t)ev->tally.skipped, "orders",
         (json_int_t)ev->entrants.orders, "seconds", ev->tally.seconds, "truth", "kind",
         truth->bitmap ? "bitmap" : "set", "bytes", (json_int_t)truth->bytes, "kept_bytes",
-        (json_int_t)(kept_bytes(&ev->arrivals.kept)), "seed", ev->entrants.seed);
+        (json_int_t)(replay_bytes(&ev->arrivals.replay)), "seed", ev->entrants.seed);
     char *text = json_text(all, JSON_REAL_PRECISION(6));
 
     if (text)

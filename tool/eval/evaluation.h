@@ -19,13 +19,13 @@ struct evaluation {
     struct shards hasher;
 };
 
-/* False after a sentence. */
+/* False after a message. */
 bool evaluation_open(struct evaluation *ev, const struct request *o);
 bool evaluation_run(struct evaluation *ev);
 void evaluation_close(struct evaluation *ev);
 
 /* In two steps: first take the arrivals into memory, at most so many (see
- * kept.h); then, with entrants that the caller has opened for that seed, run,
+ * replay.h); then, with entrants that the caller has opened for that seed, run,
  * and again with another. */
 bool evaluation_gather(struct evaluation *ev, const struct request *o, uint64_t most);
 

@@ -2,20 +2,20 @@
 #ifndef WEIR_EVAL_REQUEST_H
 #define WEIR_EVAL_REQUEST_H
 
-#include "cli/pieces.h"
+#include "cli/option_groups.h"
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/inputs.h"
 #include "cli/records.h"
-#include "cli/wanted.h"
+#include "cli/filter_request.h"
 
 struct request {
     struct inputs inputs;
     struct records records;
-    struct wanted wanted;
+    struct filter_request filter;
     struct measures measures;
     struct verbosity verbosity;
-    const char *oracle, *screens; /* screens before a store are measured, not filters */
+    const char *store, *screens; /* screens before a store are measured, not filters */
     struct store_patience patience;
     enum table_style table;
     uint32_t threads;

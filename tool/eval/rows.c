@@ -95,7 +95,7 @@ static void measure(struct row *row, const struct entrant *e, uint32_t orders)
 static void predict(struct row *row, const struct entrant *e, const struct evaluation *ev)
 {
     const struct weir_stream s = arrivals_stream(&ev->arrivals);
-    bool known = ev->arrivals.synthetic && ev->arrivals.kept.showings <= 1;
+    bool known = ev->arrivals.synthetic && ev->arrivals.replay.showings <= 1;
     bool uniform = known && s.kind == WEIR_STREAM_UNIFORM && s.fresh == 0 && s.drift == 0 &&
                    s.bias == WEIR_BIAS_NONE;
     double keys = (double)e->score.n[NEW] / ev->entrants.orders, bits = 8 * (double)e->memory;
@@ -106,7 +106,7 @@ static void predict(struct row *row, const struct entrant *e, const struct evalu
     row->predicted_fpr = p.fpr;
     row->predicted_fnr = p.fnr;
     row->predicted_fill = p.fill;
-    row->limit_fnr = uniform ? weir_least_fnr(bits, keys, row->fpr) : NAN;
+    row->limit_fnr = uniform ? weir_min_fnr(bits, keys, row->fpr) : NAN;
 }
 
 bool rows_of_filters(struct rows *rows, const struct evaluation *ev)

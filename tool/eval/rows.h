@@ -30,7 +30,7 @@ struct rows {
     const struct table_column *column;
 };
 
-/* False after a sentence. */
+/* False after a message. */
 bool rows_of_filters(struct rows *rows, const struct evaluation *ev);
 bool rows_of_curves(struct rows *rows, const struct evaluation *ev);      /* with curves */
 bool rows_of_importances(struct rows *rows, const struct evaluation *ev); /* with classes */

@@ -32,20 +32,20 @@ struct choices {
     uint32_t names, memories;
 };
 
-static bool takes(const char *name, const char *knob)
+static bool takes(const char *name, const char *parameter)
 {
-    return weir_find_knob(WEIR_KIND_SCREEN, name, knob) != NULL;
+    return weir_find_parameter(WEIR_KIND_SCREEN, name, parameter) != NULL;
 }
 
 static bool read_choices(struct choices *c, const struct request *o)
 {
     struct values named = {.at = {o->screens}, .n = o->screens != NULL};
-    const struct weir_about *about;
+    const struct weir_algorithm *about;
 
     if (!selection_split(&named, "--screen", c->name, &c->names) ||
         !selection_split(&o->measures.memories, "-m", c->memory, &c->memories))
         return false;
-    for (size_t i = 0; !o->screens && (about = weir_listed(WEIR_KIND_SCREEN, i)); i++)
+    for (size_t i = 0; !o->screens && (about = weir_algorithm_at(WEIR_KIND_SCREEN, i)); i++)
         if (takes(about->name, "memory"))
             snprintf(c->name[c->names++], sizeof c->name[0], "%s", about->name);
     if (c->memories == 0)
@@ -53,35 +53,35 @@ static bool read_choices(struct choices *c, const struct request *o)
     return true;
 }
 
-/* Each gets the knobs that it has; what none has, all get, and the library refuses it. */
-static bool is_given(const struct choices *c, const char *name, const char *knob)
+/* Each gets the parameters that it has; what none has, all get, and the library refuses it. */
+static bool is_given(const struct choices *c, const char *name, const char *parameter)
 {
     bool by_some = false;
 
     for (uint32_t i = 0; i < c->names; i++)
-        by_some |= takes(c->name[i], knob);
-    return takes(name, knob) || !by_some;
+        by_some |= takes(c->name[i], parameter);
+    return takes(name, parameter) || !by_some;
 }
 
 static weir_screen *open_screen(const struct screens *s, const struct choices *c, const char *name,
                                 const char *memory)
 {
-    struct wanted w = {.algorithm = name, .seed = s->request->wanted.seed};
-    char sentence[WEIR_SENTENCE], knob[KNOB_MAX], number[24];
+    struct filter_request w = {.algorithm = name, .seed = s->request->filter.seed};
+    char spec[WEIR_SPEC_MAX], parameter[PARAMETER_MAX], number[24];
     struct weir_error error;
     weir_screen *screen = NULL;
     uint64_t keys;
 
     w.memory = takes(name, "memory") ? memory : NULL;
-    for (int i = 0; i < s->request->wanted.sets; i++)
-        if (is_given(c, name, s->request->wanted.set[i]))
-            w.set[w.sets++] = s->request->wanted.set[i];
-    if (takes(name, "set") && !wanted_sets(&w, "set") && asker_size(s->asker, &keys)) {
+    for (int i = 0; i < s->request->filter.sets; i++)
+        if (is_given(c, name, s->request->filter.set[i]))
+            w.set[w.sets++] = s->request->filter.set[i];
+    if (takes(name, "set") && !request_sets(&w, "set") && asker_size(s->asker, &keys)) {
         snprintf(number, sizeof number, "%llu", (unsigned long long)(keys ? keys : 1));
-        wanted_add(&w, knob, "set", number);
+        request_add(&w, parameter, "set", number);
     }
-    if (wanted_complete(&w, WEIR_KIND_SCREEN, NULL, NULL, sentence) &&
-        weir_screen_open(&screen, sentence, &error) != WEIR_OK)
+    if (request_complete(&w, WEIR_KIND_SCREEN, NULL, NULL, spec) &&
+        weir_screen_open(&screen, spec, &error) != WEIR_OK)
         fail("%s", error.text);
     return screen;
 }
@@ -89,7 +89,7 @@ static weir_screen *open_screen(const struct screens *s, const struct choices *c
 /* "dabf memory=1M theta=1/9 seed=1" -> "dabf", "theta=1/9" */
 static void describe(struct screen_row *row, const char *config)
 {
-    char copy[WEIR_SENTENCE], *rest = copy;
+    char copy[WEIR_SPEC_MAX], *rest = copy;
 
     snprintf(copy, sizeof copy, "%s", config);
     snprintf(row->name, sizeof row->name, "%s", strsep(&rest, " "));
@@ -136,7 +136,7 @@ bool screens_open(struct screens *s, const struct request *o)
         return reject("the system is short of memory or files");
     if (!read_choices(&choices, o) || !arrivals_open(&s->arrivals, o))
         return false;
-    s->asker = asker_open(o->oracle, &o->patience, &o->records);
+    s->asker = asker_open(o->store, &o->patience, &o->records);
     if (!s->asker)
         return false;
     if (weir_screen_open(&s->none, ASK_ALL, NULL) != WEIR_OK)
@@ -168,7 +168,7 @@ static uint32_t *slot_of(struct screened_batch *t, const struct weir_key *key)
     return &t->slot[at];
 }
 
-/* A weir_oracle: what the store said of these. */
+/* A weir_screen_store: what the store said of these. */
 static bool look_up(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
 {
     struct screened_batch *t = context;

@@ -10,7 +10,7 @@
 
 /* What is true of the records, and what a screen said. */
 struct screen_row {
-    char name[32], settings[WEIR_SENTENCE];
+    char name[32], settings[WEIR_SPEC_MAX];
     uint64_t memory; /* bytes of cells */
     uint64_t n, members;
     uint64_t right, wrong; /* of those said to be members */
@@ -32,7 +32,7 @@ struct screens {
 };
 
 /* Those of --screen (or all that hold anything) with every memory of -m. False after a
- * sentence. */
+ * spec. */
 bool screens_open(struct screens *s, const struct request *o);
 bool screens_run(struct screens *s);
 void screens_close(struct screens *s);

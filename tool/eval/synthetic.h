@@ -21,7 +21,7 @@ struct arrival {
 /* A number below n, by chance. */
 uint64_t draw_below(uint64_t *rng, uint64_t n);
 
-/* False after a sentence. */
+/* False after a message. */
 bool stream_open(struct stream *s, const char *specification);
 struct arrival stream_next(struct stream *s);
 

@@ -37,7 +37,7 @@ bool truth_open_bitmap(struct truth *t, uint64_t universe, uint64_t limit)
 
     *t = (struct truth){.limit = limit, .bitmap = true, .universe = universe};
     if (bytes > limit)
-        return reject("a bit for each of %s keys takes %s, more than --truth-memory allows (%s)",
+        return reject("a bit for each of %s keys takes %s, more than --baseline-memory allows (%s)",
                       show_count((double)universe).text, show_bytes((double)bytes).text,
                       show_bytes((double)limit).text);
     t->bit = calloc(bytes, 1);
@@ -58,7 +58,7 @@ bool truth_open_set(struct truth *t, uint64_t limit, uint64_t span)
     *t = (struct truth){.limit = limit, .slots = SLOTS_LEAST, .span = span};
     uint64_t bytes = t->bytes = SLOTS_LEAST * slot_size(t);
     if (bytes > limit)
-        return reject("--truth-memory is too little: the exact truth takes %s at least",
+        return reject("--baseline-memory is too little: the exact truth takes %s at least",
                       show_bytes((double)bytes).text);
     t->slot = calloc(t->slots, slot_size(t));
     t->at = t->slot ? t->slot + t->slots : NULL;
@@ -128,10 +128,10 @@ static bool grow(struct truth *t, char failure[512])
     if (!slot) {
         snprintf(failure, 512,
                  "the exact truth of more than %s distinct keys takes %s, %s; give a larger "
-                 "--truth-memory or a part of the stream",
+                 "--baseline-memory or a part of the stream",
                  show_count((double)t->used).text, show_bytes((double)bytes).text,
                  bytes <= t->limit ? "which the system does not have"
-                                   : "more than --truth-memory allows");
+                                   : "more than --baseline-memory allows");
         return false;
     }
     for (uint64_t i = 0; i < t->slots; i++)

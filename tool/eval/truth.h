@@ -25,7 +25,7 @@ struct truth {
     uint64_t *at;  /* of each slot: when it was there */
 };
 
-/* False after a sentence. */
+/* False after a message. */
 bool truth_open_bitmap(struct truth *t, uint64_t universe, uint64_t limit);
 bool truth_open_set(struct truth *t, uint64_t limit, uint64_t span);
 void truth_close(struct truth *t);

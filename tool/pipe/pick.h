@@ -38,12 +38,12 @@ struct picker {
     char delimiter;
 };
 
-/* False after a sentence on what was wrong. */
+/* False after a message on what was wrong. */
 bool pick_open(struct picker *p, const struct records *r);
 void pick_close(struct picker *p);
 
 /* Find the columns given by name, once there is a header (NULL: not yet). Where
- * one is missing: false, after a sentence, and the batch has failed. */
+ * one is missing: false, after a message, and the batch has failed. */
 bool pick_learn(struct picker *p, const char *header, size_t size, struct batch *b);
 
 /* Fill the columns key, importance, time and bad. Any thread. */

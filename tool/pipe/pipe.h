@@ -44,7 +44,7 @@ struct pipe {
 };
 
 /* Run to the end of the source, to a signal, to a failed batch or until the sink
- * says stop. False after a sentence: memory or threads are short. */
+ * says stop. False after a message: memory or threads are short. */
 bool pipe_run(struct pipe *p);
 
 #endif

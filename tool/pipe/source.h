@@ -20,7 +20,7 @@ struct file_source {
 };
 
 /* quiet: no word about reading from a terminal, for which command is named. False
- * after a sentence. */
+ * after a message. */
 bool source_open(struct file_source *s, const struct records *r, struct inputs inputs,
                  const char *command, bool quiet);
 void source_close(struct file_source *s);

@@ -2,7 +2,7 @@
 #ifndef WEIR_PIPE_WRITE_H
 #define WEIR_PIPE_WRITE_H
 
-#include "cli/pieces.h"
+#include "cli/option_groups.h"
 #include "pipe/batch.h"
 
 struct writer {

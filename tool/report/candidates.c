@@ -79,11 +79,11 @@ static const char *const ceilings[] = {NULL, "50%", "10%", "1%", "0.1%"};
 
 static bool is_settled(const struct request *o)
 {
-    bool settled = o->wanted.fpr;
+    bool settled = o->filter.fpr;
 
-    for (int i = 0; i < o->wanted.sets; i++)
-        settled |= strncmp(o->wanted.set[i], "hash=", 5) != 0 &&
-                   strncmp(o->wanted.set[i], "importance=", 11) != 0;
+    for (int i = 0; i < o->filter.sets; i++)
+        settled |= strncmp(o->filter.set[i], "hash=", 5) != 0 &&
+                   strncmp(o->filter.set[i], "importance=", 11) != 0;
     return settled;
 }
 

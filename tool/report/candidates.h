@@ -20,7 +20,7 @@ struct candidates {
 
 /* Enter those asked for by -a, -m, -e and -S, or of what is worth
  * looking at for so many distinct keys, of which one in 2^halvings was kept.
- * False after a sentence. */
+ * False after a message. */
 bool candidates_open(struct candidates *list, struct entrants *all, const struct request *o,
                      bool weighed, uint64_t distinct, uint32_t halvings, const char *seed);
 

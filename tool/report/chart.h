@@ -49,10 +49,10 @@ void series_point(struct series *s, double x, double y); /* not a number: left o
 bool chart_is_empty(const struct chart *c);
 
 /* Append its SVG. The first of a page brings the shapes of points for all. False
- * after a sentence. */
+ * after a message. */
 bool chart_draw(struct chart *c, bool first, FILE *page);
 
-/* Is gnuplot there? False after a sentence. */
+/* Is gnuplot there? False after a message. */
 bool chart_ready(void);
 
 #endif

@@ -54,7 +54,7 @@ static double chosen_bits(const struct report *r)
  * positives: by the limit, or of an exact list of the latest keys. */
 static double bound(const struct report *r, double bits, double fpr)
 {
-    return r->uniform ? weir_least_fnr(bits, (double)r->distinct, fpr)
+    return r->uniform ? weir_min_fnr(bits, (double)r->distinct, fpr)
                       : recency_fnr(&r->recency, bits / log2(1 / fpr));
 }
 

@@ -11,7 +11,7 @@ struct series *add_filter(struct chart *c, const struct report *r, const char *n
 /* Percent, a power of ten: less than one error among so many. */
 double floor_of(uint64_t n);
 
-/* Draw it into the page, with its caption. False after a sentence. */
+/* Draw it into the page, with its caption. False after a message. */
 bool show(struct chart *c, FILE *page, bool *first, const char *caption);
 
 const struct score *scored(const struct report *r); /* of the choice */

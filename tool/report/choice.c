@@ -33,7 +33,7 @@ static bool choose_among(const struct choice *choice, const struct candidates *l
             double cost = cost_of(choice, &all->entrant[i], fp, fn);
 
             if (c->memory != memory || (name && strcmp(c->name, name) != 0) ||
-                (!name && choice->must_last && !filter_is(c->name, WEIR_CAN_LAST)))
+                (!name && choice->must_last && !filter_is(c->name, WEIR_CAN_RUN_FOREVER)))
                 continue;
             least = cost < least ? cost : least;
             found = round == 1 && cost <= least * HARDLY + HARDLY_RATE;
@@ -75,7 +75,7 @@ static bool any_lasts(const struct candidates *list)
     bool any = false;
 
     for (uint32_t i = 0; i < list->count; i++)
-        any |= filter_is(list->candidate[i].name, WEIR_CAN_LAST);
+        any |= filter_is(list->candidate[i].name, WEIR_CAN_RUN_FOREVER);
     return any;
 }
 

@@ -12,12 +12,12 @@ struct hue {
 };
 struct hue plotter_hue(int hue);
 
-/* Is it there? False after a sentence. */
+/* Is it there? False after a message. */
 bool plotter_ready(void);
 
 /* Run a script that draws one SVG, and append that to a page, without what only
  * a file of its own needs, and without the shapes of points if they are in the
- * page already. False after a sentence. */
+ * page already. False after a message. */
 bool plotter_draw(const char *script, size_t size, const char *title, bool shapes, FILE *page);
 
 #endif

@@ -28,9 +28,9 @@ static uint64_t records_most(const struct request *o)
 {
     bool all = false;
 
-    for (int i = 0; i < o->wanted.sets; i++)
-        all |= strncmp(o->wanted.set[i], "window=", 7) == 0 ||
-               strncmp(o->wanted.set[i], "capacity=", 9) == 0;
+    for (int i = 0; i < o->filter.sets; i++)
+        all |= strncmp(o->filter.set[i], "window=", 7) == 0 ||
+               strncmp(o->filter.set[i], "capacity=", 9) == 0;
     if (all)
         return UINT32_MAX / 2;
     return o->measures.finite ? RECORDS_MEASURED : RECORDS_MEASURED_GOING_ON;
@@ -38,7 +38,7 @@ static uint64_t records_most(const struct request *o)
 
 static bool remember_latest(struct report *r)
 {
-    const struct kept *k = &r->evaluation.arrivals.kept;
+    const struct replay *k = &r->evaluation.arrivals.replay;
 
     recency_close(&r->recency);
     return recency_open(&r->recency, k->key, k->count, 0) || reject("memory is short");
@@ -47,12 +47,12 @@ static bool remember_latest(struct report *r)
 /* Of a stream that goes on: in its last showing, after the one before. */
 static bool remember_going_on(struct report *r)
 {
-    const struct kept *k = &r->evaluation.arrivals.kept;
+    const struct replay *k = &r->evaluation.arrivals.replay;
     struct weir_key *key = malloc(2 * k->count * sizeof *key);
     bool ok = key != NULL;
 
     for (uint64_t i = 0; i < 2 * k->count && ok; i++)
-        key[i] = kept_key(k, i % k->count, SHOWINGS - 2 + (i >= k->count));
+        key[i] = replay_key(k, i % k->count, SHOWINGS - 2 + (i >= k->count));
     recency_close(&r->recency);
     ok = ok && recency_open(&r->recency, key, 2 * k->count, k->count);
     free(key);
@@ -65,17 +65,17 @@ static bool gather(struct report *r)
 
     if (!evaluation_gather(&r->evaluation, &r->detailed, records_most(r->request)))
         return false;
-    if (s->kept.count == 0)
+    if (s->replay.count == 0)
         return reject("there are no records: a report needs some");
     if (!remember_latest(r))
         return false;
     r->distinct = r->recency.distinct;
-    r->scale = (double)(UINT64_C(1) << s->kept.halvings);
+    r->scale = (double)(UINT64_C(1) << s->replay.halvings);
     r->weighed = s->weighed;
-    if (!kept_find_variants(&s->kept))
+    if (!replay_find_variants(&s->replay))
         return reject("memory is short");
-    r->going_on = !r->request->measures.finite && kept_is_renewed(&s->kept);
-    s->kept.showings = r->going_on ? SHOWINGS : 1;
+    r->going_on = !r->request->measures.finite && replay_is_renewed(&s->replay);
+    s->replay.showings = r->going_on ? SHOWINGS : 1;
     r->uniform = !r->going_on && s->synthetic && s->stream.spec.kind == WEIR_STREAM_UNIFORM &&
                  s->stream.spec.fresh == 0 && s->stream.spec.drift == 0 &&
                  s->stream.spec.bias == WEIR_BIAS_NONE;
@@ -84,7 +84,7 @@ static bool gather(struct report *r)
 
 static const char *seed_of(const struct report *r, char seed[64])
 {
-    weir_sentence_knob(r->evaluation.hasher.config, "seed", seed, 64);
+    weir_spec_get(r->evaluation.hasher.config, "seed", seed, 64);
     return seed;
 }
 
@@ -94,7 +94,7 @@ static bool run_all(struct report *r)
     char seed[64];
 
     if (!candidates_open(&r->candidates, &t->entrants, r->request, r->weighed,
-                         r->distinct << t->arrivals.kept.halvings, t->arrivals.kept.halvings,
+                         r->distinct << t->arrivals.replay.halvings, t->arrivals.replay.halvings,
                          seed_of(r, seed)) ||
         !evaluation_run(t))
         return false;

@@ -9,7 +9,7 @@
 #include "eval/rows.h"
 #include "report/choice.h"
 
-#define RECORDS_MEASURED ((uint64_t)1 << 20)          /* at most; see kept.h */
+#define RECORDS_MEASURED ((uint64_t)1 << 20)          /* at most; see replay.h */
 #define RECORDS_MEASURED_GOING_ON ((uint64_t)1 << 18) /* as they are shown several times: */
 #define SHOWINGS 6
 #define CURVE_POINTS 24
@@ -36,7 +36,7 @@ int report_run(const struct request *o);
 
 void report_name(const struct report *r, FILE *page); /* of the stream */
 
-/* The parts of the page. False after a sentence. */
+/* The parts of the page. False after a message. */
 void report_words(const struct report *r, FILE *page);  /* what to choose */
 bool report_charts(const struct report *r, FILE *page); /* pictures */
 void report_tables(const struct report *r, FILE *page); /* figures, and how they were got */

@@ -1,13 +1,13 @@
-/* screens_page.h - weir eval --oracle --report: which screen to take, and the figures. */
+/* screens_page.h - weir eval --store --report: which screen to take, and the figures. */
 #ifndef WEIR_REPORT_SCREENS_PAGE_H
 #define WEIR_REPORT_SCREENS_PAGE_H
 
 #include "eval/screens.h"
 
-/* Can the page be written? False after a sentence. */
+/* Can the page be written? False after a message. */
 bool report_screens_possible(const struct request *o);
 
-/* Write it to the file of --report. False after a sentence. */
+/* Write it to the file of --report. False after a message. */
 bool report_screens(const struct screens *s);
 
 /* Its first words, for the terminal; true. */

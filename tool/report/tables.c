@@ -73,7 +73,7 @@ static void put_all(const struct report *r, FILE *page)
 
 static void put_sample(const struct report *r, FILE *page)
 {
-    const struct kept *s = &r->evaluation.arrivals.kept;
+    const struct replay *s = &r->evaluation.arrivals.replay;
 
     if (s->halvings)
         fprintf(page,
@@ -93,7 +93,7 @@ static void put_sample(const struct report *r, FILE *page)
 
 static void put_outlook(const struct report *r, FILE *page)
 {
-    double renewed = r->evaluation.arrivals.kept.renewed;
+    double renewed = r->evaluation.arrivals.replay.renewed;
 
     if (r->going_on)
         fprintf(

@@ -31,17 +31,17 @@ static void type_filter(FILE *out, const struct report *r, uint32_t entrant)
 {
     const struct request *o = r->request;
     const struct candidate *e = &r->candidates.candidate[entrant];
-    const char *fpr = e->fpr ? e->fpr : o->wanted.fpr;
+    const char *fpr = e->fpr ? e->fpr : o->filter.fpr;
 
     fprintf(out, "-a %s -m %s", e->name, show_size(r->candidates.memory[e->memory]).text);
     if (fpr && filter_takes(e->name, "fpr")) {
         fprintf(out, " -e ");
         shell_word(out, fpr);
     }
-    for (int i = 0; i < o->wanted.sets; i++)
-        if (filter_takes(e->name, o->wanted.set[i])) {
+    for (int i = 0; i < o->filter.sets; i++)
+        if (filter_takes(e->name, o->filter.set[i])) {
             fprintf(out, " -S ");
-            shell_word(out, o->wanted.set[i]);
+            shell_word(out, o->filter.set[i]);
         }
 }
 
@@ -110,7 +110,7 @@ static void put_stream(const struct report *r, FILE *page)
             "<p class=\"stream\">The stream has %s records and %s%s distinct keys; %s of the "
             "records are repeats.",
             show_whole((double)r->evaluation.records).text,
-            r->candidates.halvings || r->evaluation.arrivals.kept.cut ? "about " : "",
+            r->candidates.halvings || r->evaluation.arrivals.replay.cut ? "about " : "",
             show_whole(r->scale * (double)r->distinct).text,
             show_percent((double)s->n[OLD] / n).text);
     if (r->weighed)
@@ -256,12 +256,12 @@ static void put_lasting(const struct report *r, FILE *page)
     for (uint32_t i = 0; i < r->choice.filters; i++) {
         uint32_t entrant = r->choice.best_of[i];
 
-        if (filter_is(r->measured.entrant[entrant].name, WEIR_CAN_LAST) &&
+        if (filter_is(r->measured.entrant[entrant].name, WEIR_CAN_RUN_FOREVER) &&
             (lasting == UINT32_MAX || score_cost(&r->measured.entrant[entrant].score, 1, 1) <
                                           score_cost(&r->measured.entrant[lasting].score, 1, 1)))
             lasting = entrant;
     }
-    if (filter_is(best(r)->name, WEIR_CAN_LAST) || lasting == UINT32_MAX)
+    if (filter_is(best(r)->name, WEIR_CAN_RUN_FOREVER) || lasting == UINT32_MAX)
         return;
     fprintf(page, "<li>If the stream goes on without end, take one that forgets, <code>");
     words_filter(page, r, lasting);
@@ -292,7 +292,7 @@ void report_words(const struct report *r, FILE *page)
             8 * (double)r->candidates.memory[choice->memory] / (r->scale * (double)r->distinct));
     put_typed(page, r, choice->best, type_command);
     fprintf(page, "</pre>\n<ul>\n<li><code>%s</code>: %s.</li>\n", best(r)->name,
-            weir_find(WEIR_KIND_FILTER, best(r)->name)->idea);
+            weir_find_algorithm(WEIR_KIND_FILTER, best(r)->name)->idea);
     put_errors(r, page);
     put_trend(r, page);
     put_memories(r, page);

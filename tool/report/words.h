@@ -8,7 +8,7 @@
 struct shown words_wrong(const struct report *r, uint32_t entrant); /* share of wrong verdicts */
 struct shown words_size(const struct report *r, uint32_t memory);   /* of that index: 64 KiB */
 
-/* "-a weir -m 64K": how to ask for it. */
+/* "-a recent -m 64K": how to ask for it. */
 void words_filter(FILE *page, const struct report *r, uint32_t entrant);
 
 #endif

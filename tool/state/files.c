@@ -45,7 +45,7 @@ static bool open_mapped(struct mapped *m, const char *path)
     return !why || reject("cannot open %s: %s", path, why);
 }
 
-/* Let load() have its bytes. False after a sentence if there are none, or if they
+/* Let load() have its bytes. False after a message if there are none, or if they
  * were changed meanwhile; then what it had made is lost, and the run at its end. */
 static bool load_mapped(struct loading *l, const char *path, void (*load)(void *loading),
                         struct mapped *m)
@@ -79,7 +79,7 @@ static void step_over(struct bytes *at, size_t size)
 }
 
 /* The next part of a kind that is known here; others are stepped over. Of its cells
- * nothing is read yet. False at the end, and if it is damaged: then with a sentence. */
+ * nothing is read yet. False at the end, and if it is damaged: then with a message. */
 static bool next_part(struct bytes *at, struct weir_part *part, struct weir_error *error)
 {
     while (at->size > 0) {
@@ -117,8 +117,9 @@ static bool take_filter(struct loading *l, struct bytes at, size_t *size)
         return false;
     }
     shards->viewed = l->view;
-    return (l->view ? weir_view_all : weir_load_all)(shards->w, SHARDS_MAX, &shards->count, at.data,
-                                                     at.size, size, NULL, &l->error) == WEIR_OK &&
+    return (l->view ? weir_view_shards : weir_load_shards)(shards->w, SHARDS_MAX, &shards->count,
+                                                           at.data, at.size, size, NULL,
+                                                           &l->error) == WEIR_OK &&
            shards_join(shards, &l->error) == WEIR_OK;
 }
 
@@ -143,7 +144,7 @@ static void take_parts(void *loading)
     struct weir_part part;
     bool good = true;
 
-    weir_saved_keys(at.data, at.size, l->filters->keys, sizeof l->filters->keys);
+    weir_saved_key_description(at.data, at.size, l->filters->keys, sizeof l->filters->keys);
     while (good && next_part(&at, &part, &l->error)) {
         good = take_part(l, at, &part);
         if (good)
@@ -186,7 +187,7 @@ static bool finish_load(const struct loading *l, const char *path)
     struct stored *s = l->filters;
 
     if (!l->good && file_kind_of(path) == KIND_SQLITE)
-        return reject("%s is a SQLite database, not a filter file; weir check --oracle "
+        return reject("%s is a SQLite database, not a filter file; weir check --store "
                       "'sqlite:%s?table=T&column=C' asks it",
                       path, path);
     if (!l->good && !file_is_ours(path))
@@ -238,7 +239,7 @@ static bool ages(const char *config)
 {
     uint64_t traits = 0;
 
-    weir_traits(WEIR_KIND_FILTER, config, &traits, NULL);
+    weir_spec_traits(WEIR_KIND_FILTER, config, &traits, NULL);
     return traits & WEIR_CAN_TIME;
 }
 
@@ -265,7 +266,7 @@ bool file_view(struct stored *s, const char *path)
 }
 
 struct question {
-    const weir *w;
+    const weir_filter *w;
     const struct weir_key *keys;
     size_t n;
     uint8_t *verdicts;
@@ -279,7 +280,7 @@ static void ask_viewed(void *question)
 }
 
 /* Any thread may come upon the change, and none has an answer then: the run is over. */
-void view_ask(const struct view *v, const weir *w, const struct weir_key *keys, size_t n,
+void view_ask(const struct view *v, const weir_filter *w, const struct weir_key *keys, size_t n,
               uint8_t *verdicts)
 {
     struct question q = {w, keys, n, verdicts};
@@ -290,7 +291,7 @@ void view_ask(const struct view *v, const weir *w, const struct weir_key *keys, 
     _exit(EXIT_ERROR);
 }
 
-void answer_by_viewing(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+void answer_by_viewing(weir_filter *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
     view_ask(&viewed, w, keys, n, verdicts);
 }
@@ -380,7 +381,7 @@ static void take_sketch(void *loading)
     struct weir_part part;
 
     if (!next_part(&at, &part, &l->error) ||
-        weir_sketch_load(&l->sketch, at.data, at.size, NULL, &l->error) != WEIR_OK)
+        weir_sketch_load_buffer(&l->sketch, at.data, at.size, NULL, NULL, &l->error) != WEIR_OK)
         return;
     step_over(&at, part.size);
     strcpy(l->error.text, "it holds more than one sketch; 'weir merge -o F A B' makes one of two");
@@ -419,7 +420,8 @@ static void take_screen(void *loading)
         step_over(&at, part.size);
     }
     if (!next_part(&at, &part, &l->error) ||
-        weir_screen_load(&l->screen->screen, at.data, at.size, NULL, &l->error) != WEIR_OK)
+        weir_screen_load_buffer(&l->screen->screen, at.data, at.size, NULL, NULL, &l->error) !=
+            WEIR_OK)
         return;
     step_over(&at, part.size);
     l->good = !next_part(&at, &part, &l->error) && at.size == 0;
@@ -456,15 +458,15 @@ static enum weir_status write_contents(const void *what, weir_sink sink, void *i
                  : WEIR_OK;
 
     if (c->shards && status == WEIR_OK)
-        status = weir_shared_write(c->shards->shared, sink, into, NULL);
+        status = weir_shared_save_stream(c->shards->shared, sink, into, NULL);
     if (c->screen && status == WEIR_OK)
-        status = weir_screen_write(c->screen, sink, into, NULL);
+        status = weir_screen_save_stream(c->screen, sink, into, NULL);
     return status;
 }
 
 static enum weir_status write_sketch(const void *what, weir_sink sink, void *into)
 {
-    return weir_sketch_write(what, sink, into, NULL);
+    return weir_sketch_save_stream(what, sink, into, NULL);
 }
 
 bool file_save(const char *path, const char *note, const struct shards *shards)

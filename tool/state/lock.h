@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-/* Claim a file, there or not. False after a sentence if another run has it, or
+/* Claim a file, there or not. False after a message if another run has it, or
  * if it is no longer the file that was claimed before. Devices and pipes belong
  * to all. A run claims one file. */
 bool lock_file(const char *path);

@@ -18,7 +18,7 @@ struct place {
 /* Find it. False if a folder is missing; errno says why. */
 bool place_look(struct place *p, const char *path);
 
-/* The same with a message. False after a sentence: a folder is missing, or the path is a link to
+/* The same with a message. False after a message: a folder is missing, or the path is a link to
  * nothing, which one would not know whether to keep. */
 bool place_find(struct place *p, const char *path);
 

@@ -24,7 +24,7 @@ struct resume_rules {
  *   continued  the file of that name is the one that was being read
  *   rotated    that one has another name in the same directory: it is read to its
  *              end, then the one that has the name now from its start
- * False after a sentence in all other cases: it is gone, cut short, or one cannot
+ * False after a message in all other cases: it is gone, cut short, or one cannot
  * tell. */
 bool resume_find(struct resumed *r, const char *path, const struct state *s, struct trace_hash hash,
                  const struct inputs *inputs, struct resume_rules rules);

@@ -9,16 +9,16 @@ static enum weir_status short_of_memory(struct weir_error *error)
     return WEIR_NO_MEMORY;
 }
 
-uint32_t shards_wanted(uint32_t given, uint32_t threads, const char *sentence)
+uint32_t shards_wanted(uint32_t given, uint32_t threads, const char *spec)
 {
-    const struct weir_about *about = weir_find(WEIR_KIND_FILTER, sentence);
+    const struct weir_algorithm *about = weir_find_algorithm(WEIR_KIND_FILTER, spec);
 
     if (given)
         return given;
     return threads == 2 && about && about->traits & WEIR_CAN_ONE_LINE ? 1 : threads;
 }
 
-enum weir_status shards_open(struct shards *s, const char *sentence, uint32_t count,
+enum weir_status shards_open(struct shards *s, const char *spec, uint32_t count,
                              struct weir_error *error)
 {
     enum weir_status status;
@@ -26,7 +26,7 @@ enum weir_status shards_open(struct shards *s, const char *sentence, uint32_t co
     *s = (struct shards){.w = calloc(count, sizeof *s->w)};
     if (!s->w)
         return short_of_memory(error);
-    status = weir_shared_open(&s->shared, sentence, count, NULL, error);
+    status = weir_shared_open(&s->shared, spec, count, NULL, error);
     if (status != WEIR_OK)
         return status;
     s->count = count;

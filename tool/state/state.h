@@ -5,8 +5,8 @@
 
 #include <weir/saved.h>
 
-#include "cli/pieces.h"
-#include "cli/wanted.h"
+#include "cli/option_groups.h"
+#include "cli/filter_request.h"
 #include "pipe/position.h"
 
 #define NOTE_MAX 8192
@@ -21,13 +21,14 @@ struct input_mark {
 };
 
 struct state {
-    char config[WEIR_SENTENCE]; /* of the whole, as shards_open() made it */
-    char records[1024];         /* how keys are made, as records_describe() has it */
-    char keys[WEIR_KEYS];       /* for those who only ask: as records_describe_keys() has it */
-    struct position position;   /* of the first record not in the filters */
-    struct input_mark mark;     /* of the file it is in */
-    uint64_t clock;             /* where records have a time: the newest; 0: there is none */
-    bool cut;                   /* the output is a file, and was so long: */
+    char config[WEIR_SPEC_MAX];          /* of the whole, as shards_open() made it */
+    char records[1024];                  /* how keys are made, as records_describe() has it */
+    char keys[WEIR_KEY_DESCRIPTION_MAX]; /* for those who only ask: as records_describe_keys() has
+                                            it */
+    struct position position;            /* of the first record not in the filters */
+    struct input_mark mark;              /* of the file it is in */
+    uint64_t clock; /* where records have a time: the newest; 0: there is none */
+    bool cut;       /* the output is a file, and was so long: */
     uint64_t output;
     char written[HASH_TEXT]; /* its last bytes, hashed; empty: not known */
     char input[4096];        /* name of the file of position */
@@ -49,7 +50,7 @@ void state_set_input(struct state *s, struct trace_hash hash, const char *name,
                      const struct position *p);
 
 /* Is there nothing at this path, or something like a state? False after a
- * sentence. */
+ * spec. */
 bool state_looks_right(const char *path);
 
 /* Does this file begin with the output that the state was saved with? *same is the answer. False
@@ -57,7 +58,7 @@ bool state_looks_right(const char *path);
 bool state_same_output(const char *output, struct trace_hash hash, const struct state *s,
                        bool *same);
 
-/* Are keys made as those of the state at this path? False after a sentence. */
+/* Are keys made as those of the state at this path? False after a message. */
 bool state_same_records(const char *path, const char *records, const struct state *s);
 
 #endif

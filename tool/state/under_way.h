@@ -11,10 +11,10 @@ struct under_way {
     bool going; /* saved while the run went on */
 };
 
-/* Replace a file. False after a sentence. */
+/* Replace a file. False after a message. */
 bool under_way_save(const char *path, const char *note, const struct under_way *u);
 
-/* Load one; the data is to be freed. False after a sentence. */
+/* Load one; the data is to be freed. False after a message. */
 bool under_way_load(const char *path, struct state *s, struct under_way *u);
 
 #endif

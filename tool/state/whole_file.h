@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* To be freed; NULL after a sentence. */
+/* To be freed; NULL after a message. */
 uint8_t *whole_file(const char *path, size_t *size);
 
 #endif

@@ -118,7 +118,7 @@ static void count_refuted(struct asker *a, struct weir_bytes key)
     a->refuted_bit[bit / 8] |= mask;
 }
 
-/* A weir_oracle, which ends the check where a silence is to end the run. */
+/* A weir_screen_store, which ends the check where a silence is to end the run. */
 static bool ask_store(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
 {
     struct asker *a = context;
@@ -142,7 +142,7 @@ static void stop_at(const struct asker *a, struct batch *b, uint32_t i)
 {
     batch_fault(
         b, i, false,
-        "not checked, nor any record after it: %.240s; --on-oracle-error pass or drop goes on "
+        "not checked, nor any record after it: %.240s; --on-store-error pass or drop goes on "
         "without",
         store_failure(a->store));
     if (interrupted())
@@ -150,7 +150,7 @@ static void stop_at(const struct asker *a, struct batch *b, uint32_t i)
 }
 
 size_t screen_check_at(weir_screen *screen, const struct timed_keys *k, uint64_t span,
-                       weir_oracle oracle, void *context, uint8_t *answers)
+                       weir_screen_store store, void *context, uint8_t *answers)
 {
     uint64_t step = span >= SCREEN_STEPS ? span / SCREEN_STEPS : 1;
     size_t unanswered = 0;
@@ -160,7 +160,7 @@ size_t screen_check_at(weir_screen *screen, const struct timed_keys *k, uint64_t
             end++;
         if (span)
             weir_screen_advance(screen, k->time[i]);
-        unanswered += weir_screen_check(screen, k->key + i, end - i, oracle, context, answers + i);
+        unanswered += weir_screen_check(screen, k->key + i, end - i, store, context, answers + i);
     }
     return unanswered;
 }

@@ -5,7 +5,7 @@
 
 #include <weir/screen.h>
 
-#include "cli/pieces.h"
+#include "cli/option_groups.h"
 #include "cli/records.h"
 #include "pipe/batch.h"
 #include "store/store.h"
@@ -13,7 +13,7 @@
 struct asker;
 
 /* The store of a URL, for the keys of these records, which have to live as long. NULL after
- * a sentence. */
+ * a spec. */
 struct asker *asker_open(const char *url, const struct store_patience *p, const struct records *r);
 void asker_close(struct asker *a);
 struct store *asker_store(const struct asker *a);
@@ -32,12 +32,12 @@ struct timed_keys {
     const uint64_t *time;
 };
 size_t screen_check_at(weir_screen *screen, const struct timed_keys *k, uint64_t span,
-                       weir_oracle oracle, void *context, uint8_t *answers);
+                       weir_screen_store store, void *context, uint8_t *answers);
 
 /* Give records a verdict of the store, WEIR_SEEN for members and WEIR_NEW for others:
  * all that are not bad, or only those whose verdict is WEIR_SEEN so far. Where it
  * does not answer, the batch fails there, or the verdict is VERDICT_UNKNOWN, as
- * --on-oracle-error says. span: of the screen, which is told the time of each record; 0: it
+ * --on-store-error says. span: of the screen, which is told the time of each record; 0: it
  * takes no notice. */
 void asker_ask_all(struct asker *a, weir_screen *screen, struct batch *b, uint64_t span);
 void asker_ask_seen(struct asker *a, weir_screen *screen, struct batch *b);

@@ -16,31 +16,31 @@
 static bool allocate(struct building *b, uint32_t count)
 {
     b->builder = calloc(count, sizeof *b->builder);
-    b->aside = calloc(count, sizeof *b->aside);
+    b->spill = calloc(count, sizeof *b->spill);
     b->status = calloc(count, sizeof *b->status);
     b->error = calloc(count, sizeof *b->error);
     b->shards->w = calloc(count, sizeof *b->shards->w);
-    return (b->builder && b->aside && b->status && b->error && b->shards->w) ||
+    return (b->builder && b->spill && b->status && b->error && b->shards->w) ||
            reject("memory is short");
 }
 
-bool building_open(struct building *b, const char *sentence, uint32_t count, struct shards *shards)
+bool building_open(struct building *b, const char *spec, uint32_t count, struct shards *shards)
 {
     *b = (struct building){.shards = shards};
     *shards = (struct shards){0};
-    snprintf(shards->config, sizeof shards->config, "%s", sentence);
-    b->hash = hash_of_sentence(sentence);
+    snprintf(shards->config, sizeof shards->config, "%s", spec);
+    b->hash = hash_of_spec(spec);
     if (!allocate(b, count))
         return false;
     for (; b->count < count; b->count++) {
-        struct weir_aside room;
+        struct weir_spill room;
         struct weir_error error;
 
-        aside_open(&b->aside[b->count], ASIDE_KEPT / count);
-        if (weir_build_begin(&b->builder[b->count], sentence, NULL, &error) != WEIR_OK)
+        spill_open(&b->spill[b->count], SPILL_KEPT / count);
+        if (weir_build_begin(&b->builder[b->count], spec, NULL, &error) != WEIR_OK)
             return reject("%s", error.text);
-        room = aside_room(&b->aside[b->count]);
-        weir_build_aside(b->builder[b->count], &room);
+        room = spill_room(&b->spill[b->count]);
+        weir_build_spill(b->builder[b->count], &room);
     }
     return true;
 }
@@ -49,10 +49,10 @@ void building_close(struct building *b)
 {
     for (uint32_t i = 0; i < b->count; i++) {
         weir_build_cancel(b->builder[i]);
-        aside_close(&b->aside[i]);
+        spill_close(&b->spill[i]);
     }
     free(b->builder);
-    free(b->aside);
+    free(b->spill);
     free(b->status);
     free(b->error);
     *b = (struct building){0};
@@ -61,7 +61,7 @@ void building_close(struct building *b)
 /* What went wrong with a shard. */
 static const char *why(const struct building *b, uint32_t shard)
 {
-    return b->status[shard] == WEIR_WRITE_FAILED ? aside_failure(&b->aside[shard])
+    return b->status[shard] == WEIR_WRITE_FAILED ? spill_failure(&b->spill[shard])
                                                  : b->error[shard].text;
 }
 
@@ -78,7 +78,7 @@ bool building_finish(struct building *b)
         if (b->status[i] != WEIR_OK)
             return reject("%s", why(b, i));
         s->count++;
-        aside_close(&b->aside[i]);
+        spill_close(&b->spill[i]);
     }
     weir_config(s->w[0], s->config, sizeof s->config);
     return shards_join(s, &b->error[0]) == WEIR_OK || reject("%s", b->error[0].text);
@@ -132,7 +132,7 @@ static void report(void *context, const struct tally *t)
 {
     const struct shards *s = ((const struct building *)context)->shards;
     struct weir_stats f = shards_stats(s);
-    double keys = f.fresh ? (double)f.fresh : 1;
+    double keys = f.new_keys ? (double)f.new_keys : 1;
 
     fprintf(stderr, "weir: %llu records", (unsigned long long)t->records);
     if (t->skipped)
@@ -144,7 +144,7 @@ static void report(void *context, const struct tally *t)
     fprintf(stderr,
             "weir: filter %s%s: %llu different keys, %.2f bits each; another is taken for one "
             "with a chance of %s\n",
-            s->config, s->count > 1 ? " in shards" : "", (unsigned long long)f.fresh,
+            s->config, s->count > 1 ? " in shards" : "", (unsigned long long)f.new_keys,
             8 * (double)f.memory / keys, show_chance(f.error).text);
 }
 
@@ -154,10 +154,10 @@ static json_t *describe(void *context, const struct tally *t)
     struct weir_stats f = shards_stats(s);
 
     return json_pack("{s:I,s:I,s:I,s:I,s:f,s:{s:s,s:I,s:I,s:I,s:f}}", "records",
-                     (json_int_t)t->records, "keys", (json_int_t)f.fresh, "skipped",
+                     (json_int_t)t->records, "keys", (json_int_t)f.new_keys, "skipped",
                      (json_int_t)t->skipped, "bytes", (json_int_t)t->bytes, "seconds", t->seconds,
                      "filter", "config", s->config, "shards", (json_int_t)s->count, "memory",
-                     (json_int_t)f.memory, "keys", (json_int_t)f.fresh, "error", f.error);
+                     (json_int_t)f.memory, "keys", (json_int_t)f.new_keys, "error", f.error);
 }
 
 struct verdict verdict_by_builder(struct building *b)

@@ -5,7 +5,7 @@
 
 #include <weir/build.h>
 
-#include "state/aside.h"
+#include "state/spill.h"
 #include "state/shards.h"
 #include "verdict/verdict.h"
 
@@ -13,16 +13,16 @@ struct building {
     struct shards *shards; /* they become the filters */
     uint32_t count;
     weir_builder **builder;
-    struct aside *aside;
+    struct spill *spill;
     struct trace_hash hash;
     _Atomic int *status; /* enum weir_status of each; error is written before it */
     struct weir_error *error;
 };
 
-/* Begin so many filters of this sentence, which has a seed. False after a sentence. */
-bool building_open(struct building *b, const char *sentence, uint32_t count, struct shards *shards);
+/* Begin so many filters of this spec, which has a seed. False after a message. */
+bool building_open(struct building *b, const char *spec, uint32_t count, struct shards *shards);
 
-/* All keys are there: make the filters. False after a sentence. */
+/* All keys are there: make the filters. False after a message. */
 bool building_finish(struct building *b);
 void building_close(struct building *b);
 

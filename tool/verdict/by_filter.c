@@ -48,7 +48,7 @@ struct to_answer {
 
 /* Each key at its time. All shards begin at the same time and go on to the same, so that
  * it does not matter how many they are. */
-static void observe_at(weir *w, const struct batch *b, const struct weir_key *keys,
+static void observe_at(weir_filter *w, const struct batch *b, const struct weir_key *keys,
                        const uint64_t *times, size_t n, uint8_t *verdicts)
 {
     if (b->begun != NO_TIME)
@@ -58,8 +58,8 @@ static void observe_at(weir *w, const struct batch *b, const struct weir_key *ke
         weir_advance(w, b->clock);
 }
 
-static void answer_shard(void *context, weir *w, const struct weir_key *keys, const uint64_t *times,
-                         size_t n, uint8_t *verdicts)
+static void answer_shard(void *context, weir_filter *w, const struct weir_key *keys,
+                         const uint64_t *times, size_t n, uint8_t *verdicts)
 {
     const struct to_answer *q = context;
 
@@ -94,12 +94,12 @@ static double fill(void *context, uint32_t shard)
     return weir_stats_of(f->shards->w[shard]).fill;
 }
 
-void answer_by_asking(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+void answer_by_asking(weir_filter *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
     weir_ask_many(w, keys, n, verdicts);
 }
 
-void answer_by_forgetting(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+void answer_by_forgetting(weir_filter *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
     for (size_t i = 0; i < n; i++) {
         bool was_there = false;
@@ -116,7 +116,7 @@ static bool is_past(void *context, bool last)
     return watch_is_past(((const struct filtering *)context)->watch, last);
 }
 
-static void tell_past(void *context, char text[VERDICT_SENTENCE])
+static void tell_past(void *context, char text[VERDICT_SPEC])
 {
     watch_describe(((const struct filtering *)context)->watch, text);
 }
@@ -237,5 +237,5 @@ struct verdict verdict_by_filter(struct filtering *f)
                             .seen = "seen",
                             .filled = "filter",
                             .config = f->shards->config,
-                            .hash = hash_of_sentence(f->shards->config)};
+                            .hash = hash_of_spec(f->shards->config)};
 }

@@ -7,10 +7,11 @@
 #include "verdict/watch.h"
 
 /* How a filter answers: weir_observe_many, or one of those below. */
-typedef void (*answer_keys)(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
+typedef void (*answer_keys)(weir_filter *w, const struct weir_key *keys, size_t n,
+                            uint8_t *verdicts);
 
-void answer_by_asking(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
-void answer_by_forgetting(weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
+void answer_by_asking(weir_filter *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
+void answer_by_forgetting(weir_filter *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
 
 struct filtering {
     struct shards *shards;

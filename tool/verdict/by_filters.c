@@ -34,11 +34,11 @@ bool many_open(struct many_filters *m, uint32_t most, uint32_t threads, bool who
 /* How it hashes: what it shares with others that do so alike. */
 static void find_hash(struct one_filter *f)
 {
-    char config[WEIR_SENTENCE], kind[8] = "", seed[32] = "";
+    char config[WEIR_SPEC_MAX], kind[8] = "", seed[32] = "";
 
     weir_config(f->shards.w[0], config, sizeof config);
-    weir_sentence_knob(config, "hash", kind, sizeof kind);
-    weir_sentence_knob(config, "seed", seed, sizeof seed);
+    weir_spec_get(config, "hash", kind, sizeof kind);
+    weir_spec_get(config, "seed", seed, sizeof seed);
     snprintf(f->hash, sizeof f->hash, "%s %s", kind, seed);
 }
 
@@ -80,7 +80,7 @@ static void prepare(void *context, struct batch *b)
     b->has = arena_take(&b->arena, (size_t)m->count * ROW);
 }
 
-static void ask(const struct one_filter *f, weir *w, const struct weir_key *keys, uint32_t n,
+static void ask(const struct one_filter *f, weir_filter *w, const struct weir_key *keys, uint32_t n,
                 uint8_t *verdicts)
 {
     if (f->shards.viewed)

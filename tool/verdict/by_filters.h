@@ -29,7 +29,7 @@ struct many_filters {
 };
 
 /* Filters are taken one by one, to be asked only: in place unless the whole is wanted.
- * False after a sentence. */
+ * False after a message. */
 bool many_open(struct many_filters *m, uint32_t most, uint32_t threads, bool whole);
 bool many_add(struct many_filters *m, const char *path);
 void many_close(struct many_filters *m);

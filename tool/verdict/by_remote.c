@@ -16,7 +16,7 @@
 
 bool remoting_open(struct remoting *r, uint32_t threads)
 {
-    r->hash = hash_of_sentence(r->filter->sentence);
+    r->hash = hash_of_spec(r->filter->spec);
     r->slots = 2 * (uint64_t)threads + 2; /* the pipe has one less */
     r->failed = UINT64_MAX;
     r->skip = malloc(RECORDS_MAX);
@@ -197,7 +197,7 @@ static void report(void *context, const struct tally *t)
         fprintf(stderr,
                 "weir: filter %s, shards: %u, %.1f %% full; a new key is taken for seen with "
                 "chance %.2g\n",
-                r->filter->sentence, r->filter->shards, sum.fill * 100, sum.error);
+                r->filter->spec, r->filter->shards, sum.fill * 100, sum.error);
 }
 
 static json_t *describe(void *context, const struct tally *t)
@@ -220,8 +220,8 @@ static json_t *describe(void *context, const struct tally *t)
                                       (json_int_t)f.reconnects, "lost", (json_int_t)f.lost));
     if (all && measure(r, &sum))
         json_object_set_new(all, "filter",
-                            json_pack("{s:s,s:I,s:I,s:f,s:f}", "config", r->filter->sentence,
-                                      "shards", (json_int_t)r->filter->shards, "memory",
+                            json_pack("{s:s,s:I,s:I,s:f,s:f}", "config", r->filter->spec, "shards",
+                                      (json_int_t)r->filter->shards, "memory",
                                       (json_int_t)sum.memory, "fill", sum.fill, "error",
                                       sum.error));
     return all;
@@ -244,6 +244,6 @@ struct verdict verdict_by_remote(struct remoting *r)
                             .describe = describe,
                             .words = words,
                             .seen = "seen",
-                            .config = r->filter->sentence,
+                            .config = r->filter->spec,
                             .hash = r->hash};
 }

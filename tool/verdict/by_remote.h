@@ -27,10 +27,10 @@ struct remoting {
     uint64_t saved;   /* after so many batches; or NULL */
 };
 
-/* The run is at its end, and what was saved last is all there is. False after a sentence. */
+/* The run is at its end, and what was saved last is all there is. False after a message. */
 bool remoting_end(struct remoting *r);
 
-/* For a run of so many threads. False after a sentence. */
+/* For a run of so many threads. False after a message. */
 bool remoting_open(struct remoting *r, uint32_t threads);
 void remoting_close(struct remoting *r);
 

@@ -7,7 +7,7 @@
 
 #include "cli/json_text.h"
 #include "cli/messages.h"
-#include "state/aside.h"
+#include "state/spill.h"
 #include "state/files.h"
 #include "cli/units.h"
 #include "verdict/fixed.h"
@@ -16,7 +16,7 @@ static void learn(void *context, const struct weir_bytes *keys, size_t n)
 {
     struct screening *s = context;
 
-    weir_screen_learn_set(s->screen, keys, n);
+    weir_screen_add_members(s->screen, keys, n);
     s->loaded += n;
 }
 
@@ -40,17 +40,17 @@ static void gather(void *context, const struct weir_bytes *keys, size_t n)
 
 /* A screen that confirms what its set lets through has it in a fixed filter: in the memory that
  * the set may take, with as many bits as fit. */
-static bool describe_set(const struct screening *s, char sentence[WEIR_SENTENCE])
+static bool describe_set(const struct screening *s, char spec[WEIR_SPEC_MAX])
 {
-    const struct weir_about *about = weir_find(WEIR_KIND_SCREEN, s->config);
+    const struct weir_algorithm *about = weir_find_algorithm(WEIR_KIND_SCREEN, s->config);
     uint64_t memory = 0, verdicts = 0, wanted = WEIR_CAN_HOLD_SET | WEIR_CAN_CONFIRM;
     char seed[32], hash[16];
 
-    weir_sentence_number(s->config, "memory", &memory);
-    weir_sentence_number(s->config, "verdicts", &verdicts);
-    weir_sentence_knob(s->config, "seed", seed, sizeof seed);
-    weir_sentence_knob(s->config, "hash", hash, sizeof hash);
-    snprintf(sentence, WEIR_SENTENCE, DEFAULT_FOR_FIXED " memory=%llu seed=%s hash=%s",
+    weir_spec_number(s->config, "memory", &memory);
+    weir_spec_number(s->config, "verdicts", &verdicts);
+    weir_spec_get(s->config, "seed", seed, sizeof seed);
+    weir_spec_get(s->config, "hash", hash, sizeof hash);
+    snprintf(spec, WEIR_SPEC_MAX, DEFAULT_FOR_FIXED " memory=%llu seed=%s hash=%s",
              (unsigned long long)(memory - verdicts), seed, hash);
     return (about->traits & wanted) == wanted;
 }
@@ -59,38 +59,37 @@ static bool describe_set(const struct screening *s, char sentence[WEIR_SENTENCE]
 static enum weir_status hold_apart(struct screening *s, struct store *store)
 {
     struct gathering g = {.status = WEIR_OK};
-    char sentence[WEIR_SENTENCE];
-    struct aside aside;
-    struct weir_aside room;
+    char spec[WEIR_SPEC_MAX];
+    struct spill spill;
+    struct weir_spill room;
 
-    if (!describe_set(s, sentence) ||
-        weir_build_begin(&g.builder, sentence, NULL, &g.error) != WEIR_OK)
+    if (!describe_set(s, spec) || weir_build_begin(&g.builder, spec, NULL, &g.error) != WEIR_OK)
         return WEIR_FULL;
-    aside_open(&aside, ASIDE_KEPT);
-    room = aside_room(&aside);
-    weir_build_aside(g.builder, &room);
+    spill_open(&spill, SPILL_KEPT);
+    room = spill_room(&spill);
+    weir_build_spill(g.builder, &room);
     bool listed = store_list(store, gather, &g);
     if (listed && g.status == WEIR_OK)
         g.status = weir_build_finish(g.builder, &s->set, &g.error);
     else
         weir_build_cancel(g.builder);
     if (listed && g.status != WEIR_OK && g.status != WEIR_FULL)
-        fail("%s", g.status == WEIR_WRITE_FAILED ? aside_failure(&aside) : g.error.text);
+        fail("%s", g.status == WEIR_WRITE_FAILED ? spill_failure(&spill) : g.error.text);
     else if (!listed)
         fail("this screen needs all keys of the store; %s", store_failure(store));
-    aside_close(&aside);
+    spill_close(&spill);
     s->loaded = g.keys;
     return listed ? g.status : WEIR_UNSUPPORTED;
 }
 
-/* Tell the screen all keys of the store. False after a sentence. */
+/* Tell the screen all keys of the store. False after a message. */
 static bool tell_set(struct screening *s, struct store *store)
 {
     enum weir_status status = hold_apart(s, store);
     struct weir_error error;
 
     if (status == WEIR_OK)
-        return weir_screen_lend_set(s->screen, s->set, &error) == WEIR_OK ||
+        return weir_screen_attach_set(s->screen, s->set, &error) == WEIR_OK ||
                reject("%s", error.text);
     if (status != WEIR_FULL)
         return false;
@@ -104,11 +103,11 @@ bool screening_open(struct screening *s, struct asker *asker, weir_screen *scree
     *s = (struct screening){
         .asker = asker, .screen = screen, .before = weir_screen_stats_of(screen)};
     weir_screen_config(screen, s->config, sizeof s->config);
-    weir_sentence_number(s->config, "span", &s->span);
+    weir_spec_number(s->config, "span", &s->span);
     /* The set is told anew, whatever the screen knows from an earlier run: what the store
      * has got or dropped since would be missed. */
-    weir_screen_forget_set(screen);
-    if (!weir_screen_wants_set(screen))
+    weir_screen_clear_set(screen);
+    if (!weir_screen_needs_set(screen))
         return true;
     double began = now();
     if (!tell_set(s, asker_store(asker)))
@@ -163,13 +162,13 @@ static struct weir_screen_stats stats_of(const struct screening *s)
     return now;
 }
 
-struct set_sentence {
-    char text[WEIR_SENTENCE];
+struct set_spec {
+    char text[WEIR_SPEC_MAX];
 };
 
-static struct set_sentence set_of(const struct screening *s)
+static struct set_spec set_of(const struct screening *s)
 {
-    struct set_sentence set;
+    struct set_spec set;
 
     weir_config(s->set, set.text, sizeof set.text);
     return set;

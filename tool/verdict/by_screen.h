@@ -3,23 +3,23 @@
 #ifndef WEIR_VERDICT_BY_SCREEN_H
 #define WEIR_VERDICT_BY_SCREEN_H
 
-#include "cli/wanted.h"
+#include "cli/filter_request.h"
 #include "verdict/ask_store.h"
 #include "verdict/verdict.h"
 
 struct screening {
     struct asker *asker;
     weir_screen *screen;
-    char config[WEIR_SENTENCE];      /* of the screen */
+    char config[WEIR_SPEC_MAX];      /* of the screen */
     struct weir_screen_stats before; /* what earlier runs did, with a state */
     uint64_t loaded;                 /* keys that the screen was told before the run */
     double loading;                  /* seconds that took */
-    weir *set;                       /* all keys of the store, if they are held apart */
+    weir_filter *set;                /* all keys of the store, if they are held apart */
     uint64_t span;                   /* milliseconds after which verdicts are old; 0: never */
 };
 
 /* Take both into use; the screen is told all keys of the store if it is of a kind
- * that holds them. False after a sentence. */
+ * that holds them. False after a message. */
 bool screening_open(struct screening *s, struct asker *asker, weir_screen *screen);
 void screening_close(struct screening *s); /* the screen too */
 

@@ -12,9 +12,9 @@
 
 /* ---- which sketch ---- */
 
-static bool can(const char *sentence, enum weir_trait trait)
+static bool can(const char *spec, enum weir_trait trait)
 {
-    const struct weir_about *about = weir_find(WEIR_KIND_SKETCH, sentence);
+    const struct weir_algorithm *about = weir_find_algorithm(WEIR_KIND_SKETCH, spec);
 
     return about && (about->traits & trait);
 }
@@ -24,44 +24,44 @@ static const char *find_default(enum weir_trait trait)
 {
     size_t i = 0;
 
-    while (!can(weir_listed(WEIR_KIND_SKETCH, i)->name, trait))
+    while (!can(weir_algorithm_at(WEIR_KIND_SKETCH, i)->name, trait))
         i++;
-    return weir_listed(WEIR_KIND_SKETCH, i)->name;
+    return weir_algorithm_at(WEIR_KIND_SKETCH, i)->name;
 }
 
-static weir_sketch *open_asked(const struct wanted *w, enum weir_trait trait)
+static weir_sketch *open_asked(const struct filter_request *w, enum weir_trait trait)
 {
-    char sentence[WEIR_SENTENCE];
+    char spec[WEIR_SPEC_MAX];
     struct weir_error error;
     weir_sketch *s = NULL;
 
-    if (wanted_complete(w, WEIR_KIND_SKETCH, find_default(trait), NULL, sentence) &&
-        weir_sketch_open(&s, sentence, &error) != WEIR_OK)
+    if (request_complete(w, WEIR_KIND_SKETCH, find_default(trait), NULL, spec) &&
+        weir_sketch_open(&s, spec, &error) != WEIR_OK)
         fail("%s", error.text);
     return s;
 }
 
 /* If nothing is wanted, the state knows. */
-static weir_sketch *open_state(const char *command, const char *path, const struct wanted *w,
-                               enum weir_trait trait)
+static weir_sketch *open_state(const char *command, const char *path,
+                               const struct filter_request *w, enum weir_trait trait)
 {
     weir_sketch *s = file_load_sketch(path);
-    char held[WEIR_SENTENCE];
+    char held[WEIR_SPEC_MAX];
 
     if (!s)
         return NULL;
     weir_sketch_config(s, held, sizeof held);
     if (!can(held, trait))
         fail("%s holds '%s', not a sketch of 'weir %s'", path, held, command);
-    else if (!wanted_anything(w) ||
-             wanted_is_held(w, WEIR_KIND_SKETCH, weir_find(WEIR_KIND_SKETCH, held)->name, held,
-                            path))
+    else if (!request_anything(w) ||
+             request_is_held(w, WEIR_KIND_SKETCH, weir_find_algorithm(WEIR_KIND_SKETCH, held)->name,
+                             held, path))
         return s;
     weir_sketch_close(s);
     return NULL;
 }
 
-weir_sketch *sketch_open(const char *command, const char *state, const struct wanted *w,
+weir_sketch *sketch_open(const char *command, const char *state, const struct filter_request *w,
                          enum weir_trait trait)
 {
     if (w->algorithm && !can(w->algorithm, trait)) {
@@ -81,13 +81,13 @@ weir_sketch *sketch_open(const char *command, const char *state, const struct wa
 
 bool sketch_span(const weir_sketch *s, struct event_time *time)
 {
-    char config[WEIR_SENTENCE];
+    char config[WEIR_SPEC_MAX];
     uint64_t traits = 0;
 
     weir_sketch_config(s, config, sizeof config);
-    weir_traits(WEIR_KIND_SKETCH, config, &traits, NULL);
+    weir_spec_traits(WEIR_KIND_SKETCH, config, &traits, NULL);
     if (traits & WEIR_CAN_TIME)
-        weir_sentence_number(config, "half-life", &time->span);
+        weir_spec_number(config, "half-life", &time->span);
     return !time->field || time->span ||
            reject("--time has nothing to go by: give -S half-life=1h, the time in which a count "
                   "fades to half");

@@ -5,18 +5,18 @@
 #include <weir/sketch.h>
 
 #include "cli/records.h"
-#include "cli/wanted.h"
+#include "cli/filter_request.h"
 #include "pipe/batch.h"
 
 #define HELD 4096 /* keys counted at once, where they are not the records */
 
 /* The sketch that is wanted, or the one of a state file (NULL: there is none); one
- * that has this trait, the first if nothing is said. NULL after a sentence. */
-weir_sketch *sketch_open(const char *command, const char *state, const struct wanted *w,
+ * that has this trait, the first if nothing is said. NULL after a message. */
+weir_sketch *sketch_open(const char *command, const char *state, const struct filter_request *w,
                          enum weir_trait trait);
 
 /* The half-life, where it is a time, for the clock of records that have one; false after a
- * sentence if there is none and they do. */
+ * spec if there is none and they do. */
 bool sketch_span(const weir_sketch *s, struct event_time *time);
 
 /* What becomes of the keys of records, or of every so many words in a key. */

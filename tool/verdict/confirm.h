@@ -11,7 +11,7 @@ struct confirming {
     weir_screen *screen; /* lets all keys through, each once per batch */
 };
 
-/* Open the store of a URL. False after a sentence; it is to be closed then too. */
+/* Open the store of a URL. False after a message; it is to be closed then too. */
 bool confirming_open(struct confirming *c, const char *url, const struct store_patience *p,
                      const struct records *r);
 void confirming_close(struct confirming *c);

@@ -119,14 +119,14 @@ void deal_hashed(struct trace_hash hash, uint32_t shards, struct batch *b)
     deal(shards, b);
 }
 
-struct trace_hash hash_of_sentence(const char *config)
+struct trace_hash hash_of_spec(const char *config)
 {
     struct trace_hash hash = {WEIR_HASH_XXH3, 0};
     char word[8] = "";
 
-    weir_sentence_knob(config, "hash", word, sizeof word);
+    weir_spec_get(config, "hash", word, sizeof word);
     if (strcmp(word, "sip") == 0)
         hash.kind = WEIR_HASH_SIP;
-    weir_sentence_number(config, "seed", &hash.seed);
+    weir_spec_number(config, "seed", &hash.seed);
     return hash;
 }

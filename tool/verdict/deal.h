@@ -17,7 +17,7 @@ void hash_keys(struct trace_hash hash, struct batch *b);
 /* and both. */
 void deal_hashed(struct trace_hash hash, uint32_t shards, struct batch *b);
 
-/* How the keys of a filter of this sentence are hashed. */
-struct trace_hash hash_of_sentence(const char *config);
+/* How the keys of a filter of this spec are hashed. */
+struct trace_hash hash_of_spec(const char *config);
 
 #endif

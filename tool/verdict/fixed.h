@@ -6,6 +6,6 @@
 #include <stdint.h>
 
 #define DEFAULT_FOR_FIXED "fuse"
-#define ASIDE_KEPT ((uint64_t)32 << 20) /* bytes, of all shards */
+#define SPILL_KEPT ((uint64_t)32 << 20) /* bytes, of all shards */
 
 #endif

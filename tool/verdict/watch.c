@@ -32,7 +32,7 @@ struct watched_shard {
         *kept; /* a table, of as many places again as keys; those of origin 0 are free */
     uint32_t n, room;
     uint64_t mask;         /* of the bits that are zero in the hash of a key that is kept */
-    uint64_t shown;        /* records of this run */
+    uint64_t observed;     /* records of this run */
     uint64_t next_look;    /* as many of them: at the keys that are kept, */
     uint64_t next_measure; /* and at the figures of the filter, which may take milliseconds */
     uint32_t measured;     /* so often */
@@ -59,24 +59,25 @@ static double error_of_set(const char *config, uint64_t capacity)
 
 static double ceiling_of(const char *config, const char *fpr, uint64_t capacity, bool *asked)
 {
-    char knob[32];
+    char parameter[32];
     double rate;
 
     *asked = true;
     if (fpr && read_rate(fpr, &rate) && rate > 0)
         return rate;
-    if (weir_sentence_knob(config, "fpr", knob, sizeof knob) && read_rate(knob, &rate) && rate > 0)
+    if (weir_spec_get(config, "fpr", parameter, sizeof parameter) && read_rate(parameter, &rate) &&
+        rate > 0)
         return rate;
     *asked = capacity;
     return capacity ? error_of_set(config, capacity) : CEILING;
 }
 
 /* Records before which it cannot be full: to ask for the keys that are kept, and to measure. */
-static void plan_looks(const struct watch *w, struct watched_shard *one, const weir *filter)
+static void plan_looks(const struct watch *w, struct watched_shard *one, const weir_filter *filter)
 {
     uint64_t cell = 1, bytes = weir_saved_size(filter), capacity = w->capacity / w->shards->count;
 
-    weir_sentence_number(w->shards->config, "cell", &cell);
+    weir_spec_number(w->shards->config, "cell", &cell);
     one->next_look = w->loaded || w->windows ? FIRST_LOOK : bytes / (cell * BYTES_PER_KEY);
     one->next_measure = w->loaded || w->windows ? FIRST_LOOK
                         : w->capacity           ? capacity - capacity / 8
@@ -87,14 +88,15 @@ static void plan_looks(const struct watch *w, struct watched_shard *one, const w
         one->next_measure = FIRST_LOOK;
 }
 
-bool watch_open(struct watch *w, const struct shards *s, const struct wanted *wanted, bool loaded)
+bool watch_open(struct watch *w, const struct shards *s, const struct filter_request *wanted,
+                bool loaded)
 {
-    bool window = loaded || wanted_sets(wanted, "window") || wanted_sets(wanted, "span");
+    bool window = loaded || request_sets(wanted, "window") || request_sets(wanted, "span");
     uint64_t traits = 0;
 
     *w = (struct watch){.shards = s, .loaded = loaded};
-    weir_traits(WEIR_KIND_FILTER, s->config, &traits, NULL);
-    weir_sentence_number(s->config, "capacity", &w->capacity);
+    weir_spec_traits(WEIR_KIND_FILTER, s->config, &traits, NULL);
+    weir_spec_number(s->config, "capacity", &w->capacity);
     w->ceiling = ceiling_of(s->config, wanted->fpr, w->capacity, &w->asked);
     w->keeps = traits & WEIR_CAN_KEEP_ALL;
     /* Some always have a window; where nobody asked for one it is how much they hold. */
@@ -107,7 +109,7 @@ bool watch_open(struct watch *w, const struct shards *s, const struct wanted *wa
         plan_looks(w, one, s->w[i]);
         one->room = KEPT / s->count > SAMPLE_LEAST ? KEPT / s->count : SAMPLE_LEAST;
         one->kept = calloc((size_t)3 * one->room, sizeof *one->kept);
-        one->before = loaded ? weir_stats_of(s->w[i]).fresh : 0;
+        one->before = loaded ? weir_stats_of(s->w[i]).new_keys : 0;
         if (!one->kept) {
             watch_close(w);
             return false;
@@ -188,7 +190,7 @@ static void keep_some(struct watched_shard *s, const struct weir_key *keys, uint
 
 /* Of the keys in so many places of the table: how many there are, and how many it does not know
  * any more. */
-static uint32_t count_missing(const struct watched_shard *s, const weir *w, uint32_t places,
+static uint32_t count_missing(const struct watched_shard *s, const weir_filter *w, uint32_t places,
                               uint32_t *asked)
 {
     struct weir_key keys[ASKED_AT_ONCE];
@@ -213,7 +215,7 @@ static uint32_t count_missing(const struct watched_shard *s, const weir *w, uint
 }
 
 /* As the share of a quarter of them, unless that is near what may be forgotten. */
-static double share_missing(const struct watched_shard *s, const weir *w)
+static double share_missing(const struct watched_shard *s, const weir_filter *w)
 {
     uint32_t asked, missing = count_missing(s, w, s->room / 2, &asked);
 
@@ -227,7 +229,7 @@ static double share_missing(const struct watched_shard *s, const weir *w)
 static double all_keys(const struct watched_shard *s, const struct weir_stats *f)
 {
     double counted = (double)s->n * (double)(s->mask + 1);
-    double fresh = (double)(f->fresh - s->before) / (1 - fmin(f->error, 0.5));
+    double fresh = (double)(f->new_keys - s->before) / (1 - fmin(f->error, 0.5));
 
     return (double)s->before + (s->before && fresh < counted && f->error < 0.5 ? fresh : counted);
 }
@@ -248,47 +250,47 @@ static double time_left(const struct watch *w, const struct watched_shard *s,
     return full < 1 ? fmin(fmax(most, least), fmax(least, log1p(-full) / log1p(-f->fill))) : most;
 }
 
-static struct weir_stats read_filter(struct watched_shard *s, const weir *filter)
+static struct weir_stats read_filter(struct watched_shard *s, const weir_filter *filter)
 {
     struct weir_stats f = weir_stats_of(filter);
 
     s->keys = all_keys(s, &f);
     s->error = f.error;
-    s->fresh = (double)f.fresh;
+    s->fresh = (double)f.new_keys;
     s->lost = f.lost;
     return f;
 }
 
-static void measure(struct watch *w, struct watched_shard *s, const weir *filter)
+static void measure(struct watch *w, struct watched_shard *s, const weir_filter *filter)
 {
     struct weir_stats f = read_filter(s, filter);
 
     s->measured++;
-    s->next_measure = 1 + (uint64_t)((double)s->shown * time_left(w, s, &f));
+    s->next_measure = 1 + (uint64_t)((double)s->observed * time_left(w, s, &f));
 }
 
 /* missing: share of the sample. */
 static void read_sample(struct watched_shard *s, double missing)
 {
     s->asked = s->n;
-    s->records = (double)s->shown;
+    s->records = (double)s->observed;
     s->missing = s->n * fmin(1, missing / (1 - fmin(s->error, 0.999)));
 }
 
 static void look(struct watch *w, uint32_t shard, bool last)
 {
     struct watched_shard *s = &w->shard[shard];
-    const weir *filter = w->shards->w[shard];
+    const weir_filter *filter = w->shards->w[shard];
     double missing = w->forgets ? share_missing(s, filter) : 0;
     bool misses = missing > FORGOTTEN;
 
-    if (last || (misses && !s->missed) || s->shown >= s->next_measure)
+    if (last || (misses && !s->missed) || s->observed >= s->next_measure)
         measure(w, s, filter);
     s->missed |= misses;
     read_sample(s, missing);
     s->next_look = s->next_measure;
-    if (w->forgets && !s->missed && (double)s->shown * GROWTH < (double)s->next_measure)
-        s->next_look = 1 + (uint64_t)((double)s->shown * GROWTH);
+    if (w->forgets && !s->missed && (double)s->observed * GROWTH < (double)s->next_measure)
+        s->next_look = 1 + (uint64_t)((double)s->observed * GROWTH);
     w->changes++;
 }
 
@@ -297,8 +299,8 @@ void watch_show(struct watch *w, uint32_t shard, const struct weir_key *keys, ui
     struct watched_shard *s = &w->shard[shard];
 
     keep_some(s, keys, n);
-    s->shown += n;
-    if (s->shown >= s->next_look)
+    s->observed += n;
+    if (s->observed >= s->next_look)
         look(w, shard, false);
 }
 
@@ -428,14 +430,14 @@ static double memory_of(const struct watch *w)
 {
     uint64_t memory = 0;
 
-    weir_sentence_number(w->shards->config, "memory", &memory);
+    weir_spec_number(w->shards->config, "memory", &memory);
     return (double)memory;
 }
 
-/* What a set of so many keys would take, or the knob to say so. */
+/* What a set of so many keys would take, or the parameter to say so. */
 static void advise_set(const struct watch *w, double keys, char *text, size_t size)
 {
-    char name[32], sentence[WEIR_SENTENCE], completed[WEIR_SENTENCE];
+    char name[32], spec[WEIR_SPEC_MAX], completed[WEIR_SPEC_MAX];
     uint64_t memory = 0;
 
     snprintf(name, sizeof name, "%.*s", (int)strcspn(w->shards->config, " "), w->shards->config);
@@ -443,10 +445,10 @@ static void advise_set(const struct watch *w, double keys, char *text, size_t si
         snprintf(text, size, "-S capacity=%s would hold all so far", count_of(keys).text);
         return;
     }
-    snprintf(sentence, sizeof sentence, "%s capacity=%.0f fpr=%.9g", name, ceil(keys), w->ceiling);
-    if (weir_find_knob(WEIR_KIND_FILTER, name, "capacity") &&
-        weir_complete(WEIR_KIND_FILTER, sentence, completed, sizeof completed, NULL) == WEIR_OK &&
-        weir_sentence_number(completed, "memory", &memory))
+    snprintf(spec, sizeof spec, "%s capacity=%.0f fpr=%.9g", name, ceil(keys), w->ceiling);
+    if (weir_find_parameter(WEIR_KIND_FILTER, name, "capacity") &&
+        weir_spec_complete(WEIR_KIND_FILTER, spec, completed, sizeof completed, NULL) == WEIR_OK &&
+        weir_spec_number(completed, "memory", &memory))
         snprintf(text, size, "-m %s -e %.3g%% would hold all so far",
                  size_of((double)memory * 1.02).text, w->ceiling * 100);
     else
@@ -493,18 +495,17 @@ static void describe_loss(const struct watch *w, const struct figures *f, char *
                  (unsigned long long)w->misses_from, size_of(memory_for_all(w, f, holds)).text);
 }
 
-void watch_describe(const struct watch *w, char text[WATCH_SENTENCE])
+void watch_describe(const struct watch *w, char text[WATCH_SPEC])
 {
     struct figures f = sum_of(w);
 
     if (!w->errs) {
-        describe_loss(w, &f, text, WATCH_SENTENCE);
+        describe_loss(w, &f, text, WATCH_SPEC);
         return;
     }
-    describe_error(w, &f, text, WATCH_SENTENCE);
+    describe_error(w, &f, text, WATCH_SPEC);
     size_t used = strlen(text);
     if (w->misses)
-        snprintf(text + used, WATCH_SENTENCE - used,
-                 "; older keys are forgotten from record %llu on",
+        snprintf(text + used, WATCH_SPEC - used, "; older keys are forgotten from record %llu on",
                  (unsigned long long)w->misses_from);
 }

@@ -7,10 +7,10 @@
 
 #include <stdatomic.h>
 
-#include "cli/wanted.h"
+#include "cli/filter_request.h"
 #include "state/shards.h"
 
-#define WATCH_SENTENCE 480
+#define WATCH_SPEC 480
 
 struct watched_shard;
 
@@ -33,7 +33,8 @@ struct watch {
 };
 
 /* wanted: what the command line asks of the filter. False if memory is short. */
-bool watch_open(struct watch *w, const struct shards *s, const struct wanted *wanted, bool loaded);
+bool watch_open(struct watch *w, const struct shards *s, const struct filter_request *wanted,
+                bool loaded);
 void watch_close(struct watch *w);
 
 /* These keys were shown to a shard, which belongs to this thread. */
@@ -54,7 +55,7 @@ struct watch_figures {
 /* Only while no keys are shown. Takes milliseconds. */
 struct watch_figures watch_measure(struct watch *w);
 
-/* What is to be said then, in one sentence. */
-void watch_describe(const struct watch *w, char text[WATCH_SENTENCE]);
+/* What is to be said then, in one message. */
+void watch_describe(const struct watch *w, char text[WATCH_SPEC]);
 
 #endif

@@ -24,7 +24,7 @@ bool errors_add(PyObject *module);
 /* Set the exception of this error; always NULL. */
 PyObject *raise_error(const struct weir_error *error);
 
-/* Set the one for a status, with a sentence of our own. */
+/* Set the one for a status, with a spec of our own. */
 PyObject *raise_status(enum weir_status status, const char *text);
 
 /* ---- one call at a time on a handle ---- */
@@ -48,7 +48,7 @@ void handle_give(struct handle_use *u);
 
 /* ---- small things ---- */
 
-/* How keys are hashed for a sentence that is complete. */
+/* How keys are hashed for a spec that is complete. */
 struct hasher {
     uint32_t kind;
     uint64_t seed;

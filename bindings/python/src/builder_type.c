@@ -25,26 +25,26 @@ static void dealloc(PyObject *self)
 
 static PyObject *new_builder(PyTypeObject *type, PyObject *args, PyObject *named)
 {
-    static char *names[] = {"sentence", "most", NULL};
+    static char *names[] = {"spec", "most", NULL};
     struct weir_options options = {.size = sizeof options};
-    char config[WEIR_SENTENCE];
-    const char *sentence = "";
+    char config[WEIR_SPEC_MAX];
+    const char *spec = "";
     unsigned long long most = 0;
     struct builder_object *o;
     struct weir_error error;
 
-    if (!PyArg_ParseTupleAndKeywords(args, named, "|s$K", names, &sentence, &most))
+    if (!PyArg_ParseTupleAndKeywords(args, named, "|s$K", names, &spec, &most))
         return NULL;
     o = PyObject_New(struct builder_object, type);
     if (!o)
         return NULL;
     o->b = NULL;
-    options.most = most;
+    options.max_bytes = most;
     if (!handle_use_open(&o->use)) {
         Py_DECREF(o);
         return NULL;
     }
-    if (weir_build_begin(&o->b, sentence, &options, &error) != WEIR_OK) {
+    if (weir_build_begin(&o->b, spec, &options, &error) != WEIR_OK) {
         Py_DECREF(o);
         return raise_error(&error);
     }
@@ -120,7 +120,7 @@ static PyObject *finish(PyObject *self, PyObject *none)
     struct weir_error error;
     enum weir_status status;
     weir_builder *b;
-    weir *w = NULL;
+    weir_filter *w = NULL;
 
     (void)none;
     if (!ready(o))
@@ -163,7 +163,7 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL}};
 
 #define BUILDER_DOC                                                                                \
-    "Builder(sentence='', *, most=0)\n--\n\n"                                                      \
+    "Builder(spec='', *, most=0)\n--\n\n"                                                          \
     "Makes a filter of a set that is known whole; a fixed one (fuse) comes to be in no other\n"    \
     "way. weir.build() does it in one call.\n\n"                                                   \
     ">>> with Builder('fuse fpr=0.4% seed=1') as b:\n"                                             \

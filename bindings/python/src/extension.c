@@ -9,9 +9,9 @@ struct hasher hasher_of(const char *config)
     struct hasher h = {WEIR_HASH_XXH3, 0};
     char kind[16];
 
-    if (weir_sentence_knob(config, "hash", kind, sizeof kind) && strcmp(kind, "sip") == 0)
+    if (weir_spec_get(config, "hash", kind, sizeof kind) && strcmp(kind, "sip") == 0)
         h.kind = WEIR_HASH_SIP;
-    (void)weir_sentence_number(config, "seed", &h.seed);
+    (void)weir_spec_number(config, "seed", &h.seed);
     return h;
 }
 

@@ -12,9 +12,9 @@ PyObject *filter_view(PyObject *type, PyObject *args, PyObject *named);
 PyObject *filter_reduce(PyObject *self, PyObject *none);
 
 #define FILTER_DOC                                                                                 \
-    "Filter(sentence='', *, most=0)\n--\n\n"                                                       \
+    "Filter(spec='', *, most=0)\n--\n\n"                                                           \
     "Have I seen this before? A filter of fixed memory.\n\n"                                       \
-    "sentence: 'NAME knob=value ...', as in docs/filters.md; the name may be left out.\n"          \
+    "spec: 'NAME parameter=value ...', as in docs/filters.md; the name may be left out.\n"         \
     "most: bytes that it may take; 0 is any number.\n\n"                                           \
     ">>> f = Filter('memory=64K seed=1')\n"                                                        \
     ">>> f.observe('apple'), f.observe('apple')\n"                                                 \

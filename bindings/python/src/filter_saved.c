@@ -8,7 +8,7 @@
 static enum weir_status write_filter(void *handle, weir_sink sink, void *context,
                                      struct weir_error *error)
 {
-    return weir_write(handle, sink, context, error);
+    return weir_save_stream(handle, sink, context, error);
 }
 
 PyObject *filter_save(PyObject *self, PyObject *path)
@@ -50,22 +50,22 @@ static bool find_filter(const struct saved_bytes *s, const void **data, size_t *
 }
 
 /* The object, once it knows how its keys were made. */
-static PyObject *with_keys(PyObject *filter, const char keys[WEIR_KEYS])
+static PyObject *with_keys(PyObject *filter, const char keys[WEIR_KEY_DESCRIPTION_MAX])
 {
     if (filter)
-        memcpy(((struct filter_object *)filter)->keys, keys, WEIR_KEYS);
+        memcpy(((struct filter_object *)filter)->keys, keys, WEIR_KEY_DESCRIPTION_MAX);
     return filter;
 }
 
 PyObject *filter_load(PyObject *type, PyObject *args, PyObject *named)
 {
-    char keys[WEIR_KEYS];
+    char keys[WEIR_KEY_DESCRIPTION_MAX];
     struct saved_bytes saved;
     struct weir_error error;
     const void *data;
     size_t size;
     enum weir_status status = WEIR_BAD_DATA;
-    weir *w = NULL;
+    weir_filter *w = NULL;
     bool found;
 
     (void)type;
@@ -73,7 +73,7 @@ PyObject *filter_load(PyObject *type, PyObject *args, PyObject *named)
         return NULL;
     found = find_filter(&saved, &data, &size);
     if (found) {
-        Py_BEGIN_ALLOW_THREADS status = weir_load(&w, data, size, NULL, &error);
+        Py_BEGIN_ALLOW_THREADS status = weir_load_buffer(&w, data, size, NULL, NULL, &error);
         Py_END_ALLOW_THREADS
     }
     saved_close(&saved);
@@ -84,12 +84,12 @@ PyObject *filter_load(PyObject *type, PyObject *args, PyObject *named)
 
 PyObject *filter_view(PyObject *type, PyObject *args, PyObject *named)
 {
-    char keys[WEIR_KEYS];
+    char keys[WEIR_KEY_DESCRIPTION_MAX];
     struct saved_bytes saved;
     struct weir_error error;
     const void *data;
     size_t size;
-    weir *w = NULL;
+    weir_filter *w = NULL;
 
     (void)type;
     if (!saved_open_filter(&saved, args, named, keys))
@@ -98,7 +98,7 @@ PyObject *filter_view(PyObject *type, PyObject *args, PyObject *named)
         saved_close(&saved);
         return NULL;
     }
-    if (weir_view(&w, data, size, NULL, NULL, &error) != WEIR_OK) {
+    if (weir_view_buffer(&w, data, size, NULL, NULL, &error) != WEIR_OK) {
         saved_close(&saved);
         return raise_error(&error);
     }

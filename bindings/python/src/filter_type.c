@@ -14,16 +14,17 @@ static PyTypeObject *stats_type;
 
 static void describe(struct filter_object *f)
 {
-    char config[WEIR_SENTENCE];
+    char config[WEIR_SPEC_MAX];
     uint64_t traits = 0;
 
     weir_config(f->w, config, sizeof config);
     f->hash = hasher_of(config);
-    f->learns = !f->is_view && weir_traits(WEIR_KIND_FILTER, config, &traits, NULL) == WEIR_OK &&
-                traits & WEIR_CAN_LEARN;
+    f->learns = !f->is_view &&
+                weir_spec_traits(WEIR_KIND_FILTER, config, &traits, NULL) == WEIR_OK &&
+                traits & WEIR_CAN_OBSERVE;
 }
 
-PyObject *filter_wrap(weir *w, struct saved_bytes *lent)
+PyObject *filter_wrap(weir_filter *w, struct saved_bytes *lent)
 {
     struct filter_object *f = PyObject_New(struct filter_object, filter_type);
 
@@ -46,7 +47,7 @@ PyObject *filter_wrap(weir *w, struct saved_bytes *lent)
 
 static void close_handle(struct filter_object *f)
 {
-    weir *w = f->w;
+    weir_filter *w = f->w;
 
     f->w = NULL;
     weir_close(w);
@@ -66,23 +67,23 @@ static void dealloc(PyObject *self)
 
 static PyObject *new_filter(PyTypeObject *type, PyObject *args, PyObject *named)
 {
-    static char *names[] = {"sentence", "most", NULL};
-    const char *sentence = "";
+    static char *names[] = {"spec", "most", NULL};
+    const char *spec = "";
     unsigned long long most = 0;
     struct weir_options options = {.size = sizeof options};
     struct weir_error error;
     enum weir_status status;
-    weir *w;
+    weir_filter *w;
 
     (void)type;
-    if (!PyArg_ParseTupleAndKeywords(args, named, "|s$K", names, &sentence, &most))
+    if (!PyArg_ParseTupleAndKeywords(args, named, "|s$K", names, &spec, &most))
         return NULL;
-    options.most = most;
-    Py_BEGIN_ALLOW_THREADS status = weir_open_with(&w, sentence, &options, &error);
+    options.max_bytes = most;
+    Py_BEGIN_ALLOW_THREADS status = weir_open_with(&w, spec, &options, &error);
     Py_END_ALLOW_THREADS return status == WEIR_OK ? filter_wrap(w, NULL) : raise_error(&error);
 }
 
-weir *filter_ready(struct filter_object *f)
+weir_filter *filter_ready(struct filter_object *f)
 {
     if (!handle_wait(&f->use))
         return NULL;
@@ -91,9 +92,9 @@ weir *filter_ready(struct filter_object *f)
     return f->w;
 }
 
-weir *filter_learning(struct filter_object *f)
+weir_filter *filter_learning(struct filter_object *f)
 {
-    weir *w = filter_ready(f);
+    weir_filter *w = filter_ready(f);
 
     if (w && !f->learns) {
         raise_status(WEIR_UNSUPPORTED, f->is_view
@@ -178,7 +179,7 @@ static PyObject *observe(PyObject *self, PyObject *const *args, Py_ssize_t n, Py
     struct key_given given = {Py_None, Py_None};
     struct weir_key key;
     uint64_t importance = 1, now = 0;
-    weir *w;
+    weir_filter *w;
 
     if (!read_given(args, n, names, &given) || !key_hash(args[0], f->hash, &key))
         return NULL;
@@ -200,7 +201,7 @@ static int contains(PyObject *self, PyObject *object)
 {
     struct filter_object *f = (struct filter_object *)self;
     struct weir_key key;
-    weir *w;
+    weir_filter *w;
 
     if (!key_hash(object, f->hash, &key))
         return -1;
@@ -219,7 +220,7 @@ static PyObject *count(PyObject *self, PyObject *object)
 {
     struct filter_object *f = (struct filter_object *)self;
     struct weir_key key;
-    weir *w;
+    weir_filter *w;
 
     if (!key_hash(object, f->hash, &key))
         return NULL;
@@ -233,7 +234,7 @@ static PyObject *forget(PyObject *self, PyObject *object)
     struct weir_error error;
     struct weir_key key;
     bool was_there = false;
-    weir *w;
+    weir_filter *w;
 
     if (!key_hash(object, f->hash, &key))
         return NULL;
@@ -251,7 +252,7 @@ static enum weir_status show_observe(PyObject *self, const struct weir_key *keys
                                      const uint64_t *times, size_t n, uint8_t *verdicts,
                                      struct weir_error *error)
 {
-    weir *w = ((struct filter_object *)self)->w;
+    weir_filter *w = ((struct filter_object *)self)->w;
 
     (void)error;
     if (times)
@@ -301,7 +302,7 @@ static PyObject *ask_many(PyObject *self, PyObject *args, PyObject *named)
 static PyObject *advance(PyObject *self, PyObject *time)
 {
     uint64_t now;
-    weir *w;
+    weir_filter *w;
 
     if (!number_read(time, "time", UINT64_MAX, &now))
         return NULL;
@@ -328,7 +329,7 @@ static PyObject *copy(PyObject *self, PyObject *none)
 {
     struct filter_object *f = (struct filter_object *)self;
     struct weir_error error;
-    weir *w;
+    weir_filter *w;
 
     (void)none;
     if (!enter(self))
@@ -402,9 +403,9 @@ PyObject *stats_record(const struct weir_stats *s)
 {
     PyObject *values[] = {PyLong_FromUnsignedLongLong(s->memory),
                           PyLong_FromUnsignedLongLong(s->bytes),
-                          PyLong_FromUnsignedLongLong(s->shown),
+                          PyLong_FromUnsignedLongLong(s->observed),
                           PyLong_FromUnsignedLongLong(s->seen),
-                          PyLong_FromUnsignedLongLong(s->fresh),
+                          PyLong_FromUnsignedLongLong(s->new_keys),
                           PyFloat_FromDouble(s->fill),
                           PyFloat_FromDouble(s->error),
                           PyLong_FromUnsignedLongLong(s->lost),
@@ -428,8 +429,8 @@ static PyObject *stats(PyObject *self, PyObject *none)
 
 static PyObject *config(PyObject *self, void *unused)
 {
-    weir *w = filter_ready((struct filter_object *)self);
-    char text[WEIR_SENTENCE];
+    weir_filter *w = filter_ready((struct filter_object *)self);
+    char text[WEIR_SPEC_MAX];
 
     (void)unused;
     if (!w)
@@ -489,7 +490,7 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef properties[] = {
-    {"config", config, NULL, "The sentence in full: it opens an equal filter.", NULL},
+    {"config", config, NULL, "The spec in full: it opens an equal filter.", NULL},
     {"keys", keys, NULL, "How the file it was loaded from describes its keys; empty: as given.",
      NULL},
     {"closed", closed, NULL, "Whether it was closed.", NULL},

@@ -6,7 +6,7 @@
 #include "binding.h"
 
 struct numbers {
-    const char *what; /* "importance", for sentences */
+    const char *what; /* "importance", for specs */
     uint64_t most;
     bool given;    /* not None */
     bool is_same;  /* one for all */

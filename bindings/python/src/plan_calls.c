@@ -62,10 +62,10 @@ static PyObject *prediction_of(const struct weir_prediction *p)
     return record_of(prediction_type, values, 13);
 }
 
-static bool read_stream(struct weir_stream *s, const char *sentence)
+static bool read_stream(struct weir_stream *s, const char *spec)
 {
     struct weir_error error;
-    bool ok = weir_stream_read(s, sizeof *s, sentence, &error) == WEIR_OK;
+    bool ok = weir_stream_read(s, sizeof *s, spec, &error) == WEIR_OK;
 
     if (!ok)
         raise_error(&error);
@@ -74,18 +74,18 @@ static bool read_stream(struct weir_stream *s, const char *sentence)
 
 static PyObject *predict(PyObject *module, PyObject *args, PyObject *named)
 {
-    static char *names[] = {"sentence", "stream", NULL};
-    const char *sentence, *stream = "endless";
+    static char *names[] = {"spec", "stream", NULL};
+    const char *spec, *stream = "endless";
     struct weir_prediction p;
     struct weir_stream s;
     struct weir_error error;
     enum weir_status status;
 
     (void)module;
-    if (!PyArg_ParseTupleAndKeywords(args, named, "s|s", names, &sentence, &stream) ||
+    if (!PyArg_ParseTupleAndKeywords(args, named, "s|s", names, &spec, &stream) ||
         !read_stream(&s, stream))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS status = weir_predict(&p, sizeof p, sentence, &s, &error);
+    Py_BEGIN_ALLOW_THREADS status = weir_predict(&p, sizeof p, spec, &s, &error);
     Py_END_ALLOW_THREADS return status == WEIR_OK ? prediction_of(&p) : raise_error(&error);
 }
 
@@ -94,7 +94,7 @@ static PyObject *choose(PyObject *module, PyObject *args)
 {
     const char *filter, *stream;
     unsigned long long memory;
-    struct weir_wish wish = {.size = sizeof wish};
+    struct weir_plan_request wish = {.size = sizeof wish};
     struct weir_prediction p;
     struct weir_stream s;
     struct weir_error error;
@@ -108,13 +108,13 @@ static PyObject *choose(PyObject *module, PyObject *args)
         return NULL;
     wish.memory = memory;
     Py_BEGIN_ALLOW_THREADS status =
-        (sizing ? weir_least_memory : weir_choose)(&p, sizeof p, filter, &s, &wish, &error);
+        (sizing ? weir_min_memory : weir_choose)(&p, sizeof p, filter, &s, &wish, &error);
     Py_END_ALLOW_THREADS return status == WEIR_OK ? prediction_of(&p) : raise_error(&error);
 }
 
-/* ---- sentences ---- */
+/* ---- specs ---- */
 
-static PyStructSequence_Field about_fields[] = {{"name", "first word of a sentence"},
+static PyStructSequence_Field about_fields[] = {{"name", "first word of a spec"},
                                                 {"idea", "one line"},
                                                 {"traits", "what it can do, a set of words"},
                                                 {NULL, NULL}};
@@ -127,10 +127,10 @@ static const struct {
     const char *word;
 } traits[] = {{WEIR_CAN_FORGET, "forget"},       {WEIR_CAN_MERGE, "merge"},
               {WEIR_CAN_WINDOW, "window"},       {WEIR_CAN_TIME, "time"},
-              {WEIR_CAN_WEIGH, "weigh"},         {WEIR_CAN_LAST, "last"},
+              {WEIR_CAN_IMPORTANCE, "weigh"},    {WEIR_CAN_RUN_FOREVER, "last"},
               {WEIR_CAN_KEEP_ALL, "keep all"},   {WEIR_CAN_LIST, "list"},
               {WEIR_CAN_COUNT_ANY, "count any"}, {WEIR_CAN_HOLD_SET, "hold set"},
-              {WEIR_CAN_CONFIRM, "confirm"},     {WEIR_CAN_LEARN, "learn"},
+              {WEIR_CAN_CONFIRM, "confirm"},     {WEIR_CAN_OBSERVE, "learn"},
               {WEIR_CAN_ONE_LINE, "one line"},   {WEIR_FOR_IMPORTANCE, "importance"},
               {WEIR_FOR_TABLES, "tables"}};
 
@@ -168,7 +168,7 @@ static PyObject *listed(PyObject *module, PyObject *args, PyObject *named)
 {
     static char *names[] = {"kind", NULL};
     const char *name = "filter";
-    const struct weir_about *about;
+    const struct weir_algorithm *about;
     enum weir_kind kind;
     PyObject *list;
 
@@ -176,7 +176,7 @@ static PyObject *listed(PyObject *module, PyObject *args, PyObject *named)
     if (!PyArg_ParseTupleAndKeywords(args, named, "|s", names, &name) || !read_kind(name, &kind))
         return NULL;
     list = PyList_New(0);
-    for (size_t i = 0; list && (about = weir_listed(kind, i)); i++) {
+    for (size_t i = 0; list && (about = weir_algorithm_at(kind, i)); i++) {
         PyObject *values[] = {PyUnicode_FromString(about->name), PyUnicode_FromString(about->idea),
                               words_of(about->traits)};
         PyObject *one = record_of(about_type, values, 3);
@@ -190,17 +190,17 @@ static PyObject *listed(PyObject *module, PyObject *args, PyObject *named)
 
 static PyObject *complete(PyObject *module, PyObject *args, PyObject *named)
 {
-    static char *names[] = {"sentence", "kind", NULL};
-    const char *sentence, *name = "filter";
-    char text[WEIR_SENTENCE];
+    static char *names[] = {"spec", "kind", NULL};
+    const char *spec, *name = "filter";
+    char text[WEIR_SPEC_MAX];
     struct weir_error error;
     enum weir_kind kind;
 
     (void)module;
-    if (!PyArg_ParseTupleAndKeywords(args, named, "s|s", names, &sentence, &name) ||
+    if (!PyArg_ParseTupleAndKeywords(args, named, "s|s", names, &spec, &name) ||
         !read_kind(name, &kind))
         return NULL;
-    if (weir_complete(kind, sentence, text, sizeof text, &error) != WEIR_OK)
+    if (weir_spec_complete(kind, spec, text, sizeof text, &error) != WEIR_OK)
         return raise_error(&error);
     return PyUnicode_FromString(text);
 }
@@ -213,7 +213,7 @@ static PyObject *read_size(PyObject *module, PyObject *text)
     (void)module;
     if (!utf8)
         return NULL;
-    if (weir_read_size(utf8, &bytes))
+    if (weir_parse_size(utf8, &bytes))
         return PyLong_FromUnsignedLongLong(bytes);
     PyErr_Format(PyExc_ValueError, "memory=%U does not fit: it takes a size: 64M, 1G", text);
     return NULL;
@@ -221,7 +221,7 @@ static PyObject *read_size(PyObject *module, PyObject *text)
 
 static PyMethodDef functions[] = {
     {"predict", METHOD(predict), METH_VARARGS | METH_KEYWORDS,
-     "predict($module, /, sentence, stream='endless')\n--\n\n"
+     "predict($module, /, spec, stream='endless')\n--\n\n"
      "What theory expects of a filter on a stream (docs/planning.md), a weir.Prediction.\n\n"
      ">>> p = predict('rlbsbf memory=256K k=2', 'uniform:n=1M,distinct=60%')\n"
      ">>> 0 < p.fpr < 1, p.memory\n"
@@ -231,10 +231,10 @@ static PyMethodDef functions[] = {
      "listed($module, /, kind='filter')\n--\n\n"
      "Which there are of a kind ('filter', 'sketch', 'screen'), the default first.\n\n"
      ">>> listed()[0].name\n"
-     "'weir'\n"},
+     "'recent'\n"},
     {"complete", METHOD(complete), METH_VARARGS | METH_KEYWORDS,
-     "complete($module, /, sentence, kind='filter')\n--\n\n"
-     "The sentence with every choice made; nothing is opened.\n\n"
+     "complete($module, /, spec, kind='filter')\n--\n\n"
+     "The spec with every choice made; nothing is opened.\n\n"
      ">>> complete('bloom memory=1K seed=7')\n"
      "'bloom memory=1024 k=4 hash=xxh3 seed=7'\n"},
     {"_size", read_size, METH_O, "A size in bytes, of its text."},

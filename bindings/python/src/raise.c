@@ -1,4 +1,4 @@
-/* raise.c - the library's statuses as exceptions, with the library's sentence. */
+/* raise.c - the library's statuses as exceptions, with the library's spec. */
 #include "binding.h"
 
 #include <string.h>
@@ -11,8 +11,7 @@ static struct {
     const char *doc;
     PyObject *type;
 } errors[] = {
-    {WEIR_BAD_CONFIG, "ConfigError", &PyExc_ValueError, "The sentence asks for what cannot be.",
-     NULL},
+    {WEIR_BAD_CONFIG, "ConfigError", &PyExc_ValueError, "The spec asks for what cannot be.", NULL},
     {WEIR_NO_MEMORY, "NoMemoryError", &PyExc_MemoryError,
      "The system gave no memory, or it is more than allowed.", NULL},
     {WEIR_BAD_DATA, "DataError", &PyExc_ValueError,
@@ -57,15 +56,15 @@ bool errors_add(PyObject *module)
 PyObject *raise_status(enum weir_status status, const char *text)
 {
     PyObject *type = base;
-    PyObject *sentence = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+    PyObject *spec = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
 
     for (size_t i = 0; i < ERRORS; i++) {
         if (errors[i].status == status)
             type = errors[i].type;
     }
-    if (sentence)
-        PyErr_SetObject(type, sentence);
-    Py_XDECREF(sentence);
+    if (spec)
+        PyErr_SetObject(type, spec);
+    Py_XDECREF(spec);
     return NULL;
 }
 

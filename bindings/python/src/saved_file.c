@@ -76,17 +76,18 @@ void saved_close(struct saved_bytes *s)
     s->held = false;
 }
 
-bool saved_open_filter(struct saved_bytes *s, PyObject *args, PyObject *named, char keys[WEIR_KEYS])
+bool saved_open_filter(struct saved_bytes *s, PyObject *args, PyObject *named,
+                       char keys[WEIR_KEY_DESCRIPTION_MAX])
 {
     static char *names[] = {"", "keys_differ", NULL};
     PyObject *source;
     int differ = 0;
-    char text[WEIR_KEYS + 128];
+    char text[WEIR_KEY_DESCRIPTION_MAX + 128];
 
     if (!PyArg_ParseTupleAndKeywords(args, named, "O|$p", names, &source, &differ) ||
         !saved_open(s, source))
         return false;
-    if (weir_saved_keys(s->data, s->size, keys, WEIR_KEYS) == 0 || differ)
+    if (weir_saved_key_description(s->data, s->size, keys, WEIR_KEY_DESCRIPTION_MAX) == 0 || differ)
         return true;
     saved_close(s);
     PyOS_snprintf(text, sizeof text,
@@ -277,7 +278,7 @@ static bool put_in_place(struct target *t, bool ok)
 static enum weir_status write_keys(const char *keys, weir_sink sink, void *context,
                                    struct weir_error *error)
 {
-    char note[sizeof WEIR_KEYS_NOTE + WEIR_KEYS];
+    char note[sizeof WEIR_KEYS_NOTE + WEIR_KEY_DESCRIPTION_MAX];
     int n = PyOS_snprintf(note, sizeof note, WEIR_KEYS_NOTE "%s", keys);
 
     return *keys ? weir_part_write(WEIR_PART_NOTE, note, (size_t)n, sink, context, error) : WEIR_OK;

@@ -22,7 +22,7 @@ void saved_close(struct saved_bytes *s);
 /* The same for filters, of the arguments of load() and view(): a source, and keys_differ=, without
  * which keys must be those of the file as they are. keys becomes how the file describes them. */
 bool saved_open_filter(struct saved_bytes *s, PyObject *args, PyObject *named,
-                       char keys[WEIR_KEYS]);
+                       char keys[WEIR_KEY_DESCRIPTION_MAX]);
 
 /* What pickle calls with the bytes of a filter whose keys are described so. */
 PyObject *saved_loader(PyObject *type, const char *keys);

@@ -82,20 +82,20 @@ static bool is_store(PyObject *store)
 
 static PyObject *new_screen(PyTypeObject *type, PyObject *args, PyObject *named)
 {
-    static char *names[] = {"sentence", "store", "most", NULL};
+    static char *names[] = {"spec", "store", "most", NULL};
     struct weir_options options = {.size = sizeof options};
-    const char *sentence = "";
+    const char *spec = "";
     unsigned long long most = 0;
     PyObject *store = Py_None;
     struct weir_error error;
     weir_screen *s;
 
     (void)type;
-    if (!PyArg_ParseTupleAndKeywords(args, named, "|sO$K", names, &sentence, &store, &most) ||
+    if (!PyArg_ParseTupleAndKeywords(args, named, "|sO$K", names, &spec, &store, &most) ||
         !is_store(store))
         return NULL;
-    options.most = most;
-    if (weir_screen_open_with(&s, sentence, &options, &error) != WEIR_OK)
+    options.max_bytes = most;
+    if (weir_screen_open_with(&s, spec, &options, &error) != WEIR_OK)
         return raise_error(&error);
     return wrap(s, store);
 }
@@ -209,8 +209,7 @@ static bool ask_store(void *context, const struct weir_bytes *keys, size_t n, ui
 
     PyEval_RestoreThread(c->thread);
     if (c->store == Py_None)
-        PyErr_SetString(PyExc_TypeError,
-                        "this screen has no store to ask: Screen(sentence, store)");
+        PyErr_SetString(PyExc_TypeError, "this screen has no store to ask: Screen(spec, store)");
     list = c->store == Py_None ? NULL : list_of_keys(keys, n);
     if (list)
         said = PyObject_CallFunctionObjArgs(c->store, list, NULL);
@@ -347,8 +346,8 @@ static PyObject *learn(PyObject *self, PyObject *args, PyObject *named)
             more = -1;
             break;
         }
-        Py_BEGIN_ALLOW_THREADS weir_screen_learn_set(((struct screen_object *)self)->s, l.keys,
-                                                     l.n);
+        Py_BEGIN_ALLOW_THREADS weir_screen_add_members(((struct screen_object *)self)->s, l.keys,
+                                                       l.n);
         Py_END_ALLOW_THREADS leave(self);
     }
     key_list_close(&l);
@@ -363,7 +362,7 @@ static PyObject *forget_set(PyObject *self, PyObject *none)
     (void)none;
     if (!s)
         return NULL;
-    weir_screen_forget_set(s);
+    weir_screen_clear_set(s);
     Py_RETURN_NONE;
 }
 
@@ -372,7 +371,7 @@ static PyObject *wants_set(PyObject *self, void *unused)
     weir_screen *s = ready(self);
 
     (void)unused;
-    return s ? PyBool_FromLong(weir_screen_wants_set(s)) : NULL;
+    return s ? PyBool_FromLong(weir_screen_needs_set(s)) : NULL;
 }
 
 static PyObject *advance(PyObject *self, PyObject *time)
@@ -472,7 +471,7 @@ static PyObject *stats(PyObject *self, PyObject *none)
 static PyObject *config(PyObject *self, void *unused)
 {
     weir_screen *s = ready(self);
-    char text[WEIR_SENTENCE];
+    char text[WEIR_SPEC_MAX];
 
     (void)unused;
     if (!s)
@@ -504,7 +503,7 @@ static PyObject *repr(PyObject *self)
 static enum weir_status write_screen(void *handle, weir_sink sink, void *context,
                                      struct weir_error *error)
 {
-    return weir_screen_write(handle, sink, context, error);
+    return weir_screen_save_stream(handle, sink, context, error);
 }
 
 static PyObject *save(PyObject *self, PyObject *path)
@@ -550,7 +549,7 @@ static PyObject *load(PyObject *type, PyObject *args, PyObject *named)
         return NULL;
     found = saved_find(&saved, 1u << WEIR_PART_SCREEN, "screen", &data, &size, &shards);
     if (found)
-        (void)weir_screen_load(&s, data, size, NULL, &error);
+        (void)weir_screen_load_buffer(&s, data, size, NULL, NULL, &error);
     saved_close(&saved);
     if (s)
         return wrap(s, store);
@@ -608,16 +607,16 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef properties[] = {
-    {"config", config, NULL, "The sentence in full: it opens an equal screen.", NULL},
+    {"config", config, NULL, "The spec in full: it opens an equal screen.", NULL},
     {"wants_set", wants_set, NULL, "Whether learn() is to be called first.", NULL},
     {"closed", closed, NULL, "Whether it was closed.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 #define SCREEN_DOC                                                                                 \
-    "Screen(sentence='', store=None, *, most=0)\n--\n\n"                                           \
+    "Screen(spec='', store=None, *, most=0)\n--\n\n"                                               \
     "Does it belong? Stands before a slow, exact store and asks it as rarely as it can.\n\n"       \
     "store: a function that takes a list of keys (bytes) and gives True, False or None for\n"      \
-    "each. sentence as in docs/screens.md.\n\n"                                                    \
+    "each. spec as in docs/screens.md.\n\n"                                                        \
     ">>> members = {b'a', b'c'}\n"                                                                 \
     ">>> s = Screen('memory=64K seed=1', lambda keys: [k in members for k in keys])\n"             \
     ">>> s.check_many(['a', 'b', 'a'])\n"                                                          \

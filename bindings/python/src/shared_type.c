@@ -14,7 +14,7 @@ struct shared_object {
     bool learns, is_view, is_closed;
     unsigned calls; /* under the GIL, as are the flags */
     struct saved_bytes lent;
-    char keys[WEIR_KEYS]; /* how its keys were made, of the file it was in; or "" */
+    char keys[WEIR_KEY_DESCRIPTION_MAX]; /* how its keys were made, of the file it was in; or "" */
 };
 
 static PyTypeObject *shared_type;
@@ -24,7 +24,7 @@ static PyTypeObject *shared_type;
 static PyObject *wrap(weir_shared *s, struct saved_bytes *lent)
 {
     struct shared_object *o = PyObject_New(struct shared_object, shared_type);
-    char config[WEIR_SENTENCE];
+    char config[WEIR_SPEC_MAX];
     uint64_t traits = 0;
 
     if (!o) {
@@ -38,8 +38,9 @@ static PyObject *wrap(weir_shared *s, struct saved_bytes *lent)
     o->hash = hasher_of(config);
     o->is_view = lent != NULL;
     o->lent = lent ? *lent : (struct saved_bytes){.data = NULL};
-    o->learns = !o->is_view && weir_traits(WEIR_KIND_FILTER, config, &traits, NULL) == WEIR_OK &&
-                traits & WEIR_CAN_LEARN;
+    o->learns = !o->is_view &&
+                weir_spec_traits(WEIR_KIND_FILTER, config, &traits, NULL) == WEIR_OK &&
+                traits & WEIR_CAN_OBSERVE;
     o->is_closed = false;
     *o->keys = '\0';
     o->calls = 0;
@@ -66,8 +67,8 @@ static void dealloc(PyObject *self)
 
 static PyObject *new_shared(PyTypeObject *type, PyObject *args, PyObject *named)
 {
-    static char *names[] = {"sentence", "shards", "most", NULL};
-    const char *sentence = "";
+    static char *names[] = {"spec", "shards", "most", NULL};
+    const char *spec = "";
     unsigned int shards = 0;
     unsigned long long most = 0;
     struct weir_options options = {.size = sizeof options};
@@ -76,10 +77,10 @@ static PyObject *new_shared(PyTypeObject *type, PyObject *args, PyObject *named)
     weir_shared *s;
 
     (void)type;
-    if (!PyArg_ParseTupleAndKeywords(args, named, "|s$IK", names, &sentence, &shards, &most))
+    if (!PyArg_ParseTupleAndKeywords(args, named, "|s$IK", names, &spec, &shards, &most))
         return NULL;
-    options.most = most;
-    Py_BEGIN_ALLOW_THREADS status = weir_shared_open(&s, sentence, shards, &options, &error);
+    options.max_bytes = most;
+    Py_BEGIN_ALLOW_THREADS status = weir_shared_open(&s, spec, shards, &options, &error);
     Py_END_ALLOW_THREADS return status == WEIR_OK ? wrap(s, NULL) : raise_error(&error);
 }
 
@@ -273,7 +274,7 @@ static PyObject *stats(PyObject *self, PyObject *none)
 
 static PyObject *config(PyObject *self, void *unused)
 {
-    char text[WEIR_SENTENCE];
+    char text[WEIR_SPEC_MAX];
 
     (void)unused;
     if (!enter(self))
@@ -318,7 +319,7 @@ static PyObject *repr(PyObject *self)
 static enum weir_status write_shared(void *handle, weir_sink sink, void *context,
                                      struct weir_error *error)
 {
-    return weir_shared_write(handle, sink, context, error);
+    return weir_shared_save_stream(handle, sink, context, error);
 }
 
 static PyObject *save(PyObject *self, PyObject *path)
@@ -353,7 +354,7 @@ static PyObject *tobytes(PyObject *self, PyObject *none)
 static enum weir_status view_shards(weir_shared **out, const void *data, size_t size, uint32_t most,
                                     struct weir_error *error)
 {
-    weir **w = calloc(most, sizeof(weir *));
+    weir_filter **w = calloc(most, sizeof(weir_filter *));
     uint32_t n = 0;
     enum weir_status status;
 
@@ -361,7 +362,7 @@ static enum weir_status view_shards(weir_shared **out, const void *data, size_t 
         *error = (struct weir_error){.status = WEIR_NO_MEMORY, .text = "out of memory"};
         return WEIR_NO_MEMORY;
     }
-    status = weir_view_all(w, most, &n, data, size, NULL, NULL, error);
+    status = weir_view_shards(w, most, &n, data, size, NULL, NULL, error);
     if (status == WEIR_OK) {
         status = weir_shared_join(out, w, n, NULL, error);
         for (uint32_t i = 0; status != WEIR_OK && i < n; i++)
@@ -373,7 +374,7 @@ static enum weir_status view_shards(weir_shared **out, const void *data, size_t 
 
 static PyObject *open_saved(PyObject *args, PyObject *named, bool as_view)
 {
-    char keys[WEIR_KEYS];
+    char keys[WEIR_KEY_DESCRIPTION_MAX];
     PyObject *out;
     struct saved_bytes saved;
     struct weir_error error;
@@ -389,8 +390,9 @@ static PyObject *open_saved(PyObject *args, PyObject *named, bool as_view)
         saved_close(&saved);
         return NULL;
     }
-    Py_BEGIN_ALLOW_THREADS status = as_view ? view_shards(&s, data, size, n ? n : 1, &error)
-                                            : weir_shared_load(&s, data, size, NULL, NULL, &error);
+    Py_BEGIN_ALLOW_THREADS status =
+        as_view ? view_shards(&s, data, size, n ? n : 1, &error)
+                : weir_shared_load_buffer(&s, data, size, NULL, NULL, &error);
     Py_END_ALLOW_THREADS if (status != WEIR_OK || !as_view) saved_close(&saved);
     if (status != WEIR_OK)
         return raise_error(&error);
@@ -467,7 +469,7 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef properties[] = {
-    {"config", config, NULL, "The sentence in full, of the whole.", NULL},
+    {"config", config, NULL, "The spec in full, of the whole.", NULL},
     {"shards", shards, NULL, "How many shards there are.", NULL},
     {"keys", keys, NULL, "How the file it was loaded from describes its keys; empty: as given.",
      NULL},
@@ -475,7 +477,7 @@ static PyGetSetDef properties[] = {
     {NULL, NULL, NULL, NULL, NULL}};
 
 #define SHARED_DOC                                                                                 \
-    "Shared(sentence='', *, shards=0, most=0)\n--\n\n"                                             \
+    "Shared(spec='', *, shards=0, most=0)\n--\n\n"                                                 \
     "One filter for many threads: its keys are shared out among shards with a lock each,\n"        \
     "and batches are shown without the GIL. shards: 1 to 256; 0 means 8.\n\n"                      \
     ">>> f = Shared('memory=1M seed=1', shards=4)\n"                                               \

@@ -54,18 +54,18 @@ static void dealloc(PyObject *self)
 
 static PyObject *new_sketch(PyTypeObject *type, PyObject *args, PyObject *named)
 {
-    static char *names[] = {"sentence", "most", NULL};
+    static char *names[] = {"spec", "most", NULL};
     struct weir_options options = {.size = sizeof options};
-    const char *sentence = "";
+    const char *spec = "";
     unsigned long long most = 0;
     struct weir_error error;
     weir_sketch *s;
 
     (void)type;
-    if (!PyArg_ParseTupleAndKeywords(args, named, "s|$K", names, &sentence, &most))
+    if (!PyArg_ParseTupleAndKeywords(args, named, "s|$K", names, &spec, &most))
         return NULL;
-    options.most = most;
-    if (weir_sketch_open_with(&s, sentence, &options, &error) != WEIR_OK)
+    options.max_bytes = most;
+    if (weir_sketch_open_with(&s, spec, &options, &error) != WEIR_OK)
         return raise_error(&error);
     return wrap(s);
 }
@@ -334,11 +334,11 @@ static PyObject *list_of(const struct weir_heavy *heavy, size_t n)
 /* False with an exception: no keys would be taken for there being none. */
 static bool lists_keys(const weir_sketch *s)
 {
-    char sentence[WEIR_SENTENCE];
-    const struct weir_about *about;
+    char spec[WEIR_SPEC_MAX];
+    const struct weir_algorithm *about;
 
-    weir_sketch_config(s, sentence, sizeof sentence);
-    about = weir_find(WEIR_KIND_SKETCH, sentence);
+    weir_sketch_config(s, spec, sizeof spec);
+    about = weir_find_algorithm(WEIR_KIND_SKETCH, spec);
     if (about && about->traits & WEIR_CAN_LIST)
         return true;
     raise_status(WEIR_UNSUPPORTED, "this sketch counts any key and lists none; "
@@ -458,7 +458,7 @@ static PyObject *stats(PyObject *self, PyObject *none)
 static PyObject *config(PyObject *self, void *unused)
 {
     weir_sketch *s = ready(self);
-    char text[WEIR_SENTENCE];
+    char text[WEIR_SPEC_MAX];
 
     (void)unused;
     if (!s)
@@ -490,7 +490,7 @@ static PyObject *repr(PyObject *self)
 static enum weir_status write_sketch(void *handle, weir_sink sink, void *context,
                                      struct weir_error *error)
 {
-    return weir_sketch_write(handle, sink, context, error);
+    return weir_sketch_save_stream(handle, sink, context, error);
 }
 
 static PyObject *save(PyObject *self, PyObject *path)
@@ -534,7 +534,7 @@ static PyObject *load(PyObject *type, PyObject *source)
     found = saved_find(&saved, 1u << WEIR_PART_COUNTS | 1u << WEIR_PART_TOP, "sketch", &data, &size,
                        &shards);
     if (found)
-        (void)weir_sketch_load(&s, data, size, NULL, &error);
+        (void)weir_sketch_load_buffer(&s, data, size, NULL, NULL, &error);
     saved_close(&saved);
     if (s)
         return wrap(s);
@@ -592,13 +592,13 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef properties[] = {
-    {"config", config, NULL, "The sentence in full: it opens an equal sketch.", NULL},
+    {"config", config, NULL, "The spec in full: it opens an equal sketch.", NULL},
     {"closed", closed, NULL, "Whether it was closed.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 #define SKETCH_DOC                                                                                 \
-    "Sketch(sentence, *, most=0)\n--\n\n"                                                          \
-    "How often? Counts of keys in fixed memory; sentence as in docs/sketches.md.\n\n"              \
+    "Sketch(spec, *, most=0)\n--\n\n"                                                              \
+    "How often? Counts of keys in fixed memory; spec as in docs/sketches.md.\n\n"                  \
     ">>> s = Sketch('top memory=64K seed=1')\n"                                                    \
     ">>> s.add_many(['a', 'b', 'a'])\n"                                                            \
     ">>> s.count('a'), s.top(1)[0].key\n"                                                          \

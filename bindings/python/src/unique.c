@@ -114,7 +114,7 @@ static int was_seen(struct unique_object *u, PyObject *item)
     PyObject *key = u->key ? PyObject_CallFunctionObjArgs(u->key, item, NULL) : Py_NewRef(item);
     struct key_view view;
     struct weir_key hashed;
-    weir *w = NULL;
+    weir_filter *w = NULL;
 
     if (key && key_read(key, &u->source.room, &view)) {
         hashed = hash_bytes(u->filter->hash, view.bytes);
@@ -150,7 +150,7 @@ static bool look_ahead(struct unique_object *u)
 {
     struct key_view view;
     PyObject *item;
-    weir *w;
+    weir_filter *w;
 
     u->at = u->n = 0;
     while (u->n < AHEAD && key_source_next(&u->source, &item) > 0) {

@@ -6,7 +6,7 @@
 ['to', 'be', 'or', 'not']
 
 Keys are bytes or str (whose UTF-8 counts: "a" and b"a" are the same key). A filter can
-take a new key for seen, or forget one, at rates that its sentence bounds.
+take a new key for seen, or forget one, at rates that its spec bounds.
 docs/python.md tells all of it.
 """
 from ._weir import (

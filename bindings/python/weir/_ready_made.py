@@ -18,29 +18,29 @@ _PLAN_MEMORY = 64 << 20  # as weir plan has it
 _FAR_MORE = 4  # times the memory of the best: what needs more is not looked for
 
 
-def open(sentence: str = "", *, most: int = 0) -> Filter:
-    """Open a filter: weir.Filter(sentence).
+def open(spec: str = "", *, most: int = 0) -> Filter:
+    """Open a filter: weir.Filter(spec).
 
     >>> seen = open("rlbsbf memory=64K seed=1")
     >>> seen.observe("a"), seen.observe("a")
     (False, True)
     """
-    return Filter(sentence, most=most)
+    return Filter(spec, most=most)
 
 
-def shared(sentence: str = "", *, shards: int = 0, most: int = 0) -> Shared:
-    """Open a filter for many threads: weir.Shared(sentence)."""
-    return Shared(sentence, shards=shards, most=most)
+def shared(spec: str = "", *, shards: int = 0, most: int = 0) -> Shared:
+    """Open a filter for many threads: weir.Shared(spec)."""
+    return Shared(spec, shards=shards, most=most)
 
 
-def sketch(sentence: str, *, most: int = 0) -> Sketch:
-    """Open a sketch, which counts: weir.Sketch(sentence)."""
-    return Sketch(sentence, most=most)
+def sketch(spec: str, *, most: int = 0) -> Sketch:
+    """Open a sketch, which counts: weir.Sketch(spec)."""
+    return Sketch(spec, most=most)
 
 
-def screen(sentence: str = "", store: _Store | None = None, *, most: int = 0) -> Screen:
-    """Open a screen before a store: weir.Screen(sentence, store)."""
-    return Screen(sentence, store, most=most)
+def screen(spec: str = "", store: _Store | None = None, *, most: int = 0) -> Screen:
+    """Open a screen before a store: weir.Screen(spec, store)."""
+    return Screen(spec, store, most=most)
 
 
 def load(source: _Source, *, keys_differ: bool = False) -> Filter:
@@ -53,14 +53,14 @@ def view(source: _Source, *, keys_differ: bool = False) -> Filter:
     return Filter.view(source, keys_differ=keys_differ)
 
 
-def build(sentence: str, keys: _Keys, *, size: int | None = None) -> Filter:
+def build(spec: str, keys: _Keys, *, size: int | None = None) -> Filter:
     """Make a filter of a set that is known whole.
 
     >>> members = build("fuse fpr=0.4% seed=1", ["a", "b"])
     >>> "a" in members
     True
     """
-    with Builder(sentence) as builder:
+    with Builder(spec) as builder:
         builder.add_many(keys, size=size)
         return builder.finish()
 
@@ -111,7 +111,7 @@ def plan(
 
     memory: what there is, 64M if nothing else is said. fpr, fnr: ceilings; without memory,
     the least memory that keeps them is looked for. fp, fn: what each error costs. filter:
-    only this one, and knobs that are to stay.
+    only this one, and parameters that are to stay.
 
     >>> best = plan("uniform:n=1M,distinct=60%", memory="1M")[0]
     >>> best.memory <= 1 << 20

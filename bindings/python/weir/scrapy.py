@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ._weir import Filter
 
 FILE = "requests.weir"
-SENTENCE = "memory=64M"
+SPEC = "memory=64M"
 SECONDS = 60.0
 
 logger = logging.getLogger(__name__)
@@ -42,12 +42,12 @@ class DupeFilter(RFPDupeFilter):
         debug: bool = False,
         *,
         fingerprinter: Any = None,
-        sentence: str = SENTENCE,
+        spec: str = SPEC,
         seconds: float = SECONDS,
     ) -> None:
         super().__init__(None, debug, fingerprinter=fingerprinter)
         self.path = pathlib.Path(path, FILE) if path else None
-        self.sentence, self.seconds = sentence, seconds
+        self.spec, self.seconds = spec, seconds
         self.filter: Filter = self._open_filter()
         self._saving = threading.Lock()
         self._timer: LoopingCall | None = None
@@ -59,13 +59,13 @@ class DupeFilter(RFPDupeFilter):
             job_dir(settings),
             settings.getbool("DUPEFILTER_DEBUG"),
             fingerprinter=fingerprinter,
-            sentence=settings.get("WEIR_DUPEFILTER", SENTENCE),
+            spec=settings.get("WEIR_DUPEFILTER", SPEC),
             seconds=settings.getfloat("WEIR_DUPEFILTER_CHECKPOINT", SECONDS),
         )
 
     def _open_filter(self) -> Filter:
         if self.path is None or not self.path.exists():
-            return open_filter(self.sentence)
+            return open_filter(self.spec)
         found = load(self.path)
         logger.info("Resuming with %d requests seen (%s)", found.stats().shown, found.config)
         return found

@@ -19,14 +19,14 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
     return true;
 }
 
-static double error_now(const weir *w)
+static double error_now(const weir_filter *w)
 {
     struct cells bits = plane(w, 0);
 
     return bloom_error_at(cells_fill(&bits), w->config.k);
 }
 
-static inline void touch(const weir *w, struct arrival *a)
+static inline void touch(const weir_filter *w, struct arrival *a)
 {
     struct cells bits = plane(w, 0);
 
@@ -34,7 +34,7 @@ static inline void touch(const weir *w, struct arrival *a)
         bit_touch(&bits, a->at[i] = place(a->key, i, bits.n));
 }
 
-static bool probe(const weir *w, const struct arrival *a)
+static bool probe(const weir_filter *w, const struct arrival *a)
 {
     struct cells bits = plane(w, 0);
     bool seen = true;
@@ -44,7 +44,7 @@ static bool probe(const weir *w, const struct arrival *a)
     return seen;
 }
 
-static inline void admit(weir *w, const struct arrival *a, bool seen)
+static inline void admit(weir_filter *w, const struct arrival *a, bool seen)
 {
     struct cells bits = plane(w, 0);
 
@@ -53,7 +53,7 @@ static inline void admit(weir *w, const struct arrival *a, bool seen)
         bit_set(&bits, a->at[i]);
 }
 
-static void merge(weir *into, const weir *from)
+static void merge(weir_filter *into, const weir_filter *from)
 {
     for (uint64_t i = 0; i < into->stride; i++)
         into->cells[i] |= from->cells[i];
@@ -71,8 +71,8 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 
 const struct filter_ops filter_bloom = {
     .is.about = {"bloom", "never forgets, fills up: the best for a stream that fits",
-                 WEIR_CAN_LEARN | WEIR_CAN_MERGE | WEIR_CAN_KEEP_ALL},
-    .is.knobs = HAS_ALWAYS | HAS(KNOB_CAPACITY) | HAS(KNOB_FPR) | HAS(KNOB_K),
+                 WEIR_CAN_OBSERVE | WEIR_CAN_MERGE | WEIR_CAN_KEEP_ALL},
+    .is.parameters = HAS_ALWAYS | HAS(PARAMETER_CAPACITY) | HAS(PARAMETER_FPR) | HAS(PARAMETER_K),
     .plan = plan,
     .error = error_now,
     .predict = predict,

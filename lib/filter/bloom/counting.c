@@ -15,7 +15,7 @@
 
 static bool plan(struct config *c, struct shape *s, struct weir_error *error)
 {
-    if (!config_has(c, KNOB_CELL))
+    if (!config_has(c, PARAMETER_CELL))
         c->cell = CELL_DEFAULT;
     if (!size_by_capacity(c, c->cell, error))
         return false;
@@ -33,7 +33,7 @@ static inline void step(struct cells *cells, uint64_t i, uint32_t by)
         cells_set(cells, i, old + by);
 }
 
-static inline void admit(weir *w, const struct arrival *a, bool seen)
+static inline void admit(weir_filter *w, const struct arrival *a, bool seen)
 {
     struct cells cells = plane(w, 0);
 
@@ -42,7 +42,7 @@ static inline void admit(weir *w, const struct arrival *a, bool seen)
         step(&cells, a->at[i], 1);
 }
 
-static bool forget(weir *w, struct weir_key key)
+static bool forget(weir_filter *w, struct weir_key key)
 {
     struct cells cells = plane(w, 0);
     struct arrival a;
@@ -57,7 +57,7 @@ static bool forget(weir *w, struct weir_key key)
     return true;
 }
 
-static void merge(weir *into, const weir *from)
+static void merge(weir_filter *into, const weir_filter *from)
 {
     struct cells a = plane(into, 0), b = plane(from, 0);
 
@@ -80,8 +80,9 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 
 const struct filter_ops filter_counting = {
     .is.about = {"counting", "Bloom's filter with counters: keys can be forgotten again",
-                 WEIR_CAN_LEARN | WEIR_CAN_FORGET | WEIR_CAN_MERGE | WEIR_CAN_KEEP_ALL},
-    .is.knobs = HAS_ALWAYS | HAS(KNOB_CAPACITY) | HAS(KNOB_FPR) | HAS(KNOB_K) | HAS(KNOB_CELL),
+                 WEIR_CAN_OBSERVE | WEIR_CAN_FORGET | WEIR_CAN_MERGE | WEIR_CAN_KEEP_ALL},
+    .is.parameters = HAS_ALWAYS | HAS(PARAMETER_CAPACITY) | HAS(PARAMETER_FPR) | HAS(PARAMETER_K) |
+                     HAS(PARAMETER_CELL),
     .plan = plan,
     .error = error_now,
     .predict = predict,

@@ -14,17 +14,17 @@ static void choose_memory(struct config *c, uint64_t width)
 
 static uint64_t choose_k(const struct config *c, uint64_t width, bool sized_by_keys)
 {
-    if (config_has(c, KNOB_K))
+    if (config_has(c, PARAMETER_K))
         return c->k;
-    if (config_has(c, KNOB_CAPACITY) && !sized_by_keys)
+    if (config_has(c, PARAMETER_CAPACITY) && !sized_by_keys)
         return bloom_best_k((double)(c->memory / width), (double)c->capacity);
-    return config_has(c, KNOB_FPR) ? bloom_best_k_for(c->fpr) : K_DEFAULT;
+    return config_has(c, PARAMETER_FPR) ? bloom_best_k_for(c->fpr) : K_DEFAULT;
 }
 
 bool size_by_capacity(struct config *c, uint64_t width, struct weir_error *error)
 {
-    bool keys = config_has(c, KNOB_CAPACITY), ceiling = config_has(c, KNOB_FPR);
-    bool sized_by_keys = keys && ceiling && !config_has(c, KNOB_MEMORY);
+    bool keys = config_has(c, PARAMETER_CAPACITY), ceiling = config_has(c, PARAMETER_FPR);
+    bool sized_by_keys = keys && ceiling && !config_has(c, PARAMETER_MEMORY);
 
     c->k = choose_k(c, width, sized_by_keys);
     if (sized_by_keys)

@@ -20,7 +20,7 @@
  * the hits lie towards the end, and a sixteenth more at a time. It is chosen again
  * whenever so many arrivals came as a sixteenth of all slots; what was counted before
  * counts for 1/16 less each time. All is arithmetic on whole numbers, and the same on
- * every machine. docs/weir-filter.md has the study, bench/enter.c made its figures. */
+ * every machine. docs/recent.md has the study, bench/enter.c made its figures. */
 #include "filter/recent/recent.h"
 
 #define SHARE 1000000000 /* that enter= is a part of */
@@ -46,24 +46,24 @@ static uint32_t eighth(const struct config *c)
     return (uint32_t)c->slots / 8;
 }
 
-uint32_t weir_depth(const weir *w)
+uint32_t recent_depth(const weir_filter *w)
 {
     const struct config *c = &w->config;
 
     return is_adaptive(c) ? (uint32_t)w->reg[DEPTH] : (uint32_t)(c->slots * c->enter / SHARE);
 }
 
-uint32_t weir_tried_depth(const struct config *c)
+uint32_t recent_tried_depth(const struct config *c)
 {
     return eighth(c);
 }
 
-static uint64_t lines(const weir *w)
+static uint64_t lines(const weir_filter *w)
 {
     return w->shape.cells / LINE_BYTES;
 }
 
-uint64_t weir_depth_every(const weir *w)
+uint64_t recent_depth_every(const weir_filter *w)
 {
     uint64_t every = lines(w) * w->config.slots / CHOSEN_EVERY;
 
@@ -72,7 +72,7 @@ uint64_t weir_depth_every(const weir *w)
 
 /* ---- counting ---- */
 
-void weir_count_hit(weir *w, bool tried, uint32_t slot, uint64_t times)
+void recent_count_hit(weir_filter *w, bool tried, uint32_t slot, uint64_t times)
 {
     uint64_t *n = &w->reg[COUNTED];
     uint32_t s = (uint32_t)w->config.slots, q = s / 4, e = eighth(&w->config);
@@ -92,11 +92,11 @@ void weir_count_hit(weir *w, bool tried, uint32_t slot, uint64_t times)
         n[slot < e ? KEPT : PASSING] += times;
 }
 
-void weir_count_hits(weir *w, uint32_t hits[2][LINE_SLOTS_MOST + 1])
+void recent_count_hits(weir_filter *w, uint32_t hits[2][LINE_SLOTS_MOST + 1])
 {
     for (uint32_t slot = 0; slot <= LINE_SLOTS_MOST; slot++) {
-        weir_count_hit(w, false, slot, hits[false][slot]);
-        weir_count_hit(w, true, slot, hits[true][slot]);
+        recent_count_hit(w, false, slot, hits[false][slot]);
+        recent_count_hit(w, true, slot, hits[true][slot]);
     }
 }
 
@@ -104,7 +104,7 @@ void weir_count_hits(weir *w, uint32_t hits[2][LINE_SLOTS_MOST + 1])
 
 /* Hits per slot, times 1024, without those that are errors: a new key hits a slot by
  * chance once in so many times as there are fingerprints. */
-static uint64_t density(const weir *w, uint64_t hits, uint64_t misses, uint64_t slots)
+static uint64_t density(const weir_filter *w, uint64_t hits, uint64_t misses, uint64_t slots)
 {
     uint64_t errors = misses * slots / (UINT64_C(255) << (w->config.width - 8));
 
@@ -127,7 +127,7 @@ static int ends_soon(uint64_t a, uint64_t c, uint64_t b)
     return (is > even) + (is / 2 > even);
 }
 
-static bool come_again(const weir *w)
+static bool come_again(const weir_filter *w)
 {
     const uint64_t *n = &w->reg[COUNTED];
     uint64_t all = lines(w), tried = (all + TRIED_LINES - 1) / TRIED_LINES;
@@ -154,7 +154,7 @@ static uint64_t depth_for(const struct config *c, uint64_t a, uint64_t b, uint64
     return sure >= most ? deepest : 1 + (sure - least) * (deepest - 1) / (most - least);
 }
 
-static uint64_t wanted(const weir *w)
+static uint64_t wanted(const weir_filter *w)
 {
     const uint64_t *n = &w->reg[COUNTED], s = w->config.slots;
     uint64_t q = s / 4, e = eighth(&w->config);
@@ -170,7 +170,7 @@ static uint64_t wanted(const weir *w)
     return soon ? 1 : depth_for(&w->config, a, b, n[LAST_EIGHTH]);
 }
 
-void weir_choose_depth(weir *w)
+void recent_choose_depth(weir_filter *w)
 {
     uint64_t step = w->config.slots / 16, depth = wanted(w), now = w->reg[DEPTH];
 
@@ -181,7 +181,7 @@ void weir_choose_depth(weir *w)
 
 /* ---- merging and checking ---- */
 
-void weir_merge_depths(weir *into, const weir *from)
+void recent_merge_depths(weir_filter *into, const weir_filter *from)
 {
     if (from->reg[DEPTH] < into->reg[DEPTH])
         into->reg[DEPTH] = from->reg[DEPTH];
@@ -189,10 +189,10 @@ void weir_merge_depths(weir *into, const weir *from)
         into->reg[COUNTED + i] += from->reg[COUNTED + i];
 }
 
-bool weir_check_depth(const weir *w)
+bool recent_check_depth(const weir_filter *w)
 {
     for (uint32_t i = 0; i < COUNTS; i++)
-        if (w->reg[COUNTED + i] > w->shown)
+        if (w->reg[COUNTED + i] > w->observed)
             return false;
     return w->reg[DEPTH] <= w->config.slots / DEEPEST;
 }

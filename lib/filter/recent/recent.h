@@ -1,34 +1,36 @@
-/* recent.h - what the parts of the weir filter share; weir.c says what it is.
+/* recent.h - what the parts of the filter recent share; weir.c says what it is.
  *
  *   weir.c          planning, measuring, merging, checking
  *   enter.c         how deep new keys enter
- *   weir_predict.c  its model
- *   weir_lines.h    what observe and ask do to one line
- *   weir_paths.h    one key and many; compiled for plain C, AVX2 and AVX-512: weir_plain.c,
- *                   weir_avx2.c, weir_avx512.c
- *   weir_groups.h   the keys of a block, by the width of their lines
- *   weir_steps.h    the same with AVX-512: sixteen at a time, lines of all widths one way
- *   weir_decide.h   of these, what becomes of eight at once
- *   weir_spots.h    likewise, where they have their lines */
+ *   recent_predict.c  its model
+ *   recent_lines.h    what observe and ask do to one line
+ *   recent_paths.h    one key and many; compiled for plain C, AVX2 and AVX-512: recent_plain.c,
+ *                   recent_avx2.c, recent_avx512.c
+ *   recent_groups.h   the keys of a block, by the width of their lines
+ *   recent_steps.h    the same with AVX-512: sixteen at a time, lines of all widths one way
+ *   recent_decide.h   of these, what becomes of eight at once
+ *   slot_refs.h    likewise, where they have their lines */
 #ifndef WEIR_FILTER_RECENT_RECENT_H
 #define WEIR_FILTER_RECENT_RECENT_H
 
 #include "base/line.h"
 #include "filter/filter.h"
 
-struct weir_paths {
-    bool (*observe)(weir *w, const struct weir_key *key);
-    void (*observe_many)(weir *w, const struct picked *p);
-    bool (*ask)(const weir *w, const struct weir_key *key);
-    void (*ask_many)(const weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
-    void (*touch)(const weir *w, struct weir_key key);
-    bool (*locate)(const weir *w, const struct weir_key *keys, size_t n, uint64_t *spots);
+struct recent_paths {
+    bool (*observe)(weir_filter *w, const struct weir_key *key);
+    void (*observe_many)(weir_filter *w, const struct picked *p);
+    bool (*ask)(const weir_filter *w, const struct weir_key *key);
+    void (*ask_many)(const weir_filter *w, const struct weir_key *keys, size_t n,
+                     uint8_t *verdicts);
+    void (*touch)(const weir_filter *w, struct weir_key key);
+    bool (*locate)(const weir_filter *w, const struct weir_key *keys, size_t n,
+                   uint64_t *slot_refs);
 };
 
-extern const struct weir_paths weir_paths_plain, weir_paths_avx2, weir_paths_avx512;
+extern const struct recent_paths recent_paths_plain, recent_paths_avx2, recent_paths_avx512;
 
-bool weir_foresee(const struct config *c, const struct shape *s, const struct stream_model *m,
-                  struct prediction *p);
+bool recent_predict(const struct config *c, const struct shape *s, const struct stream_model *m,
+                    struct prediction *p);
 
 /* Registers of a filter with a window. */
 #define EPOCH 0     /* quarters of the window that have begun */
@@ -60,7 +62,7 @@ static inline uint32_t slots_at(const struct config *c, uint32_t index)
     return room < c->slots ? room : (uint32_t)c->slots;
 }
 
-static inline uint32_t slots_of(const weir *w, const uint8_t *line)
+static inline uint32_t slots_of(const weir_filter *w, const uint8_t *line)
 {
     return slots_at(&w->config, line_index(line));
 }
@@ -110,7 +112,7 @@ static inline uint64_t aged_marks(uint64_t tail, uint32_t age)
 }
 
 /* How many of a line's slots, from the front, have not outlived the window. */
-static inline uint32_t live_slots(const weir *w, const uint8_t *line, uint32_t slots)
+static inline uint32_t live_slots(const weir_filter *w, const uint8_t *line, uint32_t slots)
 {
     uint64_t tail = bits_load64(line + 56);
     uint32_t live = (uint32_t)(aged_marks(tail, line_age(w->reg[EPOCH], tail)) >> 24);
@@ -119,15 +121,15 @@ static inline uint32_t live_slots(const weir *w, const uint8_t *line, uint32_t s
 }
 
 /* Drop what has outlived the window, and bring the marks up to date. */
-void weir_age(const weir *w, uint8_t *line);
+void recent_age(const weir_filter *w, uint8_t *line);
 
 /* Cut a full line's fingerprints to the next width; equal ones become one. */
-void weir_cut(const weir *w, uint8_t *line);
+void recent_cut(const weir_filter *w, uint8_t *line);
 
 /* How many of the next n arrivals may be shown before a quarter of window= is over or
  * the depth is chosen again; and what is to be done when they have been shown. */
-size_t weir_until_turn(const weir *w, size_t n);
-void weir_turn(weir *w, size_t n);
+size_t recent_until_turn(const weir_filter *w, size_t n);
+void recent_turn(weir_filter *w, size_t n);
 
 /* ---- entering (enter.c) ---- */
 
@@ -142,21 +144,21 @@ static inline bool is_adaptive(const struct config *c)
     return c->enter == ENTER_ADAPT;
 }
 
-uint32_t weir_depth(const weir *w);
-uint32_t weir_tried_depth(const struct config *c);
+uint32_t recent_depth(const weir_filter *w);
+uint32_t recent_tried_depth(const struct config *c);
 
 /* Arrivals after which the depth is chosen again. */
-uint64_t weir_depth_every(const weir *w);
+uint64_t recent_depth_every(const weir_filter *w);
 
 /* Note so many hits in a slot, or in the last place misses, of lines at the floor: those
  * that enter at the depth, and those that try another. The same of all slots. */
-void weir_count_hit(weir *w, bool tried, uint32_t slot, uint64_t times);
-void weir_count_hits(weir *w, uint32_t hits[2][LINE_SLOTS_MOST + 1]);
+void recent_count_hit(weir_filter *w, bool tried, uint32_t slot, uint64_t times);
+void recent_count_hits(weir_filter *w, uint32_t hits[2][LINE_SLOTS_MOST + 1]);
 
-void weir_choose_depth(weir *w);
+void recent_choose_depth(weir_filter *w);
 
 /* What was counted is added; the lesser depth holds until it is chosen again. */
-void weir_merge_depths(weir *into, const weir *from);
-bool weir_check_depth(const weir *w);
+void recent_merge_depths(weir_filter *into, const weir_filter *from);
+bool recent_check_depth(const weir_filter *w);
 
 #endif

@@ -18,7 +18,7 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
     return config_choose_k(c, error_of, K_DEFAULT, error) && plan_arrays(c, s);
 }
 
-static inline void touch_victims(const weir *w, const struct arrival *a)
+static inline void touch_victims(const weir_filter *w, const struct arrival *a)
 {
     struct rng r = draws(w, a);
 
@@ -29,7 +29,7 @@ static inline void touch_victims(const weir *w, const struct arrival *a)
     }
 }
 
-static inline void admit(weir *w, const struct arrival *a, bool seen)
+static inline void admit(weir_filter *w, const struct arrival *a, bool seen)
 {
     struct rng r = draws(w, a);
 
@@ -53,8 +53,8 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 
 const struct filter_ops filter_bsbf = {
     .is.about = {"bsbf", "each new key clears a random bit per array: fewer false positives",
-                 WEIR_CAN_LEARN | WEIR_CAN_LAST},
-    .is.knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K),
+                 WEIR_CAN_OBSERVE | WEIR_CAN_RUN_FOREVER},
+    .is.parameters = HAS_ALWAYS | HAS(PARAMETER_FPR) | HAS(PARAMETER_K),
     .plan = plan,
     .error = error_now,
     .predict = predict,

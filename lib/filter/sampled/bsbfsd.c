@@ -10,7 +10,7 @@
 static bool plan(struct config *c, struct shape *s, struct weir_error *error)
 {
     (void)error;
-    if (!config_has(c, KNOB_K))
+    if (!config_has(c, PARAMETER_K))
         c->k = K_DEFAULT;
     plan_arrays(c, s);
     s->lines = (uint32_t)c->k + 1;
@@ -18,7 +18,7 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
 }
 
 /* The one bit that gives way to an arrival. */
-static inline uint64_t victim(const weir *w, const struct arrival *a, struct cells *array)
+static inline uint64_t victim(const weir_filter *w, const struct arrival *a, struct cells *array)
 {
     struct rng r = draws(w, a);
 
@@ -26,7 +26,7 @@ static inline uint64_t victim(const weir *w, const struct arrival *a, struct cel
     return rng_below(&r, array->n);
 }
 
-static inline void touch_victims(const weir *w, const struct arrival *a)
+static inline void touch_victims(const weir_filter *w, const struct arrival *a)
 {
     struct cells array;
     uint64_t bit = victim(w, a, &array);
@@ -34,7 +34,7 @@ static inline void touch_victims(const weir *w, const struct arrival *a)
     bit_touch(&array, bit);
 }
 
-static inline void admit(weir *w, const struct arrival *a, bool seen)
+static inline void admit(weir_filter *w, const struct arrival *a, bool seen)
 {
     struct cells array;
 
@@ -59,8 +59,8 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 
 const struct filter_ops filter_bsbfsd = {
     .is.about = {"bsbfsd", "each new key clears one bit in all: forgets little, fills up slowly",
-                 WEIR_CAN_LEARN},
-    .is.knobs = HAS_ALWAYS | HAS(KNOB_K),
+                 WEIR_CAN_OBSERVE},
+    .is.parameters = HAS_ALWAYS | HAS(PARAMETER_K),
     .plan = plan,
     .error = error_now,
     .predict = predict,

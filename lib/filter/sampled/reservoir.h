@@ -11,24 +11,25 @@
 
 #define P_STAR_UNIT 1e-9 /* of c->p_star */
 
-#define RESERVOIR_KNOBS (HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K) | HAS(KNOB_P_STAR))
+#define RESERVOIR_PARAMETERS                                                                       \
+    (HAS_ALWAYS | HAS(PARAMETER_FPR) | HAS(PARAMETER_K) | HAS(PARAMETER_P_STAR))
 
 static bool plan_reservoir(struct config *c, struct shape *s,
                            double (*error_of)(const struct config *c, uint64_t k),
                            struct weir_error *error)
 {
-    if (!config_has(c, KNOB_P_STAR))
+    if (!config_has(c, PARAMETER_P_STAR))
         c->p_star = P_STAR_DEFAULT;
     return config_choose_k(c, error_of, K_DEFAULT, error) && plan_arrays(c, s);
 }
 
 /* Is the chance s/i below p*? */
-static inline bool is_late(const weir *w, uint64_t i)
+static inline bool is_late(const weir_filter *w, uint64_t i)
 {
     return (bits_u128)w->shape.cells * 1000000000 < (bits_u128)w->config.p_star * i;
 }
 
-static inline void touch_victims(const weir *w, const struct arrival *a)
+static inline void touch_victims(const weir_filter *w, const struct arrival *a)
 {
     struct rng r = draws(w, a);
 
@@ -41,7 +42,7 @@ static inline void touch_victims(const weir *w, const struct arrival *a)
 }
 
 /* The arrays that lack the key's bit, a bit each: none if it is seen. */
-static inline uint64_t lacking(const weir *w, const struct arrival *a)
+static inline uint64_t lacking(const weir_filter *w, const struct arrival *a)
 {
     uint64_t lack = 0;
 
@@ -53,7 +54,7 @@ static inline uint64_t lacking(const weir *w, const struct arrival *a)
     return lack;
 }
 
-static inline void insert(weir *w, const struct arrival *a)
+static inline void insert(weir_filter *w, const struct arrival *a)
 {
     for (uint32_t i = 0; i < w->config.k; i++) {
         struct cells bits = plane(w, i);
@@ -62,7 +63,7 @@ static inline void insert(weir *w, const struct arrival *a)
     }
 }
 
-static inline void clear_one_each(weir *w, struct rng *r)
+static inline void clear_one_each(weir_filter *w, struct rng *r)
 {
     for (uint32_t i = 0; i < w->config.k; i++) {
         struct cells bits = plane(w, i);
@@ -84,7 +85,7 @@ static inline void clear_a_set_one(struct cells *bits, struct rng *r)
 }
 
 /* Insert, and clear a set bit for each bit set: the fill stays as it is. */
-static inline void replace(weir *w, const struct arrival *a, struct rng *r)
+static inline void replace(weir_filter *w, const struct arrival *a, struct rng *r)
 {
     for (uint64_t lack = lacking(w, a); lack; lack &= lack - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(lack);
@@ -99,7 +100,7 @@ static inline void replace(weir *w, const struct arrival *a, struct rng *r)
 
 /* Which bits replace() will try, as far as it can be foretold: the draws for the first array that
  * lacks the key's bit, and those for the last, which come after. */
-static inline void touch_tries(const weir *w, const struct arrival *a, uint64_t lack)
+static inline void touch_tries(const weir_filter *w, const struct arrival *a, uint64_t lack)
 {
     struct cells first = plane(w, (uint32_t)__builtin_ctzll(lack));
     struct cells last = plane(w, 63 - (uint32_t)__builtin_clzll(lack));
@@ -118,7 +119,7 @@ static inline void touch_tries(const weir *w, const struct arrival *a, uint64_t 
 
 /* Early the draws are known; later the key's own bits say which are made. */
 #define LOOKS 1
-static inline void look(const weir *w, struct arrival *a)
+static inline void look(const weir_filter *w, struct arrival *a)
 {
     if (is_late(w, a->number + 1)) {
         uint64_t lack = lacking(w, a);

@@ -25,7 +25,7 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
 /* Where the coin leaves the victim alone, the key's own line is asked for once more: that costs
  * less than a branch which is not to be foreseen. A few keys later the load may be another by as
  * many bits; a victim that was not fetched for it comes late, no more. */
-static inline void touch_victims(const weir *w, const struct arrival *a)
+static inline void touch_victims(const weir_filter *w, const struct arrival *a)
 {
     struct rng r = draws(w, a);
 
@@ -38,7 +38,7 @@ static inline void touch_victims(const weir *w, const struct arrival *a)
     }
 }
 
-static inline void admit(weir *w, const struct arrival *a, bool seen)
+static inline void admit(weir_filter *w, const struct arrival *a, bool seen)
 {
     struct rng r = draws(w, a);
 
@@ -58,7 +58,7 @@ static inline void admit(weir *w, const struct arrival *a, bool seen)
     }
 }
 
-static bool check_cells(const weir *w)
+static bool check_cells(const weir_filter *w)
 {
     for (uint32_t i = 0; i < w->config.k; i++) {
         struct cells bits = plane(w, i);
@@ -80,8 +80,8 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 const struct filter_ops filter_rlbsbf = {
     .is.about = {"rlbsbf",
                  "as bsbf, but clears the more the fuller it is: the best balance of its kind",
-                 WEIR_CAN_LEARN | WEIR_CAN_LAST},
-    .is.knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K),
+                 WEIR_CAN_OBSERVE | WEIR_CAN_RUN_FOREVER},
+    .is.parameters = HAS_ALWAYS | HAS(PARAMETER_FPR) | HAS(PARAMETER_K),
     .plan = plan,
     .error = error_now,
     .predict = predict,

@@ -24,10 +24,10 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
     return plan_reservoir(c, s, error_of, error);
 }
 
-static inline void admit(weir *w, const struct arrival *a, bool seen)
+static inline void admit(weir_filter *w, const struct arrival *a, bool seen)
 {
     struct rng r = draws(w, a);
-    uint64_t s = w->shape.cells, i = w->shown + 1;
+    uint64_t s = w->shape.cells, i = w->observed + 1;
 
     if (seen)
         return;
@@ -50,8 +50,9 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 #include "filter/loops.h"
 
 const struct filter_ops filter_rsbf = {
-    .is.about = {"rsbf", "inserts ever fewer new keys, as a reservoir sample does", WEIR_CAN_LEARN},
-    .is.knobs = RESERVOIR_KNOBS,
+    .is.about = {"rsbf", "inserts ever fewer new keys, as a reservoir sample does",
+                 WEIR_CAN_OBSERVE},
+    .is.parameters = RESERVOIR_PARAMETERS,
     .plan = plan,
     .error = error_now,
     .predict = predict,

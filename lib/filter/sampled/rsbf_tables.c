@@ -21,10 +21,10 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
     return plan_reservoir(c, s, error_of, error);
 }
 
-static inline void admit(weir *w, const struct arrival *a, bool seen)
+static inline void admit(weir_filter *w, const struct arrival *a, bool seen)
 {
     struct rng r = draws(w, a);
-    uint64_t s = w->shape.cells, i = w->shown + 1;
+    uint64_t s = w->shape.cells, i = w->observed + 1;
     bool chosen = rng_chance(&r, s, i);
 
     if (is_late(w, i)) {
@@ -46,8 +46,8 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 
 const struct filter_ops filter_rsbf_tables = {
     .is.about = {"rsbf-tables", "rsbf as its paper's tables were made: to reproduce them",
-                 WEIR_CAN_LEARN | WEIR_FOR_TABLES},
-    .is.knobs = RESERVOIR_KNOBS,
+                 WEIR_CAN_OBSERVE | WEIR_FOR_TABLES},
+    .is.parameters = RESERVOIR_PARAMETERS,
     .plan = plan,
     .error = error_now,
     .predict = predict,

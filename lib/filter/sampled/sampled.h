@@ -17,7 +17,7 @@ static bool plan_arrays(const struct config *c, struct shape *s)
     return true;
 }
 
-static double error_now(const weir *w)
+static double error_now(const weir_filter *w)
 {
     double all = 1;
 
@@ -38,7 +38,7 @@ static bool predict_sampled(enum sampled_kind kind, const struct config *c, cons
     return true;
 }
 
-static inline void touch(const weir *w, struct arrival *a)
+static inline void touch(const weir_filter *w, struct arrival *a)
 {
     for (uint32_t i = 0; i < w->config.k; i++) {
         struct cells bits = plane(w, i);
@@ -47,7 +47,7 @@ static inline void touch(const weir *w, struct arrival *a)
     }
 }
 
-static bool probe(const weir *w, const struct arrival *a)
+static bool probe(const weir_filter *w, const struct arrival *a)
 {
     bool seen = true;
 

@@ -67,19 +67,19 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
     return true;
 }
 
-static uint64_t buckets(const weir *w)
+static uint64_t buckets(const weir_filter *w)
 {
     return w->shape.detail[0];
 }
 
-static uint64_t slots(const weir *w)
+static uint64_t slots(const weir_filter *w)
 {
     return buckets(w) * SLOTS;
 }
 
 /* ---- buckets ---- */
 
-static inline uint64_t other_bucket(const weir *w, uint64_t bucket, uint32_t print)
+static inline uint64_t other_bucket(const weir_filter *w, uint64_t bucket, uint32_t print)
 {
     uint64_t n = buckets(w), h = bits_scale(hash_word(print, 0, 3), n);
 
@@ -87,7 +87,7 @@ static inline uint64_t other_bucket(const weir *w, uint64_t bucket, uint32_t pri
 }
 
 /* The slot of a bucket that has this fingerprint, SLOTS if none does. 0 is an empty one. */
-static inline uint32_t find(const weir *w, uint64_t bucket, uint32_t print)
+static inline uint32_t find(const weir_filter *w, uint64_t bucket, uint32_t print)
 {
     uint32_t bits = (uint32_t)w->config.bits, i = 0;
 
@@ -98,7 +98,7 @@ static inline uint32_t find(const weir *w, uint64_t bucket, uint32_t print)
 
 /* Has one of the four this fingerprint? Of up to 16 bits they lie in a word, and are compared
  * at once: a lane is zero where they are equal. */
-static inline bool has(const weir *w, uint64_t bucket, uint32_t print)
+static inline bool has(const weir_filter *w, uint64_t bucket, uint32_t print)
 {
     uint32_t bits = (uint32_t)w->config.bits;
 
@@ -112,7 +112,7 @@ static inline bool has(const weir *w, uint64_t bucket, uint32_t print)
     return (differ - ones) & ~differ & ones << (bits - 1);
 }
 
-static inline bool put(weir *w, uint64_t bucket, uint32_t print)
+static inline bool put(weir_filter *w, uint64_t bucket, uint32_t print)
 {
     uint32_t i = find(w, bucket, 0);
 
@@ -123,7 +123,7 @@ static inline bool put(weir *w, uint64_t bucket, uint32_t print)
 }
 
 /* Put a fingerprint into a slot; the one that was there. */
-static uint32_t swap(weir *w, uint64_t slot, uint32_t print)
+static uint32_t swap(weir_filter *w, uint64_t slot, uint32_t print)
 {
     uint32_t bits = (uint32_t)w->config.bits, old = prints_get(w->cells, bits, slot);
 
@@ -132,13 +132,13 @@ static uint32_t swap(weir *w, uint64_t slot, uint32_t print)
 }
 
 /* Nearly every walk fails from here on: 63 of 64 slots. */
-static bool is_full(const weir *w)
+static bool is_full(const weir_filter *w)
 {
     return w->reg[STORED] >= slots(w) - slots(w) / 64;
 }
 
 /* Make room by moving others, or leave all as it was. */
-static bool move_others(weir *w, uint64_t bucket, uint32_t print, struct rng r)
+static bool move_others(weir_filter *w, uint64_t bucket, uint32_t print, struct rng r)
 {
     uint64_t path[MOVES];
 
@@ -157,12 +157,12 @@ static bool move_others(weir *w, uint64_t bucket, uint32_t print, struct rng r)
 /* ---- a key ---- */
 
 /* From 1 on. The upper bits of hi: the low ones choose a shard. */
-static inline uint32_t print_of(const weir *w, struct weir_key key)
+static inline uint32_t print_of(const weir_filter *w, struct weir_key key)
 {
     return 1 + (uint32_t)bits_scale(key.hi, prints_mask((uint32_t)w->config.bits));
 }
 
-static inline void touch_bucket(const weir *w, uint64_t bucket)
+static inline void touch_bucket(const weir_filter *w, uint64_t bucket)
 {
     uint64_t bits = SLOTS * w->config.bits, bit = bucket * bits;
 
@@ -170,7 +170,7 @@ static inline void touch_bucket(const weir *w, uint64_t bucket)
     cells_fetch(w->cells + ((bit + bits - 1) >> 3));
 }
 
-static inline void touch(const weir *w, struct arrival *a)
+static inline void touch(const weir_filter *w, struct arrival *a)
 {
     uint32_t print = print_of(w, a->key);
 
@@ -181,14 +181,14 @@ static inline void touch(const weir *w, struct arrival *a)
     touch_bucket(w, a->at[1]);
 }
 
-static bool probe(const weir *w, const struct arrival *a)
+static bool probe(const weir_filter *w, const struct arrival *a)
 {
     uint32_t print = (uint32_t)a->at[2];
 
     return has(w, a->at[0], print) | has(w, a->at[1], print);
 }
 
-static inline void admit(weir *w, const struct arrival *a, bool seen)
+static inline void admit(weir_filter *w, const struct arrival *a, bool seen)
 {
     uint32_t print = (uint32_t)a->at[2];
     struct rng r = draws(w, a);
@@ -199,7 +199,7 @@ static inline void admit(weir *w, const struct arrival *a, bool seen)
     w->reg[stored ? STORED : OVERFLOW]++;
 }
 
-static bool forget(weir *w, struct weir_key key)
+static bool forget(weir_filter *w, struct weir_key key)
 {
     uint32_t print = print_of(w, key);
     uint64_t bucket = bits_scale(key.lo, buckets(w));
@@ -216,7 +216,7 @@ static bool forget(weir *w, struct weir_key key)
     return false;
 }
 
-static uint32_t count_in(const weir *w, uint64_t bucket, uint32_t print)
+static uint32_t count_in(const weir_filter *w, uint64_t bucket, uint32_t print)
 {
     uint32_t bits = (uint32_t)w->config.bits, n = 0;
 
@@ -225,7 +225,7 @@ static uint32_t count_in(const weir *w, uint64_t bucket, uint32_t print)
     return n;
 }
 
-static uint32_t count(const weir *w, struct weir_key key)
+static uint32_t count(const weir_filter *w, struct weir_key key)
 {
     uint32_t print = print_of(w, key);
     uint64_t bucket = bits_scale(key.lo, buckets(w)), other = other_bucket(w, bucket, print);
@@ -235,12 +235,12 @@ static uint32_t count(const weir *w, struct weir_key key)
 
 /* ---- what it knows of itself ---- */
 
-static double fill(const weir *w)
+static double fill(const weir_filter *w)
 {
     return (double)w->reg[STORED] / (double)slots(w);
 }
 
-static uint32_t different_in(const weir *w, uint64_t bucket)
+static uint32_t different_in(const weir_filter *w, uint64_t bucket)
 {
     uint32_t bits = (uint32_t)w->config.bits, n = 0;
 
@@ -253,7 +253,7 @@ static uint32_t different_in(const weir *w, uint64_t bucket)
 }
 
 /* A key that was shown twice is met once: what is different in the buckets counts. */
-static double error_now(const weir *w)
+static double error_now(const weir_filter *w)
 {
     uint64_t all = buckets(w), n = all < BUCKETS_LOOKED_AT ? all : BUCKETS_LOOKED_AT, sum = 0;
 
@@ -262,7 +262,7 @@ static double error_now(const weir *w)
     return cuckoo_error(w->config.bits, (double)sum / (double)(n * SLOTS));
 }
 
-static uint64_t overflow(const weir *w)
+static uint64_t overflow(const weir_filter *w)
 {
     return w->reg[OVERFLOW];
 }
@@ -274,13 +274,13 @@ static const char *unmergeable(const struct config *c)
            "one to the other";
 }
 
-static bool check(const weir *w)
+static bool check(const weir_filter *w)
 {
-    return w->reg[STORED] <= slots(w) && w->reg[STORED] <= w->shown;
+    return w->reg[STORED] <= slots(w) && w->reg[STORED] <= w->observed;
 }
 
 /* As many are stored as it says, and nothing lies behind them. */
-static bool check_cells(const weir *w)
+static bool check_cells(const weir_filter *w)
 {
     uint32_t bits = (uint32_t)w->config.bits;
     uint64_t stored = 0, end = slots(w) * bits;
@@ -304,8 +304,9 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 
 const struct filter_ops filter_cuckoo = {
     .is.about = {"cuckoo", "fingerprints that can be taken out again: for sets that lose keys",
-                 WEIR_CAN_LEARN | WEIR_CAN_FORGET | WEIR_CAN_KEEP_ALL},
-    .is.knobs = HAS_ALWAYS | HAS(KNOB_CAPACITY) | HAS(KNOB_FPR) | HAS(KNOB_BITS),
+                 WEIR_CAN_OBSERVE | WEIR_CAN_FORGET | WEIR_CAN_KEEP_ALL},
+    .is.parameters =
+        HAS_ALWAYS | HAS(PARAMETER_CAPACITY) | HAS(PARAMETER_FPR) | HAS(PARAMETER_BITS),
     .plan = plan,
     .error = error_now,
     .fill = fill,

@@ -111,7 +111,7 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
 
 /* ---- asking ---- */
 
-static inline void touch(const weir *w, struct arrival *a)
+static inline void touch(const weir_filter *w, struct arrival *a)
 {
     const struct fuse_grid g = fuse_grid(w);
     uint32_t bits = (uint32_t)w->config.bits;
@@ -123,26 +123,26 @@ static inline void touch(const weir *w, struct arrival *a)
         prints_touch(w->cells, bits, a->at[i] = part * g.prints + p.at[i]);
 }
 
-static bool probe(const weir *w, const struct arrival *a)
+static bool probe(const weir_filter *w, const struct arrival *a)
 {
     uint32_t bits = (uint32_t)w->config.bits, sum = fuse_print(a->key.lo, bits);
 
     for (int i = 0; i < 3; i++)
         sum ^= prints_get(w->cells, bits, a->at[i]);
-    return sum == 0 && w->shown != 0;
+    return sum == 0 && w->observed != 0;
 }
 
-static double error_now(const weir *w)
+static double error_now(const weir_filter *w)
 {
-    return w->shown ? fuse_error(w->config.bits) : 0;
+    return w->observed ? fuse_error(w->config.bits) : 0;
 }
 
 /* Each key has a place of its own. */
-static double fill(const weir *w)
+static double fill(const weir_filter *w)
 {
     const struct fuse_grid g = fuse_grid(w);
 
-    return (double)(w->shown - w->seen) / (double)(g.parts * g.prints);
+    return (double)(w->observed - w->seen) / (double)(g.parts * g.prints);
 }
 
 static bool predict(const struct config *c, const struct shape *s, const struct stream_model *m,
@@ -153,7 +153,7 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 
 /* ---- building and loading ---- */
 
-static struct fixed_parts parts(const weir *w)
+static struct fixed_parts parts(const weir_filter *w)
 {
     const struct fuse_grid g = fuse_grid(w);
 
@@ -161,14 +161,14 @@ static struct fixed_parts parts(const weir *w)
 }
 
 /* So many keys cannot be; nothing lies behind the attempts. */
-static bool check(const weir *w)
+static bool check(const weir_filter *w)
 {
     const struct fuse_grid g = fuse_grid(w);
 
-    return w->shown - w->seen <= g.parts * g.keys && (w->shown == 0 || w->seen < w->shown);
+    return w->observed - w->seen <= g.parts * g.keys && (w->observed == 0 || w->seen < w->observed);
 }
 
-static bool check_cells(const weir *w)
+static bool check_cells(const weir_filter *w)
 {
     const struct fuse_grid g = fuse_grid(w);
     uint64_t used = fuse_attempts_at(&g, (uint32_t)w->config.bits) + g.parts;
@@ -226,8 +226,8 @@ static inline void probe_block(const uint8_t *cells, uint32_t bits, const struct
     }
 }
 
-static inline void ask_blocks(const weir *w, uint32_t bits, const struct weir_key *keys, size_t n,
-                              uint8_t *verdicts)
+static inline void ask_blocks(const weir_filter *w, uint32_t bits, const struct weir_key *keys,
+                              size_t n, uint8_t *verdicts)
 {
     const struct fuse_grid g = fuse_grid(w);
     const uint8_t *cells = w->cells;
@@ -244,9 +244,9 @@ static inline void ask_blocks(const weir *w, uint32_t bits, const struct weir_ke
     }
 }
 
-static void ask_set(const weir *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+static void ask_set(const weir_filter *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
-    if (w->shown == 0)
+    if (w->observed == 0)
         memset(verdicts, WEIR_NEW, n);
     else if (w->config.bits == 8)
         ask_blocks(w, 8, keys, n, verdicts);
@@ -259,7 +259,8 @@ static const struct fixed_ops fixed = {parts, fuse_fill_part};
 const struct filter_ops filter_fuse = {
     .is.about = {"fuse", "a set that never changes, built whole: the smallest, fastest to ask",
                  WEIR_CAN_KEEP_ALL},
-    .is.knobs = HAS_ALWAYS | HAS(KNOB_CAPACITY) | HAS(KNOB_FPR) | HAS(KNOB_BITS),
+    .is.parameters =
+        HAS_ALWAYS | HAS(PARAMETER_CAPACITY) | HAS(PARAMETER_FPR) | HAS(PARAMETER_BITS),
     .plan = plan,
     .error = error_now,
     .fill = fill,

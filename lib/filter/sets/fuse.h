@@ -56,9 +56,10 @@ uint64_t fuse_scratch(const struct fuse_grid *g);
 
 /* Solve a part for its digests, which are ascending and without repeats. False if they are
  * more than the grid is for, or cannot be solved. */
-bool fuse_fill_part(weir *w, uint64_t part, const uint64_t *digests, size_t n, void *scratch);
+bool fuse_fill_part(weir_filter *w, uint64_t part, const uint64_t *digests, size_t n,
+                    void *scratch);
 
-static inline struct fuse_grid fuse_grid(const weir *w)
+static inline struct fuse_grid fuse_grid(const weir_filter *w)
 {
     const uint64_t *d = w->shape.detail;
 

@@ -103,7 +103,7 @@ static size_t peel(struct peeling *p)
     return aside;
 }
 
-static void assign(const struct peeling *p, weir *w, size_t n)
+static void assign(const struct peeling *p, weir_filter *w, size_t n)
 {
     uint32_t bits = (uint32_t)w->config.bits;
     uint64_t first = p->part * p->grid.prints;
@@ -119,7 +119,7 @@ static void assign(const struct peeling *p, weir *w, size_t n)
     }
 }
 
-bool fuse_fill_part(weir *w, uint64_t part, const uint64_t *digests, size_t n, void *scratch)
+bool fuse_fill_part(weir_filter *w, uint64_t part, const uint64_t *digests, size_t n, void *scratch)
 {
     struct peeling p = {.grid = fuse_grid(w), .part = part};
 

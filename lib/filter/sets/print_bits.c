@@ -2,7 +2,7 @@
 #include "filter/sets/print_bits.h"
 
 #include "base/text.h"
-#include "sentence/error.h"
+#include "spec/error.h"
 
 #define BITS_DEFAULT 8 /* a byte each: an error of 0.4 % of a fuse filter */
 
@@ -48,11 +48,11 @@ static bool refuse_bits(const struct config *c, struct weir_error *error)
 
 static bool choose_bits(struct config *c, const struct print_sizes *sizes, struct weir_error *error)
 {
-    bool memory = config_has(c, KNOB_MEMORY), keys = config_has(c, KNOB_CAPACITY);
+    bool memory = config_has(c, PARAMETER_MEMORY), keys = config_has(c, PARAMETER_CAPACITY);
 
-    if (config_has(c, KNOB_BITS))
+    if (config_has(c, PARAMETER_BITS))
         return is_a_width(c->bits) || refuse_bits(c, error);
-    if (config_has(c, KNOB_FPR))
+    if (config_has(c, PARAMETER_FPR))
         c->bits = bits_for_error(c, sizes);
     else
         c->bits = memory && keys ? bits_for_memory(c, sizes) : BITS_DEFAULT;
@@ -93,11 +93,12 @@ bool print_bits_plan(struct config *c, const struct print_sizes *sizes, struct w
     if (!config_keeps_fpr(c, sizes->error(c->bits)))
         return config_refuse_fpr(c, sizes->error(c->bits), "give it more bits or leave them out",
                                  error);
-    if (!config_has(c, KNOB_CAPACITY))
+    if (!config_has(c, PARAMETER_CAPACITY))
         c->capacity = capacity_for_memory(c, sizes);
     uint64_t needed = sizes->memory(c->capacity, c->bits);
     if (needed > MEMORY_MAX ||
-        ((config_has(c, KNOB_MEMORY) || !config_has(c, KNOB_CAPACITY)) && needed > c->memory))
+        ((config_has(c, PARAMETER_MEMORY) || !config_has(c, PARAMETER_CAPACITY)) &&
+         needed > c->memory))
         return refuse_memory(c, needed, error);
     c->memory = needed;
     return true;

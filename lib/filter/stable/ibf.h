@@ -14,26 +14,27 @@
 #define DECAY_DEFAULT 10
 
 #define IBF_TRAITS                                                                                 \
-    (WEIR_CAN_LEARN | WEIR_CAN_MERGE | WEIR_CAN_WEIGH | WEIR_CAN_LAST | WEIR_FOR_IMPORTANCE)
-#define IBF_KNOBS                                                                                  \
-    (HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K) | HAS(KNOB_CELL) | HAS(KNOB_DECAY) |                 \
-     HAS(KNOB_IMPORTANCE))
+    (WEIR_CAN_OBSERVE | WEIR_CAN_MERGE | WEIR_CAN_IMPORTANCE | WEIR_CAN_RUN_FOREVER |              \
+     WEIR_FOR_IMPORTANCE)
+#define IBF_PARAMETERS                                                                             \
+    (HAS_ALWAYS | HAS(PARAMETER_FPR) | HAS(PARAMETER_K) | HAS(PARAMETER_CELL) |                    \
+     HAS(PARAMETER_DECAY) | HAS(PARAMETER_IMPORTANCE))
 
 /* fpr= is kept whatever the mix of importance: as if all were of the top. */
 static bool plan_ibf(struct config *c, struct shape *s, bool harmonic, struct weir_error *error)
 {
-    if (!config_has(c, KNOB_CELL))
+    if (!config_has(c, PARAMETER_CELL))
         c->cell = CELL_DEFAULT;
-    if (!config_has(c, KNOB_K))
+    if (!config_has(c, PARAMETER_K))
         c->k = K_DEFAULT;
-    if (!config_has(c, KNOB_IMPORTANCE))
+    if (!config_has(c, PARAMETER_IMPORTANCE))
         c->importance.mode = IMPORTANCE_PERCENTILE;
     shape_planes(s, c, 1, (uint32_t)c->cell);
     struct stable worst = stable_worst(harmonic, (1u << c->cell) - 1, (double)s->cells);
 
-    if (!config_has(c, KNOB_DECAY))
+    if (!config_has(c, PARAMETER_DECAY))
         c->decay = DECAY_DEFAULT;
-    if (config_has(c, KNOB_FPR) && !config_has(c, KNOB_DECAY))
+    if (config_has(c, PARAMETER_FPR) && !config_has(c, PARAMETER_DECAY))
         c->decay = stable_least_decay(&worst, c->fpr, c->k, DECAY_MAX);
     double reached = stable_error_of(&worst, c->k, (double)c->decay);
     if (!config_keeps_fpr(c, reached))

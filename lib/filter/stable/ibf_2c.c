@@ -16,7 +16,7 @@ static uint32_t level_of(uint32_t class, uint32_t top)
     return class == CLASSES ? top : (top + 1) / 2;
 }
 
-static inline void admit(weir *w, const struct arrival *a, bool seen)
+static inline void admit(weir_filter *w, const struct arrival *a, bool seen)
 {
     uint32_t class = class_of(w, a->key, CLASSES);
 
@@ -38,7 +38,7 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 
 const struct filter_ops filter_ibf_2c = {
     .is.about = {"ibf-2c", "as sbf, but important keys fade later: two classes", IBF_TRAITS},
-    .is.knobs = IBF_KNOBS,
+    .is.parameters = IBF_PARAMETERS,
     .plan = plan,
     .error = error_now,
     .merge = merge,

@@ -44,7 +44,7 @@ static inline bool try_lower(struct cells *cells, struct rng *r)
 /* What the next arrival will draw is known already: with each draw the one of the same number is
  * fetched for it, so that memory has work all the time. As many as it takes once settled; all that
  * are made, while few of them find a cell. */
-static inline void lower(weir *w, const struct arrival *a, uint32_t width)
+static inline void lower(weir_filter *w, const struct arrival *a, uint32_t width)
 {
     struct cells cells = {w->cells, w->shape.cells, width};
     struct rng r = draws(w, a), next = rng_at(w->config.seed, a->number + 1);
@@ -60,7 +60,7 @@ static inline void lower(weir *w, const struct arrival *a, uint32_t width)
         cells_touch(&cells, rng_below(&next, cells.n));
 }
 
-static inline void admit(weir *w, const struct arrival *a, bool seen)
+static inline void admit(weir_filter *w, const struct arrival *a, bool seen)
 {
     uint32_t level = class_of(w, a->key, (1u << w->config.cell) - 1);
 
@@ -83,7 +83,7 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 
 const struct filter_ops filter_ibf_h = {
     .is.about = {"ibf-h", "as ibf-mc, but high cells are lowered less often", IBF_TRAITS},
-    .is.knobs = IBF_KNOBS,
+    .is.parameters = IBF_PARAMETERS,
     .plan = plan,
     .error = error_now,
     .merge = merge,

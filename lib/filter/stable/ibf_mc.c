@@ -9,7 +9,7 @@
  * keys are forgotten almost at once. */
 #include "filter/stable/random_decay.h"
 
-static inline void admit(weir *w, const struct arrival *a, bool seen)
+static inline void admit(weir_filter *w, const struct arrival *a, bool seen)
 {
     uint32_t level = class_of(w, a->key, (1u << w->config.cell) - 1);
 
@@ -30,7 +30,7 @@ const struct filter_ops filter_ibf_mc = {
     .is.about = {"ibf-mc",
                  "as sbf, but a key fades the later the more important: a class per level",
                  IBF_TRAITS},
-    .is.knobs = IBF_KNOBS,
+    .is.parameters = IBF_PARAMETERS,
     .plan = plan,
     .error = error_now,
     .merge = merge,

@@ -9,7 +9,7 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
     return plan_ibf(c, s, false, error);
 }
 
-static inline void touch_victims(const weir *w, const struct arrival *a)
+static inline void touch_victims(const weir_filter *w, const struct arrival *a)
 {
     struct cells cells = plane(w, 0);
     struct rng r = draws(w, a);
@@ -18,7 +18,7 @@ static inline void touch_victims(const weir *w, const struct arrival *a)
         cells_touch(&cells, rng_below(&r, cells.n));
 }
 
-static inline void decay(weir *w, const struct arrival *a)
+static inline void decay(weir_filter *w, const struct arrival *a)
 {
     struct cells cells = plane(w, 0);
     struct rng r = draws(w, a);

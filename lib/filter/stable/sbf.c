@@ -15,15 +15,15 @@
 
 static bool plan(struct config *c, struct shape *s, struct weir_error *error)
 {
-    if (!config_has(c, KNOB_CELL))
+    if (!config_has(c, PARAMETER_CELL))
         c->cell = 1;
     shape_planes(s, c, 1, (uint32_t)c->cell);
     uint32_t top = (1u << c->cell) - 1;
-    double cells = (double)s->cells, fpr = config_has(c, KNOB_FPR) ? c->fpr : FPR_DEFAULT;
+    double cells = (double)s->cells, fpr = config_has(c, PARAMETER_FPR) ? c->fpr : FPR_DEFAULT;
 
-    if (!config_has(c, KNOB_K))
+    if (!config_has(c, PARAMETER_K))
         c->k = stable_best_k(fpr, top, cells);
-    if (!config_has(c, KNOB_DECAY))
+    if (!config_has(c, PARAMETER_DECAY))
         c->decay = stable_decay(fpr, top, c->k, cells);
     if (c->decay > s->cells / 2)
         c->decay = s->cells / 2;
@@ -36,21 +36,21 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
     return true;
 }
 
-static inline uint64_t start_of_run(const weir *w, const struct arrival *a, uint64_t n)
+static inline uint64_t start_of_run(const weir_filter *w, const struct arrival *a, uint64_t n)
 {
     struct rng r = draws(w, a);
 
     return rng_below(&r, n);
 }
 
-static inline void touch_victims(const weir *w, const struct arrival *a)
+static inline void touch_victims(const weir_filter *w, const struct arrival *a)
 {
     struct cells cells = plane(w, 0);
 
     cells_touch(&cells, start_of_run(w, a, cells.n));
 }
 
-static inline void admit(weir *w, const struct arrival *a, bool seen)
+static inline void admit(weir_filter *w, const struct arrival *a, bool seen)
 {
     struct cells cells = plane(w, 0);
 
@@ -78,8 +78,9 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 
 const struct filter_ops filter_sbf = {
     .is.about = {"sbf", "stable Bloom filter: what is not shown again fades",
-                 WEIR_CAN_LEARN | WEIR_CAN_MERGE | WEIR_CAN_LAST},
-    .is.knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K) | HAS(KNOB_CELL) | HAS(KNOB_DECAY),
+                 WEIR_CAN_OBSERVE | WEIR_CAN_MERGE | WEIR_CAN_RUN_FOREVER},
+    .is.parameters = HAS_ALWAYS | HAS(PARAMETER_FPR) | HAS(PARAMETER_K) | HAS(PARAMETER_CELL) |
+                     HAS(PARAMETER_DECAY),
     .plan = plan,
     .error = error_now,
     .merge = merge,

@@ -7,7 +7,7 @@
 #include "filter/stable/stable_predict.h"
 #include "theory/stable.h"
 
-static inline void raise(weir *w, const struct arrival *a, uint32_t level)
+static inline void raise(weir_filter *w, const struct arrival *a, uint32_t level)
 {
     struct cells cells = plane(w, 0);
 
@@ -16,7 +16,7 @@ static inline void raise(weir *w, const struct arrival *a, uint32_t level)
 }
 
 /* Two proxies' summaries become one: a cell is as alive as in the livelier. */
-static void merge(weir *into, const weir *from)
+static void merge(weir_filter *into, const weir_filter *from)
 {
     struct cells a = plane(into, 0), b = plane(from, 0);
 

@@ -41,11 +41,11 @@ static inline uint64_t generation(const struct config *c)
 /* k and l, whichever are left to us; false if none keeps the error. */
 static bool choose_slices(struct config *c, double fpr)
 {
-    if (config_has(c, KNOB_K) && config_has(c, KNOB_SLICES))
+    if (config_has(c, PARAMETER_K) && config_has(c, PARAMETER_SLICES))
         return true;
-    if (config_has(c, KNOB_K))
+    if (config_has(c, PARAMETER_K))
         c->slices = apbf_most_slices(fpr, c->k, SLICES_MAX - K_MAX);
-    else if (config_has(c, KNOB_SLICES))
+    else if (config_has(c, PARAMETER_SLICES))
         c->k = apbf_least_k(fpr, c->slices, K_MAX);
     else
         c->k = apbf_choose(fpr, K_MAX, SLICES_MAX - K_MAX, &c->slices);
@@ -65,16 +65,16 @@ static void size_memory(struct config *c)
 
 static bool plan(struct config *c, struct shape *s, struct weir_error *error)
 {
-    double fpr = config_has(c, KNOB_FPR) ? c->fpr : FPR_DEFAULT;
+    double fpr = config_has(c, PARAMETER_FPR) ? c->fpr : FPR_DEFAULT;
 
-    if (!choose_slices(c, fpr) && config_has(c, KNOB_FPR))
+    if (!choose_slices(c, fpr) && config_has(c, PARAMETER_FPR))
         return config_refuse_fpr(c, apbf_error_half_full(c->k, c->slices),
                                  "leave k and slices out, or allow more", error);
-    if (config_has(c, KNOB_WINDOW) && !config_has(c, KNOB_MEMORY))
+    if (config_has(c, PARAMETER_WINDOW) && !config_has(c, PARAMETER_MEMORY))
         size_memory(c);
     shape_planes(s, c, (uint32_t)(c->k + c->slices), 1);
     uint64_t most = config_at_most(apbf_generation((double)s->cells, c->k), COUNT_MAX / c->slices);
-    if (!config_has(c, KNOB_WINDOW))
+    if (!config_has(c, PARAMETER_WINDOW))
         c->window = (most ? most : 1) * c->slices;
     double reached = apbf_error((double)s->cells, (double)generation(c), c->k, c->slices);
     if (!config_keeps_fpr(c, reached))
@@ -88,14 +88,14 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
 }
 
 /* The slice of an age, 0 the youngest; the i-th slice keeps hash function i. */
-static inline uint32_t slice_of_age(const weir *w, uint64_t age)
+static inline uint32_t slice_of_age(const weir_filter *w, uint64_t age)
 {
     uint64_t i = w->reg[YOUNGEST] + age;
 
     return (uint32_t)(i < w->shape.planes ? i : i - w->shape.planes);
 }
 
-static double error_now(const weir *w)
+static double error_now(const weir_filter *w)
 {
     double fill[SLICES_MAX];
 
@@ -108,19 +108,19 @@ static double error_now(const weir *w)
 }
 
 /* All slices as one: a bit has the same number in it whatever the age of its slice. */
-static inline struct cells all_bits(const weir *w)
+static inline struct cells all_bits(const weir_filter *w)
 {
     return (struct cells){w->cells, 8 * w->stride * w->shape.planes, 1};
 }
 
-static inline uint64_t find_bit(const weir *w, struct weir_key key, uint64_t age)
+static inline uint64_t find_bit(const weir_filter *w, struct weir_key key, uint64_t age)
 {
     uint32_t i = slice_of_age(w, age);
 
     return 8 * w->stride * i + place(key, i, w->shape.cells);
 }
 
-static inline uint64_t touch_age(const weir *w, struct weir_key key, uint64_t age)
+static inline uint64_t touch_age(const weir_filter *w, struct weir_key key, uint64_t age)
 {
     struct cells all = all_bits(w);
     uint64_t at = find_bit(w, key, age);
@@ -131,7 +131,7 @@ static inline uint64_t touch_age(const weir *w, struct weir_key key, uint64_t ag
 
 /* Of a key that comes alone: where a probe may jump to, two each. Half of the bits are set, so it
  * goes on by one on average. */
-static inline void touch_victims(const weir *w, const struct arrival *a)
+static inline void touch_victims(const weir_filter *w, const struct arrival *a)
 {
     uint64_t k = w->config.k;
 
@@ -142,14 +142,14 @@ static inline void touch_victims(const weir *w, const struct arrival *a)
 }
 
 /* Notes are told to be old by the youngest slice: it must not come round on the way. */
-static inline bool can_look(const weir *w)
+static inline bool can_look(const weir_filter *w)
 {
     return w->shape.planes <= MASK_BITS &&
            (w->shape.planes - 1) * w->shape.detail[GENERATION] >= KEYS_AHEAD;
 }
 
 /* The slices an insertion sets, and where a probe begins. */
-static inline void touch(const weir *w, struct arrival *a)
+static inline void touch(const weir_filter *w, struct arrival *a)
 {
     for (uint64_t age = 0; age < w->config.k; age++)
         a->at[age] = touch_age(w, a->key, age);
@@ -162,7 +162,7 @@ static inline void touch(const weir *w, struct arrival *a)
 }
 
 /* The key's bits in the young slices: age 0 is bit 0. */
-static inline uint64_t young_bits(const weir *w, const struct arrival *a)
+static inline uint64_t young_bits(const weir_filter *w, const struct arrival *a)
 {
     struct cells all = all_bits(w);
     uint64_t set = 0;
@@ -174,7 +174,7 @@ static inline uint64_t young_bits(const weir *w, const struct arrival *a)
 
 /* Where a probe goes from an old slice: one up, or k back. Which is not to be foreseen, so there
  * is no branch. */
-static inline uint64_t next_age(const weir *w, uint64_t age, bool hit)
+static inline uint64_t next_age(const weir_filter *w, uint64_t age, bool hit)
 {
     uint64_t up = age + 1, back = age - w->config.k;
 
@@ -182,7 +182,7 @@ static inline uint64_t next_age(const weir *w, uint64_t age, bool hit)
 }
 
 /* Where it goes on from a young one: above them all, if none lacks the bit. */
-static inline uint64_t age_above(const weir *w, const struct arrival *a, uint64_t age)
+static inline uint64_t age_above(const weir_filter *w, const struct arrival *a, uint64_t age)
 {
     uint64_t k = w->config.k, all = (UINT64_C(1) << k) - 1;
     bool gap = ~young_bits(w, a) & all & ~UINT64_C(0) << age;
@@ -192,7 +192,7 @@ static inline uint64_t age_above(const weir *w, const struct arrival *a, uint64_
 
 /* Go one step of the probe, note what it reads, and fetch what the next will read. The bits of an
  * old slice stay as they are until a generation ends: a note holds as long. */
-static inline void look(const weir *w, struct arrival *a)
+static inline void look(const weir_filter *w, struct arrival *a)
 {
     uint64_t age = a->way[AGE];
 
@@ -222,7 +222,7 @@ static inline bool has_run(uint64_t mask, uint64_t k)
 /* Look for k neighbours with the bit. Start where the oldest such run would
  * begin and walk up; at the first gap jump k back: a run that crosses the gap
  * cannot be. `above` counts the hits just above the present stretch. */
-static bool walk(const weir *w, const struct arrival *a)
+static bool walk(const weir_filter *w, const struct arrival *a)
 {
     uint64_t k = w->config.k, age = w->config.slices, above = 0, here = 0;
     struct cells all = all_bits(w);
@@ -244,7 +244,7 @@ static bool walk(const weir *w, const struct arrival *a)
 }
 
 /* Do the notes say it? If they say neither yes nor no, the slices do. */
-static bool probe(const weir *w, const struct arrival *a)
+static bool probe(const weir_filter *w, const struct arrival *a)
 {
     uint64_t k = w->config.k, set, unread;
 
@@ -257,7 +257,7 @@ static bool probe(const weir *w, const struct arrival *a)
     return has_run(set | unread, k) && walk(w, a);
 }
 
-static void age_by_one(weir *w)
+static void age_by_one(weir_filter *w)
 {
     w->reg[YOUNGEST] = slice_of_age(w, w->shape.planes - 1);
     w->reg[TAKEN] = 0;
@@ -266,12 +266,12 @@ static void age_by_one(weir *w)
 }
 
 /* The key's bit in a young slice: as touch() found it, unless a generation has ended since. */
-static inline uint64_t find_young(const weir *w, const struct arrival *a, uint64_t age)
+static inline uint64_t find_young(const weir_filter *w, const struct arrival *a, uint64_t age)
 {
     return a->way[YOUNG] == w->reg[YOUNGEST] ? a->at[age] : find_bit(w, a->key, age);
 }
 
-static inline bool is_young(const weir *w, const struct arrival *a)
+static inline bool is_young(const weir_filter *w, const struct arrival *a)
 {
     struct cells all = all_bits(w);
     bool there = true;
@@ -281,7 +281,7 @@ static inline bool is_young(const weir *w, const struct arrival *a)
     return there;
 }
 
-static inline void admit(weir *w, const struct arrival *a, bool seen)
+static inline void admit(weir_filter *w, const struct arrival *a, bool seen)
 {
     struct cells all = all_bits(w);
 
@@ -294,7 +294,7 @@ static inline void admit(weir *w, const struct arrival *a, bool seen)
     w->reg[TAKEN]++;
 }
 
-static bool check(const weir *w)
+static bool check(const weir_filter *w)
 {
     return w->reg[YOUNGEST] < w->shape.planes && w->reg[TAKEN] <= w->shape.detail[GENERATION];
 }
@@ -314,8 +314,9 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 
 const struct filter_ops filter_apbf = {
     .is.about = {"apbf", "age-partitioned: a window of the latest keys, forgotten in small steps",
-                 WEIR_CAN_LEARN | WEIR_CAN_WINDOW | WEIR_CAN_LAST},
-    .is.knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K) | HAS(KNOB_WINDOW) | HAS(KNOB_SLICES),
+                 WEIR_CAN_OBSERVE | WEIR_CAN_WINDOW | WEIR_CAN_RUN_FOREVER},
+    .is.parameters = HAS_ALWAYS | HAS(PARAMETER_FPR) | HAS(PARAMETER_K) | HAS(PARAMETER_WINDOW) |
+                     HAS(PARAMETER_SLICES),
     .plan = plan,
     .error = error_now,
     .predict = predict,

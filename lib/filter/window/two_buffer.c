@@ -21,22 +21,22 @@
 
 static uint64_t choose_k(const struct config *c, double fpr)
 {
-    if (config_has(c, KNOB_K))
+    if (config_has(c, PARAMETER_K))
         return c->k;
-    if (config_has(c, KNOB_WINDOW) && config_has(c, KNOB_MEMORY))
+    if (config_has(c, PARAMETER_WINDOW) && config_has(c, PARAMETER_MEMORY))
         return bloom_best_k((double)(c->memory / 2), (double)c->window);
     return two_buffer_best_k(fpr);
 }
 
 static bool plan(struct config *c, struct shape *s, struct weir_error *error)
 {
-    double fpr = config_has(c, KNOB_FPR) ? c->fpr : FPR_DEFAULT;
+    double fpr = config_has(c, PARAMETER_FPR) ? c->fpr : FPR_DEFAULT;
 
     c->k = choose_k(c, fpr);
-    if (config_has(c, KNOB_WINDOW) && !config_has(c, KNOB_MEMORY))
+    if (config_has(c, PARAMETER_WINDOW) && !config_has(c, PARAMETER_MEMORY))
         c->memory = config_memory(256 + (double)c->window / two_buffer_window(1, fpr, c->k), 2);
     shape_planes(s, c, 1, 2);
-    if (!config_has(c, KNOB_WINDOW))
+    if (!config_has(c, PARAMETER_WINDOW))
         c->window = config_at_most(two_buffer_window((double)s->cells, fpr, c->k), COUNT_MAX);
     if (c->window == 0)
         c->window = 1;
@@ -51,7 +51,7 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
 }
 
 /* Which of a key's buffers hold it: bit 0 and bit 1. */
-static inline uint32_t buffers_with(const weir *w, const struct arrival *a)
+static inline uint32_t buffers_with(const weir_filter *w, const struct arrival *a)
 {
     struct cells cells = plane(w, 0);
     uint32_t both = 3;
@@ -61,7 +61,7 @@ static inline uint32_t buffers_with(const weir *w, const struct arrival *a)
     return both;
 }
 
-static double error_now(const weir *w)
+static double error_now(const weir_filter *w)
 {
     struct cells cells = plane(w, 0);
     double fill[2];
@@ -70,7 +70,7 @@ static double error_now(const weir *w)
     return two_buffer_error_at(fill, w->config.k);
 }
 
-static inline void touch(const weir *w, struct arrival *a)
+static inline void touch(const weir_filter *w, struct arrival *a)
 {
     struct cells cells = plane(w, 0);
 
@@ -78,12 +78,12 @@ static inline void touch(const weir *w, struct arrival *a)
         cells_touch(&cells, a->at[i] = place(a->key, i, cells.n));
 }
 
-static bool probe(const weir *w, const struct arrival *a)
+static bool probe(const weir_filter *w, const struct arrival *a)
 {
     return buffers_with(w, a) != 0;
 }
 
-static void take_turns(weir *w)
+static void take_turns(weir_filter *w)
 {
     uint8_t keep = w->reg[ACTIVE] == 0 ? 0x55 : 0xaa; /* the lower bits, or the upper */
 
@@ -93,7 +93,7 @@ static void take_turns(weir *w)
     w->reg[TAKEN] = 0;
 }
 
-static inline void admit(weir *w, const struct arrival *a, bool seen)
+static inline void admit(weir_filter *w, const struct arrival *a, bool seen)
 {
     struct cells cells = plane(w, 0);
 
@@ -106,7 +106,7 @@ static inline void admit(weir *w, const struct arrival *a, bool seen)
     w->reg[TAKEN]++;
 }
 
-static bool check(const weir *w)
+static bool check(const weir_filter *w)
 {
     return w->reg[ACTIVE] <= 1 && w->reg[TAKEN] <= w->config.window;
 }
@@ -125,8 +125,8 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 
 const struct filter_ops filter_two_buffer = {
     .is.about = {"two-buffer", "two Bloom filters in turn: a window of the latest keys",
-                 WEIR_CAN_LEARN | WEIR_CAN_WINDOW | WEIR_CAN_LAST},
-    .is.knobs = HAS_ALWAYS | HAS(KNOB_FPR) | HAS(KNOB_K) | HAS(KNOB_WINDOW),
+                 WEIR_CAN_OBSERVE | WEIR_CAN_WINDOW | WEIR_CAN_RUN_FOREVER},
+    .is.parameters = HAS_ALWAYS | HAS(PARAMETER_FPR) | HAS(PARAMETER_K) | HAS(PARAMETER_WINDOW),
     .plan = plan,
     .error = error_now,
     .predict = predict,

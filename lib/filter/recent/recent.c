@@ -1,0 +1,511 @@
+/* weir.c - a filter of our own: fingerprints in order of recency, one cache
+ * line per key.
+ *
+ * A key's hash picks one line of 64 bytes and a fingerprint. The line is a
+ * short list of fingerprints, the latest first (base/line.h draws it), and this
+ * order is all it knows of them: no counters, no chance. A key is seen if its
+ * fingerprint is there; then it moves to the front. If not it enters at the
+ * front, and the last one of a full line falls out.
+ *
+ * enter= lets a new key enter behind the front: enter.c says why.
+ *
+ * Importance is the depth at which a key enters: the most important at the
+ * front, the least at the end, to be the first to fall out. A hit moves up to
+ * half that depth.
+ *
+ * Width adapts. A line starts with 32-bit fingerprints. When it is full all are
+ * cut to the next narrower width, down to width=; two that become equal become
+ * one. Only at that floor does anything fall out. Prefixes nest, so nothing is
+ * hashed again and nothing is missed: a stream that fits is remembered whole,
+ * with an error of a millionth; one without end has the error of the floor, and
+ * the longest memory that error allows.
+ *
+ * A window is kept by marks in the line: how many slots from the front are of
+ * the present quarter, or one, two, three before. Lines are aged when touched.
+ * What came within the window is seen for certain, unless its line overflowed
+ * (which is counted); what is older than the window and a quarter is not. With
+ * refresh=no a hit changes nothing: a key's window begins when it enters, and no
+ * repeat puts off its end.
+ *
+ * Price: one cache line per key. Bits per remembered key: log2(1/error) + 4.8
+ * to 5.6; docs/recent.md measures it. */
+#include <string.h>
+
+#include "base/processor.h"
+#include "theory/recent.h"
+#include "filter/recent/recent.h"
+
+#define WIDTH_DEFAULT 16
+#define LINE_BITS (8 * LINE_BYTES)
+#define LINES_LOOKED_AT 4096 /* to measure fill and error */
+
+/* ---- planning ---- */
+
+static bool is_a_width(uint64_t width)
+{
+    return memchr(line_width, (int)width, sizeof line_width) != NULL;
+}
+
+/* The width, and how much of it, that keeps the most slots under the error. */
+static void choose_width(struct config *c)
+{
+    uint64_t given = config_has(c, PARAMETER_WIDTH) ? c->width : 0;
+
+    c->slots = 0;
+    for (uint32_t i = 0; i < LINE_WIDTHS; i++) {
+        uint32_t width = line_width[i];
+        uint32_t n = slots_most(c->fpr, width, line_rooms[has_window(c)][i]);
+
+        if (n > c->slots && (!given || width == given)) {
+            c->slots = n;
+            c->width = width;
+        }
+    }
+}
+
+static bool refuse(struct weir_error *error, const char *why)
+{
+    error_say(error, WEIR_BAD_CONFIG, why, NULL);
+    return false;
+}
+
+static bool plan(struct config *c, struct shape *s, struct weir_error *error)
+{
+    if (config_has(c, PARAMETER_WIDTH) && !is_a_width(c->width))
+        return refuse(error, "width= does not fit: it takes 8 to 16, 20, 24 or 32");
+    if (c->window && c->span)
+        return refuse(error, "window= and span= do not go together: a window is of records or of "
+                             "time");
+    if (c->refresh && !has_window(c))
+        return refuse(error, "refresh=no goes with window= or span= only: it is their end that a "
+                             "repeat puts off");
+    if (has_window(c) && c->importance.mode != IMPORTANCE_NONE)
+        return refuse(error, "window= and importance= do not go together: the order within a line "
+                             "is either by time or by importance");
+    if (c->enter && (has_window(c) || c->importance.mode != IMPORTANCE_NONE))
+        return refuse(error, "enter= does not go with window=, span= or importance=: there time or "
+                             "importance says where a key enters");
+    uint64_t most = config_has(c, PARAMETER_SLOTS) ? c->slots : LINE_SLOTS_MOST;
+    if (config_has(c, PARAMETER_FPR)) {
+        choose_width(c);
+        if (c->slots == 0)
+            return config_refuse_fpr(
+                c, slots_error(config_has(c, PARAMETER_WIDTH) ? (uint32_t)c->width : 32, 1),
+                "allow more, or leave width out", error);
+    } else {
+        c->width = config_has(c, PARAMETER_WIDTH) ? c->width : WIDTH_DEFAULT;
+        c->slots = (has_window(c) ? LINE_ROOM_WINDOW : LINE_ROOM) / c->width;
+    }
+    c->slots = c->slots < most ? c->slots : most;
+    if (c->window && !config_has(c, PARAMETER_MEMORY))
+        c->memory = config_memory(slots_lines((double)c->window, (uint32_t)c->slots), LINE_BITS);
+    shape_planes(s, c, 1, 8);
+    s->cells = s->cells / LINE_BYTES * LINE_BYTES;
+    s->registers = c->span ? 4 : c->window ? 3 : is_adaptive(c) ? COUNTED + COUNTS : 0;
+    s->lines = 1;
+    return true;
+}
+
+/* ---- measuring ---- */
+
+static uint8_t *nth_line(const weir_filter *w, uint64_t i)
+{
+    return w->cells + i * LINE_BYTES;
+}
+
+static uint64_t lines(const weir_filter *w)
+{
+    return w->shape.cells / LINE_BYTES;
+}
+
+static uint32_t used_slots(const weir_filter *w, const uint8_t *line)
+{
+    uint32_t slots = slots_of(w, line), used = 0;
+
+    if (has_window(&w->config))
+        slots = live_slots(w, line, slots);
+    while (used < slots && line_get(line, line_width[line_index(line)], used) != 0)
+        used++;
+    return used;
+}
+
+static double error_of_line(const weir_filter *w, const uint8_t *line)
+{
+    return slots_error(line_width[line_index(line)], used_slots(w, line));
+}
+
+static double share_of_line(const weir_filter *w, const uint8_t *line)
+{
+    double share = (double)used_slots(w, line) / (double)w->config.slots;
+
+    return share < 1 ? share : 1;
+}
+
+static double mean_of_lines(const weir_filter *w,
+                            double (*of)(const weir_filter *w, const uint8_t *line))
+{
+    uint64_t all = lines(w), n = all < LINES_LOOKED_AT ? all : LINES_LOOKED_AT;
+    double sum = 0;
+
+    for (uint64_t i = 0; i < n; i++)
+        sum += of(w, nth_line(w, n == all ? i : bits_scale(i << 48, all)));
+    return sum / (double)n;
+}
+
+static double error_now(const weir_filter *w)
+{
+    return mean_of_lines(w, error_of_line);
+}
+
+static double fill(const weir_filter *w)
+{
+    return mean_of_lines(w, share_of_line);
+}
+
+static uint64_t lost(const weir_filter *w)
+{
+    return has_window(&w->config) ? w->reg[OVERFLOW] : 0;
+}
+
+/* ---- lines as lists ---- */
+
+struct list {
+    uint32_t n;
+    uint32_t value[2 * LINE_SLOTS_MOST];
+};
+
+static void read_list(const uint8_t *line, uint32_t slots, struct list *list)
+{
+    uint32_t bits = line_width[line_index(line)];
+
+    for (list->n = 0; list->n < slots; list->n++) {
+        list->value[list->n] = line_get(line, bits, list->n);
+        if (list->value[list->n] == 0)
+            return;
+    }
+}
+
+/* Replace the slots of a line, leaving its marks. */
+static void write_list(const weir_filter *w, uint8_t *line, uint32_t index, const struct list *list)
+{
+    memset(line, 0, (has_window(&w->config) ? LINE_ROOM_WINDOW : LINE_ROOM) / 8);
+    line[LINE_BYTES - 1] = (uint8_t)index;
+    for (uint32_t i = 0; i < list->n; i++)
+        line_put(line, line_width[index], i, list->value[i]);
+}
+
+/* Drop low bits; of values that become equal the first stays. upto[] counts
+ * that many of the first ones, before and after. */
+static void shorten(struct list *list, uint32_t bits, uint32_t upto[QUARTERS])
+{
+    uint32_t kept = 0, kept_upto[QUARTERS] = {0};
+
+    for (uint32_t i = 0; i < list->n; i++) {
+        uint32_t value = list->value[i] >> bits, j = 0;
+
+        while (j < kept && list->value[j] != value)
+            j++;
+        if (j < kept)
+            continue;
+        list->value[kept++] = value;
+        for (uint32_t q = 0; q < QUARTERS; q++)
+            kept_upto[q] += i < upto[q];
+    }
+    list->n = kept;
+    memcpy(upto, kept_upto, sizeof kept_upto);
+}
+
+void recent_cut(const weir_filter *w, uint8_t *line)
+{
+    uint32_t index = line_index(line), upto[QUARTERS] = {0};
+    struct list list;
+
+    read_list(line, slots_of(w, line), &list);
+    for (uint32_t i = 0; has_window(&w->config) && i < QUARTERS; i++)
+        upto[i] = line_upto(line, i);
+    shorten(&list, (uint32_t)line_width[index] - line_width[index + 1], upto);
+    write_list(w, line, index + 1, &list);
+    if (has_window(&w->config))
+        line_mark(line, upto, w->reg[EPOCH]);
+}
+
+/* ---- the window ---- */
+
+void recent_age(const weir_filter *w, uint8_t *line)
+{
+    uint32_t age = (uint32_t)(w->reg[EPOCH] - line_quarter(line)) & (QUARTER_WRAP - 1);
+    uint32_t upto[QUARTERS];
+    struct list list;
+
+    if (age == 0)
+        return;
+    read_list(line, live_slots(w, line, slots_of(w, line)), &list);
+    for (uint32_t i = 0; i < QUARTERS; i++)
+        upto[i] = i < age ? 0 : line_upto(line, i - age);
+    write_list(w, line, list.n ? line_index(line) : 0, &list);
+    line_mark(line, upto, w->reg[EPOCH]);
+}
+
+/* Quarters are counted modulo 2^16 in a line: none may go untouched for long
+ * enough to look young again. */
+static void turn(weir_filter *w)
+{
+    w->reg[EPOCH]++;
+    if (w->reg[EPOCH] % (QUARTER_WRAP / 2) == 0)
+        for (uint64_t i = 0; i < lines(w); i++)
+            recent_age(w, nth_line(w, i));
+}
+
+static uint64_t turn_every(const weir_filter *w)
+{
+    return w->config.window ? (w->config.window + QUARTERS - 1) / QUARTERS : recent_depth_every(w);
+}
+
+static bool has_turns(const weir_filter *w)
+{
+    return w->config.window || is_adaptive(&w->config);
+}
+
+size_t recent_until_turn(const weir_filter *w, size_t n)
+{
+    uint64_t left = has_turns(w) ? turn_every(w) - w->reg[ARRIVED] : n;
+
+    return left < n ? (size_t)left : n;
+}
+
+void recent_turn(weir_filter *w, size_t n)
+{
+    if (!has_turns(w))
+        return;
+    w->reg[ARRIVED] += n;
+    if (w->reg[ARRIVED] < turn_every(w))
+        return;
+    w->reg[ARRIVED] = 0;
+    if (w->config.window)
+        turn(w);
+    else
+        recent_choose_depth(w);
+}
+
+/* All keys are too old now. Lines that are touched will tell; those that might look young
+ * again, as in turn(), are cleared. Streams may leap at every other key. */
+static void leap(weir_filter *w, uint64_t epoch)
+{
+    if (epoch / (QUARTER_WRAP / 2) != w->reg[EPOCH] / (QUARTER_WRAP / 2))
+        memset(w->cells, 0, w->shape.cells);
+    w->reg[EPOCH] = epoch;
+}
+
+/* Quarters of the span that have ended, so many milliseconds after the beginning. A quarter need
+ * not be a whole number of them. */
+static uint64_t quarters_in(const weir_filter *w, uint64_t since)
+{
+    uint64_t span = w->config.span;
+
+    return since / span * QUARTERS + since % span * QUARTERS / span;
+}
+
+static void advance(weir_filter *w, uint64_t now)
+{
+    if (!w->config.span)
+        return;
+    if (w->reg[BEGINNING] == 0)
+        w->reg[BEGINNING] = now < UINT64_MAX ? now + 1 : now;
+    uint64_t since = now >= w->reg[BEGINNING] ? now + 1 - w->reg[BEGINNING] : 0;
+    uint64_t epoch = quarters_in(w, since);
+    if (epoch > w->reg[EPOCH] + QUARTERS)
+        leap(w, epoch);
+    while (w->reg[EPOCH] < epoch)
+        turn(w);
+}
+
+/* Up to the end of the present quarter. */
+static uint64_t stands(const weir_filter *w)
+{
+    uint64_t since;
+
+    if (!w->config.span || w->reg[BEGINNING] == 0)
+        return w->config.span ? 0 : UINT64_MAX;
+    return __builtin_mul_overflow(w->reg[EPOCH] + 1, w->config.span, &since) ||
+                   __builtin_add_overflow((since - 1) / QUARTERS, w->reg[BEGINNING] - 1, &since)
+               ? UINT64_MAX
+               : since;
+}
+
+/* ---- merging and checking ---- */
+
+/* a0 b0 a1 b1 ..., at the narrower width of the two. */
+static void interleave(struct list *out, const struct list *a, uint32_t cut_a, const struct list *b,
+                       uint32_t cut_b)
+{
+    out->n = 0;
+    for (uint32_t i = 0; i < a->n || i < b->n; i++) {
+        if (i < a->n)
+            out->value[out->n++] = a->value[i] >> cut_a;
+        if (i < b->n)
+            out->value[out->n++] = b->value[i] >> cut_b;
+    }
+}
+
+static void merge_line(const weir_filter *w, uint8_t *into, const uint8_t *from)
+{
+    uint32_t ia = line_index(into), ib = line_index(from), index = ia > ib ? ia : ib;
+    uint32_t unmarked[QUARTERS] = {0};
+    struct list a, b, both;
+
+    read_list(into, slots_of(w, into), &a);
+    read_list(from, slots_of(w, from), &b);
+    interleave(&both, &a, (uint32_t)line_width[ia] - line_width[index], &b,
+               (uint32_t)line_width[ib] - line_width[index]);
+    shorten(&both, 0, unmarked);
+    while (line_width[index] > w->config.width && both.n > slots_at(&w->config, index)) {
+        shorten(&both, (uint32_t)line_width[index] - line_width[index + 1], unmarked);
+        index++;
+    }
+    uint32_t most = slots_at(&w->config, index);
+    both.n = both.n < most ? both.n : most;
+    write_list(w, into, index, &both);
+}
+
+static void merge(weir_filter *into, const weir_filter *from)
+{
+    for (uint64_t i = 0; i < lines(into); i++)
+        merge_line(into, nth_line(into, i), nth_line(from, i));
+    if (is_adaptive(&into->config))
+        recent_merge_depths(into, from);
+}
+
+static const char *unmergeable(const struct config *c)
+{
+    return has_window(c) ? "weir filters with window= or span= cannot be merged: they count their "
+                           "time apart"
+                         : NULL;
+}
+
+/* Is there nothing in a line from this bit on, up to where slots end? */
+static bool is_empty_from(const uint8_t *line, uint32_t bit, uint32_t room)
+{
+    uint64_t from = UINT64_MAX << bit % 64, any = 0;
+
+    for (uint32_t j = bit / 64; j < 7; j++, from = UINT64_MAX)
+        any |= bits_load64(line + 8 * j) & from;
+    return !(any | (bits_load64(line + 56) & from & ((UINT64_C(1) << (room - 448)) - 1)));
+}
+
+/* Do the marks of a line with a window count up to the slots in use? */
+static bool marks_ascend(const uint8_t *line, uint32_t used)
+{
+    for (uint32_t i = 0; i < QUARTERS; i++)
+        if (line_upto(line, i) > used || (i > 0 && line_upto(line, i) < line_upto(line, i - 1)))
+            return false;
+    return true;
+}
+
+/* Slots without gaps, at a width not below the floor, and zeros behind them. */
+static bool check_line(const weir_filter *w, const uint8_t *line)
+{
+    const bool timed = has_window(&w->config);
+    uint32_t value, used = 0;
+
+    if (line_index(line) >= LINE_WIDTHS || line_width[line_index(line)] < w->config.width)
+        return false;
+    const uint32_t bits = line_width[line_index(line)], slots = slots_of(w, line);
+    for (; used < slots && (value = line_get(line, bits, used)) != 0; used++)
+        if (value >> (bits - 8) == 0)
+            return false; /* it would be nothing once it is cut */
+    return (!timed || marks_ascend(line, used)) &&
+           is_empty_from(line, used * bits, timed ? LINE_ROOM_WINDOW : LINE_ROOM);
+}
+
+static bool check_cells(const weir_filter *w)
+{
+    for (uint64_t i = 0; i < lines(w); i++)
+        if (!check_line(w, nth_line(w, i)))
+            return false;
+    return true;
+}
+
+static bool check(const weir_filter *w)
+{
+    if (is_adaptive(&w->config) && !recent_check_depth(w))
+        return false;
+    return !has_turns(w) || w->reg[ARRIVED] < turn_every(w);
+}
+
+/* ---- which way in ---- */
+
+static const struct recent_paths *paths(void)
+{
+    return PROCESSOR_PATHS(recent_paths);
+}
+
+/* Before all else: a processor looks some 300 instructions ahead, and so a line is on its way
+ * while the one of the call before is waited for. */
+static inline void fetch_line(const weir_filter *w, const struct weir_key *key)
+{
+    cells_fetch_now(nth_line(w, place(*key, 0, lines(w))));
+}
+
+static bool observe(weir_filter *w, const struct weir_key *key)
+{
+    fetch_line(w, key);
+    return paths()->observe(w, key);
+}
+
+static void observe_many(weir_filter *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+{
+    paths()->observe_many(w, &(struct picked){.keys = keys, .verdicts = verdicts, .n = n});
+}
+
+static bool locate(const weir_filter *w, const struct weir_key *keys, size_t n, uint64_t *slot_refs)
+{
+    return paths()->locate(w, keys, n, slot_refs);
+}
+
+static void observe_picked(weir_filter *w, const struct picked *p)
+{
+    paths()->observe_many(w, p);
+}
+
+static bool ask(const weir_filter *w, const struct weir_key *key)
+{
+    fetch_line(w, key);
+    return paths()->ask(w, key);
+}
+
+static void ask_many(const weir_filter *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
+{
+    paths()->ask_many(w, keys, n, verdicts);
+}
+
+static void touch_key(const weir_filter *w, struct weir_key key)
+{
+    paths()->touch(w, key);
+}
+
+const struct filter_ops filter_recent = {
+    .is.about = {"recent", "fingerprints in order of recency: one cache line, the longest memory",
+                 WEIR_CAN_OBSERVE | WEIR_CAN_MERGE | WEIR_CAN_WINDOW | WEIR_CAN_TIME |
+                     WEIR_CAN_IMPORTANCE | WEIR_CAN_RUN_FOREVER | WEIR_CAN_ONE_LINE},
+    .is.parameters = HAS_ALWAYS | HAS(PARAMETER_FPR) | HAS(PARAMETER_WIDTH) | HAS(PARAMETER_SLOTS) |
+                     HAS(PARAMETER_WINDOW) | HAS(PARAMETER_SPAN) | HAS(PARAMETER_REFRESH) |
+                     HAS(PARAMETER_IMPORTANCE) | HAS(PARAMETER_ENTER),
+    .plan = plan,
+    .error = error_now,
+    .predict = recent_predict,
+    .fill = fill,
+    .lost = lost,
+    .observe = observe,
+    .observe_many = observe_many,
+    .observe_picked = observe_picked,
+    .locate = locate,
+    .ask = ask,
+    .ask_many = ask_many,
+    .touch = touch_key,
+    .advance = advance,
+    .stands = stands,
+    .merge = merge,
+    .unmergeable = unmergeable,
+    .check = check,
+    .check_cells = check_cells,
+};

@@ -1,0 +1,3 @@
+/* recent_avx512.c - the filter recent's paths, compiled for AVX-512 with VBMI and VBMI2. */
+#define WEIR_PATHS recent_paths_avx512
+#include "filter/recent/recent_paths.h"

@@ -1,0 +1,243 @@
+/* recent_decide.h - what becomes of the keys of a step, eight at a time; included by
+ * recent_steps.h, which says what a step is. What recent_lines.h does for one key is done here for
+ * eight in a register, one to a word. Places in lines are told in bits. */
+
+#define STEP 16
+#define TRIES (LINE_SLOTS_MOST + 1)
+
+/* What is known of the keys of a step. */
+struct step {
+    /* from looking for them */
+    _Alignas(64) uint64_t even[STEP], odd[STEP]; /* where their lines hold the print, */
+    uint64_t even_empty[STEP], odd_empty[STEP];  /* and where nothing */
+    uint64_t last[STEP];                         /* the eight bytes that hold the last slot */
+    uint64_t tail[STEP];                         /* and those at the end of the line */
+    uint32_t again;                              /* bit i for key i: its line came before */
+    /* what becomes of them */
+    uint64_t begin[STEP], next[STEP]; /* the bits of the line between which the print goes; */
+    uint64_t after[STEP];             /* from here on it stays */
+    uint64_t bits[STEP];              /* the width of its slots */
+    uint64_t end[STEP];               /* with a window, its last bytes, */
+    uint64_t live[STEP];              /* where its slots ended before, */
+    uint8_t *out[STEP];               /* and where it is written to */
+    uint64_t slot[STEP];              /* found in; TRIES more, if its line tries another depth */
+    uint32_t seen, counts;            /* bit i for key i: found; its line is at the floor */
+    uint32_t above, cut;              /* its line is above the floor; it was cut */
+};
+
+/* Keys of a step that are put off to its end: their numbers in it, in order. */
+#define UNSEEN STEP /* added to a number: it is not known yet whether the key is in its line */
+
+struct deferred {
+    uint32_t n;
+    uint64_t at[STEP + 8];
+};
+
+/* Are keys shown, not only asked for? */
+INLINED bool shows(const enum mode m)
+{
+    return m != ASKED && m != ASKED_TIMED;
+}
+
+INLINED bool is_timed(const enum mode m)
+{
+    return m == TIMED || m == TIMED_ONCE || m == ASKED_TIMED;
+}
+
+INLINED __m512i all_of(uint64_t word)
+{
+    return _mm512_set1_epi64((long long)word);
+}
+
+/* Eight keys of a step and their lines: indexes, the forms of their widths, and widths. */
+struct eight {
+    uint32_t i; /* the first */
+    __m512i index, form, bits;
+    __m512i found; /* slots that hold the print */
+    __mmask8 seen, again;
+};
+
+/* Where the first of some slots begins: a bit of the line. */
+INLINED __m512i first_bit(const struct eight *e, __m512i slots)
+{
+    return _mm512_mullo_epi16(line_first(slots, e->form), e->bits);
+}
+
+/* Put off some of eight keys. */
+INLINED void defer(struct deferred *late, const struct eight *e, __mmask8 some)
+{
+    __m512i numbers = _mm512_add_epi64(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), all_of(e->i));
+
+    numbers = _mm512_mask_add_epi64(numbers, e->again, numbers, all_of(UNSEEN));
+    _mm512_storeu_si512(late->at + late->n, _mm512_maskz_compress_epi64(some, numbers));
+    late->n += (uint32_t)__builtin_popcount(some);
+}
+
+/* Tells which of eight keys have to be put off, but for those whose lines came before. */
+INLINED __mmask8 decide_front(struct step *step, const struct eight *e, const struct batch_ctx *b)
+{
+    __m512i edge = line_by_index32(b->any.edge, e->index);
+    __m512i last = _mm512_loadu_si512((b->any.edge_in_tail ? step->tail : step->last) + e->i);
+    __m512i top = _mm512_srlv_epi64(last, _mm512_and_si512(edge, all_of(0xffff)));
+    __mmask8 open = _mm512_testn_epi64_mask(top, all_of(0xff));
+    __m512i from = _mm512_mask_add_epi64(_mm512_srli_epi64(edge, 16), e->seen,
+                                         first_bit(e, e->found), e->bits);
+    __mmask8 moves = (e->seen | open) & (__mmask8)~e->again;
+
+    _mm512_storeu_si512(step->after + e->i, _mm512_maskz_mov_epi64(moves, from));
+    _mm512_storeu_si512(step->bits + e->i, e->bits);
+    return (__mmask8) ~(moves | e->again);
+}
+
+/* How deep eight keys enter, and to where they move up when they are found: in slots. */
+INLINED __m512i depths_of(const struct walk *t, const struct block *k, uint32_t i, __mmask8 *tried,
+                          const enum mode m)
+{
+    const struct batch_ctx *b = t->b;
+
+    if (m == RANKED)
+        return _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(k->depth + i)));
+    __m512i place = _mm512_sub_epi64(_mm512_loadu_si512(k->line + i), all_of((uintptr_t)t->cells));
+    *tried = _mm512_testn_epi64_mask(place, all_of(LINE_BYTES * TRIED_LINES - 1));
+    return _mm512_mask_mov_epi64(all_of(b->depth), *tried, all_of(b->tried_depth));
+}
+
+INLINED __mmask8 decide_depth(const struct walk *t, const struct block *k, struct step *step,
+                              const struct eight *e, const enum mode m)
+{
+    const struct batch_ctx *b = t->b;
+    const struct any_width *any = &b->any;
+    const __mmask8 at_floor = _mm512_cmpeq_epi64_mask(e->index, all_of(b->floor));
+    const struct line_zeros empty = {step->even_empty + e->i, step->odd_empty + e->i};
+    __m512i end = _mm512_srli_epi64(line_by_index32(any->edge, e->index), 16);
+    __m512i last = _mm512_sub_epi64(end, e->bits);
+    __m512i left = line_equal_slots(empty, e->index, line_by_index(any->begins, e->index));
+    __m512i used =
+        _mm512_mask_mov_epi64(end, _mm512_test_epi64_mask(left, left), first_bit(e, left));
+    __m512i slot = line_first(e->found, e->form);
+    __m512i at = _mm512_maskz_mullo_epi16((__mmask32)0x11111111, slot, e->bits);
+    __mmask8 tried = 0;
+    __m512i depth = depths_of(t, k, e->i, &tried, m);
+    __m512i down =
+        _mm512_min_epu64(_mm512_mullo_epi16(depth, e->bits), _mm512_min_epu64(last, used));
+    __m512i up =
+        m == RANKED ? _mm512_min_epu64(_mm512_mullo_epi16(_mm512_srli_epi64(depth, 1), e->bits), at)
+                    : _mm512_setzero_si512();
+    __m512i to = _mm512_mask_mov_epi64(down, e->seen, up);
+    __m512i from = _mm512_mask_mov_epi64(last, e->seen, at);
+    __mmask8 late =
+        _mm512_cmpgt_epu64_mask(used, last) & (__mmask8) ~(e->seen | at_floor | e->again);
+    __mmask8 moves = (__mmask8) ~(late | e->again);
+
+    _mm512_storeu_si512(step->begin + e->i, _mm512_maskz_mov_epi64(moves, to));
+    _mm512_storeu_si512(step->next + e->i, _mm512_maskz_add_epi64(moves, to, e->bits));
+    _mm512_storeu_si512(step->after + e->i, _mm512_maskz_add_epi64(moves, from, e->bits));
+    _mm512_storeu_si512(step->bits + e->i, e->bits);
+    if (m == RANKED)
+        return late;
+    slot = _mm512_mask_mov_epi64(all_of(LINE_SLOTS_MOST), e->seen, slot);
+    _mm512_storeu_si512(step->slot + e->i, _mm512_mask_add_epi64(slot, tried, slot, all_of(TRIES)));
+    step->counts |= (uint32_t)(at_floor & (__mmask8)~e->again) << e->i;
+    return late;
+}
+
+/* The marks of lines as they are now, and before them how many slots are live. */
+INLINED __m512i marks_of(__m512i tail, const struct batch_ctx *b)
+{
+    __m512i age = _mm512_sub_epi64(all_of(b->epoch), _mm512_srli_epi64(tail, 40));
+    age = _mm512_min_epu64(_mm512_and_si512(age, all_of(QUARTER_WRAP - 1)), all_of(QUARTERS + 1));
+    __m512i marks = _mm512_and_si512(_mm512_srli_epi64(tail, 16), all_of(0xffffff));
+    __m512i shift = _mm512_mullo_epi16(age, all_of(6));
+
+    return _mm512_and_si512(_mm512_sllv_epi64(_mm512_or_si512(marks, all_of(63 << 24)), shift),
+                            all_of(0x3fffffff));
+}
+
+/* As marks_moved(). */
+INLINED __m512i marks_moved_of(__m512i marks, __m512i from)
+{
+    const __m512i field = all_of(0x3f03f), one = all_of(0x1001);
+    __m512i most = _mm512_or_si512(from, _mm512_slli_epi64(from, 12));
+    most = _mm512_add_epi64(most, all_of(64 * 0x1001));
+    __m512i even = _mm512_sub_epi64(most, _mm512_and_si512(marks, field));
+    __m512i odd = _mm512_sub_epi64(most, _mm512_and_si512(_mm512_srli_epi64(marks, 6), field));
+
+    even = _mm512_and_si512(_mm512_srli_epi64(even, 6), one);
+    odd = _mm512_and_si512(odd, _mm512_slli_epi64(one, 6)); /* shifted down and up again */
+    return _mm512_add_epi64(marks, _mm512_add_epi64(even, odd));
+}
+
+INLINED __mmask8 decide_timed(const struct walk *t, const struct block *k, struct step *step,
+                              const struct eight *e, __m512i aged, __m512i live, const enum mode m)
+{
+    struct batch_ctx *b = t->b;
+    const __mmask8 at_floor = _mm512_cmpeq_epi64_mask(e->index, all_of(b->floor));
+    __m512i edge = line_by_index32(b->any.edge, e->index), end = _mm512_srli_epi64(edge, 16);
+    __m512i top = _mm512_srlv_epi64(_mm512_loadu_si512(step->last + e->i),
+                                    _mm512_and_si512(edge, all_of(0xffff)));
+    __m512i live_bits = _mm512_mullo_epi16(live, e->bits);
+    __mmask8 full = _mm512_test_epi64_mask(top, all_of(0xff)) & (__mmask8)~e->seen;
+    full &= _mm512_cmpeq_epi64_mask(live_bits, end);
+    __mmask8 late = full & (__mmask8) ~(at_floor | e->again),
+             anew = _mm512_testn_epi64_mask(live, live);
+    __mmask8 moves = (__mmask8) ~(late | e->again | (m == TIMED_ONCE ? e->seen : 0));
+    __m512i last = _mm512_sub_epi64(line_by_index32(b->any.slots, e->index), all_of(1));
+    __m512i slot = _mm512_mask_mov_epi64(last, e->seen, line_first(e->found, e->form));
+    __m512i after = _mm512_mullo_epi16(slot, e->bits);
+    __m512i marks = marks_moved_of(_mm512_and_si512(aged, all_of(0xffffff)), slot);
+    __m512i word = all_of((b->epoch & (QUARTER_WRAP - 1)) << 40);
+
+    /* a line that is empty now begins with the widest slots */
+    __m512i index = _mm512_maskz_mov_epi64((__mmask8)~anew, e->index);
+    __m512i bits = _mm512_mask_mov_epi64(e->bits, anew, all_of(line_width[0]));
+    word = _mm512_or_si512(
+        word, _mm512_or_si512(_mm512_slli_epi64(index, 56), _mm512_slli_epi64(marks, 16)));
+    _mm512_storeu_si512(step->after + e->i, _mm512_maskz_add_epi64(moves, after, e->bits));
+    _mm512_storeu_si512(step->live + e->i,
+                        _mm512_mask_mov_epi64(all_of(8 * LINE_BYTES), moves, live_bits));
+    _mm512_storeu_si512(step->bits + e->i, bits);
+    _mm512_storeu_si512(step->out + e->i,
+                        _mm512_mask_mov_epi64(_mm512_loadu_si512(k->line + e->i), e->again,
+                                              all_of((uintptr_t)b->spare)));
+    _mm512_storeu_si512(step->end + e->i,
+                        _mm512_mask_mov_epi64(_mm512_loadu_si512(step->tail + e->i), moves, word));
+    t->w->reg[OVERFLOW] += (uint64_t)__builtin_popcount(full & at_floor & (__mmask8)~e->again);
+    return late;
+}
+
+/* What becomes of eight keys, from the i-th of a step on. */
+INLINED void decide(const struct walk *t, const struct block *k, struct step *step, uint32_t i,
+                    struct deferred *late, const enum mode m)
+{
+    const struct any_width *any = &t->b->any;
+    const struct line_zeros equal = {step->even + i, step->odd + i};
+    __m512i tail = _mm512_loadu_si512(step->tail + i);
+    __m512i aged = _mm512_setzero_si512(), live = aged;
+    struct eight e = {.i = i, .again = (__mmask8)(step->again >> i)};
+
+    e.index = _mm512_srli_epi64(tail, 56);
+    if (!shows(m))
+        e.index = _mm512_min_epu64(e.index, all_of(LINE_WIDTHS - 1)); /* a damaged view has any */
+    if (!is_timed(m)) {
+        step->above |= _mm512_cmpneq_epi64_mask(e.index, all_of(t->b->floor));
+        step->cut |= _mm512_test_epi64_mask(e.index, e.index);
+    }
+    e.form = line_by_index32(line_forms, e.index);
+    e.bits = _mm512_srli_epi64(e.form, 16);
+    __m512i slots = line_by_index(any->begins, e.index);
+    if (is_timed(m)) {
+        aged = marks_of(tail, t->b);
+        live = _mm512_min_epu64(_mm512_srli_epi64(aged, 24), line_by_index32(any->slots, e.index));
+        __m512i byte = _mm512_srli_epi64(_mm512_mullo_epi16(live, e.bits), 3);
+        slots = _mm512_andnot_si512(_mm512_sllv_epi64(all_of(UINT64_MAX), byte), slots);
+    }
+    e.found = line_equal_slots(equal, e.index, slots);
+    e.seen = _mm512_test_epi64_mask(e.found, e.found);
+    step->seen |= (uint32_t)e.seen << i;
+    if (!shows(m))
+        return;
+    __mmask8 cut = m == RECENT                ? decide_front(step, &e, t->b)
+                   : m == DEEP || m == RANKED ? decide_depth(t, k, step, &e, m)
+                                              : decide_timed(t, k, step, &e, aged, live, m);
+    defer(late, &e, cut | e.again);
+}

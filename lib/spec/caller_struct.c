@@ -1,0 +1,48 @@
+/* caller_struct.c - see caller_struct.h. */
+#include "spec/caller_struct.h"
+
+#include <string.h>
+
+#include "spec/error.h"
+
+static bool is_zero(const uint8_t *bytes, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        if (bytes[i])
+            return false;
+    return true;
+}
+
+enum weir_status caller_struct_copy(void *to, struct caller_struct what, const void *from,
+                                    struct weir_error *error)
+{
+    size_t from_size = *(const size_t *)from;
+
+    if (from_size < what.first)
+        return error_say(error, WEIR_BAD_CONFIG, "size in struct ", what.name, " is not its sizeof",
+                         NULL);
+    if (!is_zero(from, what.size, from_size))
+        return error_say(error, WEIR_UNSUPPORTED, "struct ", what.name,
+                         " says what only a later version of libweir understands", NULL);
+    memset(to, 0, what.size);
+    memcpy(to, from, from_size < what.size ? from_size : what.size);
+    return WEIR_OK;
+}
+
+enum weir_status caller_memory(const struct weir_options *options, struct memory *memory,
+                               struct weir_error *error)
+{
+    struct weir_options o = {0};
+    struct caller_struct what = {"weir_options", sizeof o,
+                                 UP_TO_MEMBER(struct weir_options, max_bytes)};
+    enum weir_status status = options ? caller_struct_copy(&o, what, options, error) : WEIR_OK;
+
+    if (status != WEIR_OK)
+        return status;
+    if (!o.allocator.allocate != !o.allocator.free)
+        return error_say(error, WEIR_BAD_CONFIG,
+                         "memory in the options needs both, take and give, or neither", NULL);
+    *memory =
+        (struct memory){o.allocator.allocate, o.allocator.free, o.allocator.context, o.max_bytes};
+    return WEIR_OK;
+}

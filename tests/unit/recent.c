@@ -1,0 +1,427 @@
+/* weir.c - the filter recent against a plain model of it: a list of fingerprints
+ * per line, in an array, cut and moved one by one. */
+#include "support/support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/processor.h"
+#include "filter/recent/recent.h"
+
+/* ---- the model ---- */
+
+struct model_line {
+    uint32_t index, n;
+    uint32_t value[64];
+};
+
+struct model {
+    const weir_filter *w;
+    struct model_line *line;
+    uint64_t lines;
+};
+
+static struct model model_of(const weir_filter *w)
+{
+    uint64_t lines = w->shape.cells / LINE_BYTES;
+
+    return (struct model){w, calloc(lines, sizeof(struct model_line)), lines};
+}
+
+static uint32_t model_slots(const struct model *m, const struct model_line *l)
+{
+    uint32_t room = LINE_ROOM / line_width[l->index];
+
+    return room < m->w->config.slots ? room : (uint32_t)m->w->config.slots;
+}
+
+static uint32_t print_of(struct weir_key key)
+{
+    uint32_t first = 1 + (uint32_t)bits_scale(key.hi, 255);
+
+    return first << 24 | (uint32_t)((key.hi * 255) >> 40);
+}
+
+static int model_find(const struct model_line *l, uint32_t print)
+{
+    for (uint32_t i = 0; i < l->n; i++)
+        if (l->value[i] == print >> (32 - line_width[l->index]))
+            return (int)i;
+    return -1;
+}
+
+static void model_cut(struct model_line *l)
+{
+    uint32_t by = (uint32_t)line_width[l->index] - line_width[l->index + 1], n = l->n;
+
+    l->index++;
+    l->n = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t value = l->value[i] >> by;
+
+        if (model_find(l, value << (32 - line_width[l->index])) < 0)
+            l->value[l->n++] = value;
+    }
+}
+
+static void model_remove(struct model_line *l, uint32_t at)
+{
+    memmove(l->value + at, l->value + at + 1, (l->n - at - 1) * sizeof *l->value);
+    l->n--;
+}
+
+static void model_insert(struct model_line *l, uint32_t at, uint32_t print)
+{
+    memmove(l->value + at + 1, l->value + at, (l->n - at) * sizeof *l->value);
+    l->value[at] = print >> (32 - line_width[l->index]);
+    l->n++;
+}
+
+static bool model_observe(struct model *m, struct weir_key key, uint32_t depth, uint32_t up)
+{
+    struct model_line *l = &m->line[bits_scale(key.lo, m->lines)];
+    uint32_t print = print_of(key);
+    int at = model_find(l, print);
+
+    if (at >= 0) {
+        if ((uint32_t)at > up) {
+            model_remove(l, (uint32_t)at);
+            model_insert(l, up, print);
+        }
+        return true;
+    }
+    while (l->n == model_slots(m, l) && line_width[l->index] > m->w->config.width)
+        model_cut(l);
+    uint32_t slots = model_slots(m, l);
+    if (l->n == slots)
+        l->n--;
+    model_insert(l, depth < l->n ? depth : l->n, print);
+    return false;
+}
+
+static void assert_equal_lines(const struct model *m)
+{
+    for (uint64_t i = 0; i < m->lines; i++) {
+        const uint8_t *line = m->w->cells + i * LINE_BYTES;
+        const struct model_line *l = &m->line[i];
+
+        assert_int_equal(line_index(line), l->index);
+        for (uint32_t s = 0; s < model_slots(m, l); s++)
+            assert_int_equal(line_get(line, line_width[l->index], s), s < l->n ? l->value[s] : 0);
+    }
+}
+
+/* ---- streams ---- */
+
+/* The same numbers again and again, some far more often than others. */
+static uint64_t number_at(uint64_t i, uint64_t universe)
+{
+    struct rng r = rng_at(9, i);
+    uint64_t a = rng_below(&r, universe), b = rng_below(&r, universe);
+
+    return a < b ? a : b;
+}
+
+#define STREAM 60000
+
+/* Of some of the keys another that goes to the same line and has the same first bits: such become
+ * equal as the line is cut, or are when they enter after a cut. */
+static struct weir_key alike_at(const weir_filter *w, uint64_t i)
+{
+    struct weir_key key = numbered(w, number_at(i, 4000));
+    struct rng r = rng_at(10, i);
+
+    if (rng_below(&r, 4) == 0)
+        key.hi ^= UINT64_C(1) << (36 + rng_below(&r, 20));
+    return key;
+}
+
+static void follows_the_model(const char *spec, bool ranked)
+{
+    weir_filter *w = open_filter(spec);
+    struct model m = model_of(w);
+
+    for (uint64_t i = 0; i < STREAM; i++) {
+        struct weir_key key = alike_at(w, i);
+
+        key.importance = 1 + (uint32_t)(key.lo % 50);
+        uint32_t depth = ranked ? (uint32_t)w->config.slots -
+                                      importance_class(&w->config.importance, &w->sample,
+                                                       key.importance, (uint32_t)w->config.slots)
+                                : 0;
+        bool expected = model_observe(&m, key, depth, depth / 2);
+        assert_int_equal(weir_observe(w, key), expected);
+    }
+    assert_equal_lines(&m);
+    free(m.line);
+    weir_close(w);
+}
+
+static void every_width_follows_the_model(void **state)
+{
+    char spec[64];
+
+    (void)state;
+    for (uint32_t i = 0; i < LINE_WIDTHS; i++) {
+        snprintf(spec, sizeof spec, "recent memory=4K seed=1 width=%u", line_width[i]);
+        follows_the_model(spec, false);
+    }
+    follows_the_model("recent memory=4K seed=1 fpr=1%", false);
+    follows_the_model("recent memory=64 seed=1 width=11 slots=7", false);
+}
+
+static void importance_is_the_depth_of_insertion(void **state)
+{
+    (void)state;
+    follows_the_model("recent memory=4K seed=1 width=8 importance=1-50", true);
+    follows_the_model("recent memory=4K seed=1 width=13 importance=1-50", true);
+    follows_the_model("recent memory=4K seed=1 width=24 importance=log", true);
+}
+
+/* Lines that try another depth are one in 64, the first among them. */
+static uint32_t model_depth(const struct model *m, struct weir_key key)
+{
+    const weir_filter *w = m->w;
+    uint32_t slots = (uint32_t)w->config.slots;
+
+    if (w->config.enter != ENTER_ADAPT)
+        return (uint32_t)((double)slots * (double)w->config.enter / 1e9);
+    return bits_scale(key.lo, m->lines) % 64 == 0 ? slots / 8 : (uint32_t)w->reg[DEPTH];
+}
+
+static void new_keys_enter_at_the_depth_and_hits_move_to_the_front(void **state)
+{
+    static const char *const specs[] = {"recent memory=4K seed=1 width=12 enter=25%",
+                                        "recent memory=4K seed=1 enter=50%",
+                                        "recent memory=8K seed=1 width=12 enter=adapt",
+                                        "recent memory=4K seed=1 width=9 enter=adapt"};
+
+    (void)state;
+    for (size_t c = 0; c < sizeof specs / sizeof *specs; c++) {
+        weir_filter *w = open_filter(specs[c]);
+        struct model m = model_of(w);
+        uint64_t deepest = 0;
+
+        for (uint64_t i = 0; i < STREAM; i++) {
+            struct weir_key key = numbered(w, number_at(i, 12000));
+            bool expected = model_observe(&m, key, model_depth(&m, key), 0);
+
+            assert_int_equal(weir_observe(w, key), expected);
+            deepest = w->reg[DEPTH] > deepest ? w->reg[DEPTH] : deepest;
+        }
+        assert_equal_lines(&m);
+        if (w->config.enter == ENTER_ADAPT) /* it did adapt: more than nothing, at most a tenth */
+            assert_in_range(deepest, 2, w->config.slots / 10);
+        free(m.line);
+        weir_close(w);
+    }
+}
+
+static void endless_new_keys_keep_entering_at_the_front(void **state)
+{
+    weir_filter *w = open_filter("recent memory=64K seed=1 width=12 enter=adapt");
+
+    (void)state;
+    for (uint64_t i = 0; i < 400000; i++) {
+        weir_observe(w, numbered(w, i));
+        assert_int_equal(w->reg[DEPTH], 0);
+    }
+    weir_close(w);
+}
+
+static void keys_that_come_twice_and_no_more_keep_entering_at_the_front(void **state)
+{
+    weir_filter *w = open_filter("recent memory=64K seed=1 width=12 enter=adapt");
+    uint64_t deep = 0;
+
+    (void)state;
+    for (uint64_t i = 0; i < 400000; i++) {
+        uint64_t gap = 16 * (100 + 200 * (i % 16)); /* one for each of 16 rows of keys */
+
+        weir_observe(w, numbered(w, i));
+        if (i >= gap)
+            weir_observe(w, numbered(w, i - gap));
+        deep += w->reg[DEPTH];
+    }
+    assert_int_equal(deep, 0);
+    weir_close(w);
+}
+
+/* ---- batches ---- */
+
+#define LONG_STREAM (SAMPLE_LONG + 30000) /* the sample is drawn rarely at the end */
+
+/* Of several sizes; by turns whole and as keys that were picked, with and without their slot_refs.
+ */
+static void show_batches(weir_filter *w, const struct recent_paths *paths, struct weir_key *keys,
+                         uint8_t *verdicts)
+{
+    enum { SIZES = 6, MOST = 4096 };
+    static const size_t sizes[SIZES] = {1, 63, 64, 65, 300, MOST};
+    static uint16_t all[MOST];
+    static uint64_t slot_refs[MOST];
+
+    for (uint16_t i = 0; i < MOST; i++)
+        all[i] = i;
+    for (size_t at = 0, i = 0, n; at < LONG_STREAM; at += n, i++) {
+        n = sizes[i % SIZES];
+        n = n < LONG_STREAM - at ? n : LONG_STREAM - at;
+        struct picked p = {.keys = keys + at, .verdicts = verdicts + at, .n = n};
+
+        if (i / SIZES % 2)
+            p.at = all;
+        if (i / SIZES / 2 % 2 && paths->locate(w, p.keys, n, slot_refs))
+            p.slot_refs = slot_refs;
+        paths->observe_many(w, &p);
+    }
+}
+
+/* What this machine can run beside plain code; NULL ends it. */
+static const struct recent_paths *const *newer_paths(void)
+{
+    static const struct recent_paths *found[3];
+    size_t n = 0;
+
+#ifdef __x86_64__
+    if (processor_has_avx2())
+        found[n++] = &recent_paths_avx2;
+    else
+        puts("# not run here: AVX2"); /* scripts/tally repeats these lines */
+    if (processor_has_avx512())
+        found[n++] = &recent_paths_avx512;
+    else
+        puts("# not run here: AVX-512");
+#endif
+    found[n] = NULL;
+    return found;
+}
+
+static void assert_batches_are_single_keys(const char *spec, const struct recent_paths *paths)
+{
+    static struct weir_key keys[LONG_STREAM];
+    static uint8_t verdicts[LONG_STREAM];
+    weir_filter *a = open_filter(spec), *b = open_filter(spec);
+
+    for (uint64_t i = 0; i < LONG_STREAM; i++) {
+        keys[i] = numbered(a, number_at(i, 20000));
+        keys[i].importance = (uint32_t)(keys[i].lo >> keys[i].hi % 64);
+    }
+    show_batches(a, paths, keys, verdicts);
+    for (uint64_t i = 0; i < LONG_STREAM; i++)
+        assert_int_equal(recent_paths_plain.observe(b, &keys[i]), verdicts[i]);
+    assert_memory_equal(a->cells, b->cells, a->shape.cells);
+    assert_memory_equal(&a->sample, &b->sample, sizeof a->sample);
+    assert_int_equal(a->observed, b->observed);
+    assert_int_equal(a->seen, b->seen);
+    assert_memory_equal(a->reg, b->reg, sizeof a->reg);
+    paths->ask_many(a, keys, LONG_STREAM, verdicts);
+    for (uint64_t i = 0; i < LONG_STREAM; i++)
+        assert_int_equal(recent_paths_plain.ask(b, &keys[i]), verdicts[i]);
+    weir_close(a);
+    weir_close(b);
+}
+
+static void batches_by_importance_are_single_keys(void **state)
+{
+    static const char *const modes[] = {"percentile", "capped", "log", "1-1000000"};
+    static const int widths[] = {8, 12, 16, 32};
+    char spec[80];
+
+    (void)state;
+    for (size_t i = 0; i < 16; i++) {
+        snprintf(spec, sizeof spec, "recent memory=8K seed=1 width=%d importance=%s", widths[i / 4],
+                 modes[i % 4]);
+        assert_batches_are_single_keys(spec, &recent_paths_plain);
+        for (const struct recent_paths *const *p = newer_paths(); *p; p++)
+            assert_batches_are_single_keys(spec, *p);
+    }
+}
+
+static void assert_equal_paths(const char *spec, const struct recent_paths *paths)
+{
+    weir_filter *a = open_filter(spec), *b = open_filter(spec);
+
+    for (uint64_t i = 0; i < STREAM; i++) {
+        struct weir_key key = numbered(a, number_at(i, 4000));
+
+        key.importance = 1 + (uint32_t)(key.lo % 50);
+        assert_int_equal(recent_paths_plain.ask(a, &key), paths->ask(b, &key));
+        assert_int_equal(recent_paths_plain.observe(a, &key), paths->observe(b, &key));
+    }
+    assert_memory_equal(a->cells, b->cells, a->shape.cells);
+    assert_memory_equal(a->reg, b->reg, sizeof a->reg);
+    weir_close(a);
+    weir_close(b);
+}
+
+static void all_paths_give_the_same_bytes(void **state)
+{
+    static const char *const specs[] = {
+        "recent memory=4K seed=1",
+        "recent memory=4K seed=1 width=8",
+        "recent memory=4K seed=1 width=11",
+        "recent memory=4K seed=1 width=14 importance=1-50",
+        "recent memory=4K seed=1 width=20",
+        "recent memory=4K seed=1 width=9 importance=percentile",
+        "recent memory=4K seed=1 fpr=1%",
+        "recent memory=4K seed=1 width=12 window=2000",
+        "recent memory=4K seed=1 enter=10%",
+        "recent memory=4K seed=1 width=12 enter=adapt",
+        "recent memory=4K seed=1 width=8 enter=adapt",
+    };
+
+    (void)state;
+    for (size_t c = 0; c < sizeof specs / sizeof *specs; c++)
+        for (const struct recent_paths *const *p = newer_paths(); *p; p++)
+            assert_equal_paths(specs[c], *p);
+}
+
+/* In each way a key can be shown, at every width, while lines are cut: keys of a batch go by the
+ * width of their lines, or several together. */
+static void assert_batches_of_all_widths(const char *memory, const struct recent_paths *paths)
+{
+    static const char *const ways[] = {
+        "", "enter=25%", "enter=adapt", "window=999", "window=5k refresh=no", "slots=9"};
+    char spec[80];
+
+    for (uint32_t i = 0; i < LINE_WIDTHS; i++)
+        for (size_t j = 0; j < sizeof ways / sizeof *ways; j++) {
+            snprintf(spec, sizeof spec, "recent memory=%s seed=1 width=%d %s", memory,
+                     line_width[i], ways[j]);
+            assert_batches_are_single_keys(spec, paths);
+        }
+}
+
+static void batches_of_all_widths_are_single_keys(void **state)
+{
+    (void)state;
+    assert_batches_of_all_widths("32K", &recent_paths_plain);
+    for (const struct recent_paths *const *p = newer_paths(); *p; p++)
+        assert_batches_of_all_widths("32K", *p);
+}
+
+/* Sixteen lines: then keys that go together come to the same ones. */
+static void batches_that_meet_in_their_lines_are_single_keys(void **state)
+{
+    (void)state;
+    for (const struct recent_paths *const *p = newer_paths(); *p; p++)
+        assert_batches_of_all_widths("1K", *p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_width_follows_the_model),
+        cmocka_unit_test(importance_is_the_depth_of_insertion),
+        cmocka_unit_test(new_keys_enter_at_the_depth_and_hits_move_to_the_front),
+        cmocka_unit_test(endless_new_keys_keep_entering_at_the_front),
+        cmocka_unit_test(keys_that_come_twice_and_no_more_keep_entering_at_the_front),
+        cmocka_unit_test(batches_by_importance_are_single_keys),
+        cmocka_unit_test(all_paths_give_the_same_bytes),
+        cmocka_unit_test(batches_of_all_widths_are_single_keys),
+        cmocka_unit_test(batches_that_meet_in_their_lines_are_single_keys),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

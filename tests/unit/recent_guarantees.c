@@ -1,0 +1,237 @@
+/* weir_promises.c - what the filter recent promises, as docs/recent.md states
+ * it: whole streams that fit, its error, windows, merging, and what a hostile
+ * stream can do at most. How long it remembers is in rivals/retention.c. */
+#include "support/support.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "filter/recent/recent.h"
+#include "theory/recent.h"
+
+/* ---- memory and error ---- */
+
+static void a_stream_that_fits_is_remembered_whole(void **state)
+{
+    weir_filter *w =
+        open_filter("recent memory=64K seed=2"); /* 1024 lines of 31 slots at the floor */
+    uint64_t n = 10000, wrong = 0;
+
+    (void)state;
+    for (uint64_t i = 0; i < n; i++)
+        wrong += weir_observe(w, numbered(w, i)) == WEIR_SEEN;
+    assert_int_equal(wrong, 0); /* 24-bit fingerprints: 10 in 16 million a key at the end */
+    for (uint64_t i = 0; i < n; i++)
+        assert_int_equal(weir_ask(w, numbered(w, i)), WEIR_SEEN);
+    weir_close(w);
+}
+
+static void the_error_is_that_of_full_lines(void **state)
+{
+    (void)state;
+    for (uint32_t width = 8; width <= 14; width += 2) {
+        char spec[64];
+        uint64_t n = 2000000, wrong = 0;
+
+        snprintf(spec, sizeof spec, "recent memory=16K seed=2 width=%u", width);
+        weir_filter *w = open_filter(spec);
+        for (uint64_t i = 0; i < 200000; i++)
+            weir_observe(w, numbered(w, i));
+        for (uint64_t i = 0; i < n; i++)
+            wrong += weir_ask(w, numbered(w, 1000000 + i)) == WEIR_SEEN;
+        double expected = slots_error(width, (uint32_t)w->config.slots);
+        /* 6 % is four sigma of 4400 events; (1-1/M)^n would miss it at 8 bits */
+        assert_true(fabs((double)wrong / (double)n / expected - 1) < 0.06);
+        assert_true(fabs(weir_stats_of(w).error / expected - 1) < 0.001);
+        weir_close(w);
+    }
+}
+
+/* ---- windows ---- */
+
+static void what_came_within_the_window_is_seen(void **state)
+{
+    const uint64_t window = 10000;
+    weir_filter *w = open_filter("recent memory=128K width=20 window=10000 seed=4");
+    uint64_t late = 0;
+
+    (void)state;
+    for (uint64_t i = 0; i < 10 * window; i++) {
+        weir_observe(w, numbered(w, i));
+        if (i % 997 == 0 && i > 3 * window) {
+            for (uint64_t age = 0; age < window; age += 89)
+                assert_int_equal(weir_ask(w, numbered(w, i - age)), WEIR_SEEN);
+            for (uint64_t age = window + window / 4; age < 3 * window; age += 89)
+                late += weir_ask(w, numbered(w, i - age)) == WEIR_SEEN;
+        }
+    }
+    assert_int_equal(w->reg[OVERFLOW], 0);
+    assert_true(late <= 2); /* of 14000 asked: the error of 20 bits and 6 slots is 6e-6 */
+    weir_close(w);
+}
+
+static void a_window_refuses_importance(void **state)
+{
+    struct weir_error error;
+    weir_filter *w;
+
+    (void)state;
+    assert_int_equal(weir_open(&w, "recent window=1k importance=1-50", &error), WEIR_BAD_CONFIG);
+    assert_string_equal(error.text, "window= and importance= do not go together: the order within "
+                                    "a line is either by time or by importance");
+}
+
+static void a_line_untouched_for_2_to_the_16_quarters_is_not_young(void **state)
+{
+    weir_filter *w =
+        open_filter("recent memory=128 window=4 seed=5"); /* two lines, quarters of one */
+    struct weir_key here = {0, 1, 1, 0}, there = {UINT64_MAX, UINT64_MAX, 1, 0};
+
+    (void)state;
+    weir_observe(w, here);
+    for (uint64_t i = 0; i < 65535; i++)
+        weir_observe(w, there);
+    assert_int_equal(weir_ask(w, here), WEIR_NEW);
+    weir_close(w);
+}
+
+/* ---- merging ---- */
+
+static void a_merge_has_the_front_of_both(void **state)
+{
+    weir_filter *a = open_filter("recent memory=16K seed=6 width=12");
+    weir_filter *b = open_filter("recent memory=16K seed=6 width=12");
+    uint64_t half = 256 * 42 / 2 * 3 / 4;
+
+    (void)state;
+    for (uint64_t i = 0; i < 50000; i++) {
+        weir_observe(a, numbered(a, i));
+        weir_observe(b, numbered(b, 1000000 + i));
+    }
+    assert_int_equal(weir_merge(a, b, NULL), WEIR_OK);
+    uint64_t seen = 0;
+    for (uint64_t i = 0; i < half; i++) {
+        seen += weir_ask(a, numbered(a, 49999 - i));
+        seen += weir_ask(a, numbered(a, 1049999 - i));
+    }
+    assert_true((double)seen / (double)(2 * half) > 0.9);
+    weir_close(a);
+    weir_close(b);
+}
+
+static void a_merge_of_streams_that_fit_forgets_nothing(void **state)
+{
+    weir_filter *a = open_filter("recent memory=64K seed=7"),
+                *b = open_filter("recent memory=64K seed=7");
+
+    (void)state;
+    for (uint64_t i = 0; i < 8000; i++) {
+        weir_observe(a, numbered(a, i));
+        weir_observe(b, numbered(b, 5000 + i));
+    }
+    assert_int_equal(weir_merge(a, b, NULL), WEIR_OK);
+    for (uint64_t i = 0; i < 13000; i++)
+        assert_int_equal(weir_ask(a, numbered(a, i)), WEIR_SEEN);
+    weir_close(a);
+    weir_close(b);
+}
+
+/* ---- hostile streams ---- */
+
+static void keys_aimed_at_one_line_harm_only_that_line(void **state)
+{
+    weir_filter *w = open_filter("recent memory=64K seed=8");
+    uint64_t n = 8000, lost = 0;
+
+    (void)state;
+    for (uint64_t i = 0; i < n; i++)
+        weir_observe(w, numbered(w, i));
+    struct weir_key aimed = numbered(w, 0);
+    for (uint64_t i = 0; i < 100000; i++) {
+        struct rng r = rng_at(1, i);
+
+        aimed.hi = rng_next(&r);
+        weir_observe(w, aimed);
+    }
+    for (uint64_t i = 0; i < n; i++)
+        lost += weir_ask(w, numbered(w, i)) == WEIR_NEW;
+    assert_true(lost > 0 && lost <= 31);
+    weir_close(w);
+}
+
+static void the_unimportant_do_not_push_out_the_important(void **state)
+{
+    weir_filter *w =
+        open_filter("recent memory=16K seed=9 width=12 importance=1-50"); /* 10752 slots */
+    uint64_t lost = 0;
+
+    (void)state;
+    for (uint64_t i = 0; i < 4000; i++) {
+        struct weir_key key = numbered(w, i);
+
+        key.importance = 50;
+        weir_observe(w, key);
+    }
+    for (uint64_t i = 0; i < 200000; i++) {
+        struct weir_key key = numbered(w, 1000000 + i);
+
+        key.importance = 1;
+        weir_observe(w, key);
+    }
+    for (uint64_t i = 0; i < 4000; i++)
+        lost += weir_ask(w, numbered(w, i)) == WEIR_NEW;
+    assert_int_equal(lost, 0);
+    weir_close(w);
+}
+
+static void a_flood_of_the_most_important_acts_as_without_importance(void **state)
+{
+    weir_filter *with = open_filter("recent memory=16K seed=10 importance=1-50");
+    weir_filter *without = open_filter("recent memory=16K seed=10");
+
+    (void)state;
+    for (uint64_t i = 0; i < 50000; i++) {
+        struct weir_key key = numbered(with, i);
+
+        key.importance = 1000000;
+        weir_observe(with, key);
+        weir_observe(without, key);
+    }
+    assert_memory_equal(with->cells, without->cells, with->shape.cells);
+    weir_close(with);
+    weir_close(without);
+}
+
+static void one_key_without_end_changes_nothing(void **state)
+{
+    weir_filter *w = open_filter("recent memory=4K seed=11");
+
+    (void)state;
+    for (uint64_t i = 0; i < 1000; i++)
+        weir_observe(w, numbered(w, i));
+    weir_filter *before = weir_clone(w, NULL);
+    for (uint64_t i = 0; i < 100000; i++)
+        assert_int_equal(weir_observe(w, numbered(w, 999)), WEIR_SEEN);
+    assert_memory_equal(w->cells, before->cells, w->shape.cells);
+    weir_close(w);
+    weir_close(before);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stream_that_fits_is_remembered_whole),
+        cmocka_unit_test(the_error_is_that_of_full_lines),
+        cmocka_unit_test(what_came_within_the_window_is_seen),
+        cmocka_unit_test(a_window_refuses_importance),
+        cmocka_unit_test(a_line_untouched_for_2_to_the_16_quarters_is_not_young),
+        cmocka_unit_test(a_merge_has_the_front_of_both),
+        cmocka_unit_test(a_merge_of_streams_that_fit_forgets_nothing),
+        cmocka_unit_test(keys_aimed_at_one_line_harm_only_that_line),
+        cmocka_unit_test(the_unimportant_do_not_push_out_the_important),
+        cmocka_unit_test(a_flood_of_the_most_important_acts_as_without_importance),
+        cmocka_unit_test(one_key_without_end_changes_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
