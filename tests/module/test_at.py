@@ -151,7 +151,7 @@ def test_a_shard_that_is_lost_begins_anew(url, r):
     error = fed.finish()
     assert "shards were gone 1 times, and began anew" in error
     assert r("WEIR.INFO", "seen:{1}", "spec") == before
-    shown = r("WEIR.INFO", "seen:{1}", "shown")
+    shown = r("WEIR.INFO", "seen:{1}", "observed")
     assert len(fed.lines) == 1000 + shown and 400 < shown < 600
 
 
@@ -297,9 +297,9 @@ def test_add_ask_and_filter(url, stream):
 def test_info(url, cluster, server):
     run("dedup", *SOME, "--shards", 3, "--at", url(), input="a\nb\na\n")
     told = json.loads(run("info", "--json", "--at", url()).stdout)
-    assert (told["shown"], told["new"], told["seen"]) == (3, 2, 1) and told["memory"] <= 256 << 10
+    assert (told["observed"], told["new"], told["seen"]) == (3, 2, 1) and told["memory"] <= 256 << 10
     assert [s["node"] for s in told["shards"]] == [f"127.0.0.1:{server.port}"] * 3
-    assert sum(s["shown"] for s in told["shards"]) == 3 and told["config"].startswith("recent memory=262144 ")
+    assert sum(s["observed"] for s in told["shards"]) == 3 and told["config"].startswith("recent memory=262144 ")
     text = run("info", "--at", url()).stdout.decode()
     assert "shown       3 keys: 2 new, 1 seen" in text and len(text.splitlines()) == 7 + 1 + 1 + 3
     refused("info", "--at", url("none"), saying="there is no filter")
@@ -324,7 +324,7 @@ def test_ten_producers_share_one_memory(cluster, stream):
     missing = len(set(lines)) - len(passed)  # taken for seen by mistake, with the chance that the filter has
     assert missing <= 2 and sum(len(one.lines) > 0 for one in fed) == 10
     told = json.loads(run("info", "--json", "--at", url).stdout)
-    assert told["shown"] == len(lines) and told["new"] == len(passed) and told["error"] * 60000 < 0.01
+    assert told["observed"] == len(lines) and told["new"] == len(passed) and told["error"] * 60000 < 0.01
 
 
 # ---- files ----
@@ -338,7 +338,7 @@ def test_save_and_load(url, stream, tmp_path, r, shards):
     run("save", "--at", url(), "-o", file)
     run("load", "--at", url("copy"), file)
     assert run("dedup", "--at", url("copy"), input=rest).stdout == run("dedup", "--at", url(), input=rest).stdout
-    assert json.loads(run("info", "--json", "--at", url("copy")).stdout)["shown"] == 200000
+    assert json.loads(run("info", "--json", "--at", url("copy")).stdout)["observed"] == 200000
     assert r("GET", "copy") == r("GET", "seen")
     if shards <= 256:
         asked = run("ask", file, input=rest).stdout

@@ -153,10 +153,10 @@ def test_info(r, r3):
     r("WEIR.OBSERVE", "f", "a", "b", "a")
     flat = r("WEIR.INFO", "f")
     told = dict(zip(flat[::2], flat[1::2]))
-    assert told["shown"] == 3 and told["seen"] == 1 and told["new"] == 2
+    assert told["observed"] == 3 and told["seen"] == 1 and told["new"] == 2
     assert told["memory"] == 1 << 20 and told["dump"] == b"possible"
     assert b"bloom memory=1048576" in told["spec"] and b"seed=1" in told["spec"]
-    assert r3("WEIR.INFO", "f")["shown"] == 3
+    assert r3("WEIR.INFO", "f")["observed"] == 3
     assert 0 < r3("WEIR.INFO", "f", "FILL") < 1e-4
     refused(r, "WEIR.INFO", "f", "colour", saying="fields")
     refused(r, "WEIR.INFO", "g", saying="no such key")
@@ -206,10 +206,10 @@ def test_a_number_whose_answer_is_gone_is_never_applied(r):
         assert r("WEIR.OBSERVE", "f", "ONCE", "p", i, f"x{i}") == [0]
     for i in range(104, 120):
         assert r("WEIR.OBSERVE", "f", "ONCE", "p", i, f"x{i}") == [0]
-    shown = r("WEIR.INFO", "f", "shown")
+    shown = r("WEIR.INFO", "f", "observed")
     for i in range(100, 104):
         refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", i, f"x{i}", saying="go on above 119")
-    assert r("WEIR.INFO", "f", "shown") == shown
+    assert r("WEIR.INFO", "f", "observed") == shown
     assert r("WEIR.OBSERVE", "f", "ONCE", "p", 200, "y") == [0]
     assert r("WEIR.OBSERVE", "f", "ONCE", "p", 150, "z") == [0], "late, but never applied before"
     assert r("WEIR.OBSERVE", "f", "ONCE", "p", 150, "z") == [0]
@@ -237,7 +237,7 @@ def test_no_number_of_a_dropped_producer_is_applied_again(r):
     assert r("WEIR.OBSERVE", "f", "ONCE", "p", 9, "y") == [0]
     assert r("WEIR.OBSERVE", "f", "ONCE", "p", 8, "z") == [0], "late, but never applied before"
     refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", 0, "x", saying="gone")
-    shown = r("WEIR.INFO", "f", "shown")
+    shown = r("WEIR.INFO", "f", "observed")
     assert shown == 1027
     refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", (1 << 64) - 1, "x", saying="at most")
 
