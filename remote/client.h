@@ -22,7 +22,8 @@
 #define IN_FLIGHT 16        /* commands of a lane: so many numbers of a producer are remembered */
 #define KEYS_MOST_ONCE 8192 /* keys of a command that has a number */
 #define NODES_MOST 1024
-#define FIRST_PAUSE 0.05 /* seconds before another attempt, then twice as long, up to */
+#define REMOTE_PROTOCOL 1 /* of weir.so: see WEIR.INFO in docs/module.md */
+#define FIRST_PAUSE 0.05  /* seconds before another attempt, then twice as long, up to */
 #define LONGEST_PAUSE 1.0
 
 enum command_state { COMMAND_QUEUED, COMMAND_SENT, COMMAND_ANSWERED, COMMAND_DONE };
@@ -63,7 +64,16 @@ struct lane {
 
 /* What a reply is to. */
 struct expected {
-    enum expected_kind { TO_COMMAND, TO_LOGIN, TO_ASKING, TO_CREATE, TO_WAIT, TO_SLOTS } kind;
+    enum expected_kind {
+        TO_COMMAND,
+        TO_LOGIN,
+        TO_PROTOCOL,
+        TO_GETKEYS,
+        TO_ASKING,
+        TO_CREATE,
+        TO_WAIT,
+        TO_SLOTS
+    } kind;
     struct command *command;
     uint64_t wait; /* its number, of the node's */
 };
@@ -75,8 +85,9 @@ struct node {
     struct connection connection;
     struct expected *expected; /* a ring of room entries */
     size_t first, count, room;
-    double alive; /* when something came last, or was first waited for */
-    bool good;    /* it has answered as a server does, once */
+    double alive;    /* when something came last, or was first waited for */
+    bool good;       /* it has answered as a server does, once */
+    bool understood; /* on this connection: its protocol is ours, and commands may be sent */
     unsigned attempts;
     double not_before, pause; /* of connecting */
     bool unwaited;            /* commands were sent since the last WAIT */

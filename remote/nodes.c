@@ -71,6 +71,15 @@ static bool log_in(struct remote *r, struct node *n)
     return put;
 }
 
+/* Before all else: whether the module there is one that this client understands. */
+static bool ask_protocol(struct node *n)
+{
+    static const char ask[] = "*1\r\n$9\r\nWEIR.INFO\r\n";
+
+    n->understood = false;
+    return node_put(n, ask, sizeof ask - 1, (struct expected){.kind = TO_PROTOCOL});
+}
+
 void node_connect(struct remote *r, struct node *n)
 {
     const char *why;
@@ -83,7 +92,7 @@ void node_connect(struct remote *r, struct node *n)
     n->alive = r->clock;
     if (!begun)
         node_drop(r, n, "cannot connect: %s", why);
-    else if (!log_in(r, n))
+    else if (!log_in(r, n) || !ask_protocol(n))
         node_drop(r, n, "memory is short");
 }
 

@@ -98,7 +98,7 @@ static void add(struct rm_ctx *ctx, struct top *t, struct rm_string *item, uint6
     if (!*short_of_memory)
         *short_of_memory = !top_add(t, arg_bytes(item), amount, &expelled);
     if (*short_of_memory)
-        reply_error(ctx, "memory is short");
+        reply_code(ctx, WEIRMEMORY);
     else if (expelled.item)
         rm.ReplyWithStringBuffer(ctx, expelled.item, expelled.size);
     else
@@ -216,7 +216,7 @@ static int topk_list(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     }
     list = top_sorted(t, &n);
     if (!list) {
-        reply_error(ctx, "memory is short");
+        reply_code(ctx, WEIRMEMORY);
         return key_close(&o);
     }
     rm.ReplyWithArray(ctx, (long)(argc == 3 ? 2 * n : n));

@@ -94,7 +94,7 @@ struct value *image_load(const struct family *family, struct rm_io *io)
 {
     struct rdb_in from = {.io = io};
     struct image_in in = {.next = rdb_next, .context = &from};
-    struct weir_error error = {.text = "its data is cut off"};
+    struct weir_error error = {.text = "the data is truncated"};
     struct rm_ctx *ctx = rm.GetContextFromIO(io);
     struct value *v;
 

@@ -49,6 +49,8 @@ class Fake(Scripted):
             self.texts.setdefault(words[1], words[2])
             self.sets.setdefault(words[1], set())
             return b"+OK\r\n"
+        if words == [b"WEIR.INFO"]:
+            return b"*4\r\n+protocol\r\n:1\r\n+version\r\n$5\r\n1.0.0\r\n"
         if name == b"WEIR.INFO" and words[2:] == [b"spec"]:
             return bulk(self.texts[words[1]])
         if name == b"WEIR.INFO":
@@ -170,7 +172,7 @@ def test_numbers_go_on_above_those_of_others(fake):
     server, limit = fake(), int(time.time() * 1e6) + 10**9
     observe = server.observe
     server.observe = lambda words: observe(words) if int(words[5]) > limit else \
-        b"-ERR the answer to this number is gone, and it is not applied again; go on above %d\r\n" % limit
+        b"-WEIRGONE %d x\r\n" % limit
     lines = at(server, "--shards", 3).out.splitlines(keepends=True)
     assert sorted(lines) == sorted(UNIQUE) and server.shown == len(KEYS)
     assert all(len(words[5]) == 16 for words in server.commands if words[0] == b"WEIR.OBSERVE")
@@ -370,7 +372,7 @@ class Holding(Fake):
         if words[0] == b"DEL":
             return b":%d\r\n" % (self.held.pop(words[1], None) is not None)
         if words[0] == b"WEIR.LOAD" and words[1] in self.held:
-            return b"-ERR the key exists; DEL it first\r\n"
+            return b"-WEIREXISTS x\r\n"
         if words[0] == b"WEIR.LOAD":
             self.held[words[1]] = words[3]
             self.texts[words[1]] = self.spec

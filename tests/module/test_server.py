@@ -104,7 +104,7 @@ def test_settings(start):
     r = server.client()
     r("WEIR.OBSERVE", "f", "a")
     assert r("WEIR.INFO", "f", "spec").startswith(b"sbf memory=16384 ")
-    refused(r, "WEIR.CREATE", "g", "recent memory=2M", saying="allowed")
+    refused(r, "WEIR.CREATE", "g", "recent memory=2M", saying="WEIRMEMORY")
     told = r("CONFIG", "GET", "weir.*")
     assert dict(zip(told[::2], told[1::2])) == {b"weir.default": b"sbf memory=16K", b"weir.largest": b"1048576",
                                                 b"weir.dialect": b"redis"}
@@ -144,7 +144,7 @@ def test_the_limit_is_for_clients_only(start):
     s("REPLICAOF", "NO", "ONE")
     s("DEBUG", "RELOAD")
     assert s("DEBUG", "DIGEST-VALUE", *keys) == r("DEBUG", "DIGEST-VALUE", *keys)
-    refused(s, "WEIR.CREATE", "mine", "recent memory=1M", saying="allowed")
+    refused(s, "WEIR.CREATE", "mine", "recent memory=1M", saying="WEIRMEMORY")
     refused(s, "RESTORE", "mine", 0, r("DUMP", "before"))
 
 
