@@ -50,7 +50,7 @@ class Fake(Scripted):
             self.sets.setdefault(words[1], set())
             return b"+OK\r\n"
         if words == [b"WEIR.INFO"]:
-            return b"*4\r\n+protocol\r\n:1\r\n+version\r\n$5\r\n1.0.0\r\n"
+            return PROTOCOL % 1
         if name == b"WEIR.INFO" and words[2:] == [b"spec"]:
             return bulk(self.texts[words[1]])
         if name == b"WEIR.INFO":
@@ -165,6 +165,44 @@ def test_errors_that_pass_are_waited_for(fake):
 
     side_by_side(is_waited_for, [b"LOADING it is loading", b"TRYAGAIN later", b"CLUSTERDOWN for now", b"OOM full",
                                  b"MASTERDOWN gone", b"READONLY no", b"MISCONF disk", b"BUSY a script"])
+
+
+PROTOCOL = b"*4\r\n+protocol\r\n:%d\r\n+version\r\n$5\r\n1.0.0\r\n"
+KNOWN, UNKNOWN, FORBIDDEN = b"*1\r\n$3\r\nkey\r\n", b"-ERR x\r\n", b"-NOPERM x\r\n"
+OLDER = "server {}: speaks an older protocol; upgrade weir.so on the server"
+NOT_LOADED = "server {}: weir.so is not loaded; add 'loadmodule "
+
+
+@pytest.mark.parametrize("info, keys, saying", [
+    (PROTOCOL % 2, KNOWN, "server {}: speaks protocol 2, this weir knows 1; upgrade weir on this machine"),
+    (PROTOCOL % 0, KNOWN, OLDER), (b"*2\r\n+version\r\n$5\r\n1.0.0\r\n", KNOWN, OLDER), (b"-ERR x\r\n", KNOWN, OLDER),
+    (b"-ERR x\r\n", UNKNOWN, NOT_LOADED), (b"-ERR x\r\n", FORBIDDEN, "weir.so is not loaded, or speaks an older protocol"),
+    (b"-NOPERM x\r\n", KNOWN, "{}: NOPERM x")])
+def test_another_protocol_is_refused_before_anything_is_sent(fake, info, keys, saying):
+    server = fake(lambda words, good: info if words == [b"WEIR.INFO"] else keys if words[0] == b"COMMAND" else good)
+    refused("dedup", "--at", server.url(), input="a\n", saying=saying.format(f"127.0.0.1:{server.port}"))
+    assert {words[0] for words in server.commands} <= {b"WEIR.INFO", b"CLUSTER", b"COMMAND"}
+
+
+def test_the_protocol_is_asked_once_per_connection(fake):
+    server = fake()
+    at(server, "--shards", 5)
+    assert server.commands.count([b"WEIR.INFO"]) == 1
+    told = iter([PROTOCOL % 1, b"-LOADING x\r\n", b"-LOADING x\r\n"])
+    lost = iter([True])
+    server = fake()
+    server.break_it = lambda words, good: next(told, good) if words == [b"WEIR.INFO"] else \
+        None if words[0] == b"WEIR.OBSERVE" and next(lost, False) else good
+    assert at(server).out == b"".join(UNIQUE) and server.shown == len(KEYS)
+    assert server.commands.count([b"WEIR.INFO"]) == 4
+
+
+def test_a_server_that_was_upgraded_meanwhile_is_refused(fake):
+    told = iter([PROTOCOL % 1])
+    server = fake()
+    server.break_it = lambda words, good: next(told, PROTOCOL % 3) if words == [b"WEIR.INFO"] else \
+        None if words[0] == b"WEIR.OBSERVE" else good
+    given_up(server, timeout="20s", saying=["line 1: not passed", "speaks protocol 3, this weir knows 1"])
 
 
 def test_numbers_go_on_above_those_of_others(fake):
