@@ -155,8 +155,8 @@ static bool take_wait(struct remote *r, struct node *n, const redisReply *reply,
         return true;
     }
     snprintf(r->problem, sizeof r->problem,
-             "%s: %lld of %u replicas have what it was told; --wait needs so many that run",
-             n->name, reply->integer, r->options.replicas);
+             "%s: %lld of %u replicas acknowledged; --wait needs as many running replicas", n->name,
+             reply->integer, r->options.replicas);
     n->unwaited = true; /* so it is asked again */
     return true;
 }
@@ -308,8 +308,7 @@ static bool take_one(struct remote *r, struct node *n, struct expected e, enum r
 static bool refuse(struct remote *r, struct node *n)
 {
     if (!n->good)
-        remote_give_up(r, "%s: not a Redis or Valkey server with weir.so: its reply makes no sense",
-                       n->name);
+        remote_give_up(r, "%s: unexpected reply; expected Redis or Valkey with weir.so", n->name);
     else
         node_drop(r, n, "unexpected reply");
     return false;

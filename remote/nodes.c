@@ -266,7 +266,7 @@ static void leave_hanging(struct remote *r, const struct node *from)
         struct node *n = r->node[i];
 
         if (n != from && n->count > 0 && is_silent(r, n) && !has_slots(r, n))
-            node_drop(r, n, "it does not answer, and others have its slots");
+            node_drop(r, n, "no answer, and other nodes own its slots");
     }
 }
 

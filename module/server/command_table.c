@@ -136,7 +136,7 @@ bool commands_create(struct rm_ctx *ctx, const struct command *list, const char 
             return false;
         command = rm.GetCommand(ctx, c->name);
         if (!command || inform(command, c) != RM_OK)
-            rm.Log(ctx, "warning", "COMMAND DOCS has nothing of %s", c->name);
+            rm.Log(ctx, "warning", "cannot set COMMAND DOCS for %s", c->name);
         snprintf(categories, sizeof categories, "%s %s %s", c->keys == KEY_READ ? "read" : "write",
                  strstr(c->flags, "fast") ? "fast" : "slow", own ? category : "");
         if (command && rm.SetCommandACLCategories)

@@ -52,7 +52,7 @@ static void save_piece(void *io, const uint8_t *piece, size_t size)
  * none than one that cannot be loaded. */
 static void give_up(struct rm_io *io, const struct value *v)
 {
-    rm.LogIOError(io, "warning", "memory is short to save a value of type %s", v->family->type);
+    rm.LogIOError(io, "warning", "not enough memory to save a value of type %s", v->family->type);
     if (rm.GetContextFlags(rm.GetContextFromIO(io)) & RM_CTX_CHILD)
         abort();
 }

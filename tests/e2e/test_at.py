@@ -299,7 +299,7 @@ def test_an_answer_that_does_not_come_to_an_end(fake):
                     called.sendall(bytes([byte]))
                     time.sleep(0.05 if words[0] == b"WEIR.OBSERVE" and i > 10 else 0)
 
-    given_up(fake(of=Slow), timeout="4s", saying=["line 1: not passed", ": no whole answer (waited 4 s)"])
+    given_up(fake(of=Slow), timeout="4s", saying=["line 1: not passed", ": incomplete reply (waited 4 s)"])
 
 
 def test_a_server_that_hangs_is_not_asked_who_has_its_slots(fake):
@@ -429,7 +429,7 @@ def test_load_goes_on_when_connections_are_lost(fake, here):
     assert server.held[b"seen:{0}"] and server.losses == 0
     server = fake(10**9, of=Holding)
     server.spec = b""
-    refused("load", "--at", server.url(), "set", saying="connections are lost before a shard is there")
+    refused("load", "--at", server.url(), "set", saying="lost in every attempt to load a shard")
 
 
 # ---- going on ----

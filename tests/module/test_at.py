@@ -116,12 +116,12 @@ def test_another_filter_is_refused(url, r):
     refused("dedup", "-m", "1M", "--at", url(), input="b\n", saying=["another filter", "memory=262144", "1048576"])
     assert run("dedup", *SOME, "--at", url(), input="a\nb\n").stdout == b"b\n"
     r("SET", "text", "hello")
-    refused("dedup", "--at", url("text"), input="b\n", saying="not the register of a filter")
+    refused("dedup", "--at", url("text"), input="b\n", saying="is not a weir filter")
     r("LPUSH", "list", "hello")
     refused("dedup", "--at", url("list"), input="b\n", saying="WRONGTYPE")
     r("SET", "odd", r("GET", "seen"))
     r("WEIR.CREATE", "odd:{1}", "recent memory=64K")
-    refused("dedup", "--at", url("odd"), input="b\n", saying="odd:{1} there is another filter")
+    refused("dedup", "--at", url("odd"), input="b\n", saying="key odd:{1} holds another filter")
 
 
 def test_addresses(url, server):
@@ -153,6 +153,18 @@ def test_a_shard_that_is_lost_begins_anew(url, r):
     assert r("WEIR.INFO", "seen:{1}", "spec") == before
     shown = r("WEIR.INFO", "seen:{1}", "observed")
     assert len(fed.lines) == 1000 + shown and 400 < shown < 600
+
+
+def test_numbers_go_on_above_those_of_evicted_producers(url, r, stream):
+    """With requests in flight: each is refused with WEIRGONE, was not applied, and is sent again once."""
+    lines, limit = stream.read_bytes().splitlines(keepends=True), int(time.time() * 1e6) + 10**10
+    run("dedup", "-m", "16M", "--seed", 5, "--shards", 3, "--at", url(), "--count-only")
+    for shard in range(3):
+        r.pipeline([["WEIR.OBSERVE", f"seen:{{{shard}}}", "ONCE", f"p{i}", limit, f"x{i}"] for i in range(1025)])
+    done = run("dedup", "--stats", "json", "--at", url(), stream)
+    assert done.stdout == b"".join(dict.fromkeys(lines))
+    assert json.loads(done.stderr)["servers"]["retries"] >= 3
+    assert sum(r("WEIR.INFO", f"seen:{{{shard}}}", "observed") for shard in range(3)) == 3 * 1025 + len(lines)
 
 
 def test_a_server_without_the_module():
@@ -378,7 +390,7 @@ def test_what_a_load_left_behind_is_named(url, tmp_path, r):
     keys.write_bytes(b"".join(b"k%d\n" % i for i in range(5000)))
     run("build", "--shards", 3, "-o", file, keys)
     r("SET", "copy:{1}", "half")
-    refused("load", "--at", url("copy"), file, saying="there is a key copy:{1} already, but no filter to which it belongs")
+    refused("load", "--at", url("copy"), file, saying="key copy:{1} exists, but belongs to no filter")
     assert r("GET", "copy:{1}") == b"half"
 
 

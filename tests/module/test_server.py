@@ -113,15 +113,15 @@ def test_settings(start):
     r("WEIR.OBSERVE", "h", "a")
     assert r("WEIR.INFO", "h", "spec").startswith(b"bloom memory=8192 ")
     refused(r, "CONFIG", "SET", "weir.default", "nothing", saying="nothing")
-    refused(r, "CONFIG", "SET", "weir.default", "fuse capacity=10", saying="learns")
+    refused(r, "CONFIG", "SET", "weir.default", "fuse capacity=10", saying="takes no new keys")
     refused(r, "CONFIG", "SET", "weir.dialect", "latin")
     assert r("CONFIG", "GET", "weir.default") == [b"weir.default", b"bloom memory=8K"]
     refused(r, "BF.RESERVE", "b", .0001, 10_000_000, saying="Insufficient memory")
 
 
 @pytest.mark.parametrize("arguments, why", [
-    (["NAME"], "takes a value"), (["COLOUR", "red"], "there are the arguments"), (["LARGEST", "much"], "LARGEST takes"),
-    (["DEFAULT", "nothing"], "DEFAULT takes"), (["DIALECT", "latin"], "DIALECT takes")])
+    (["NAME"], "has no value"), (["COLOUR", "red"], "unknown module argument"), (["LARGEST", "much"], "LARGEST: invalid size"),
+    (["DEFAULT", "nothing"], "DEFAULT: invalid spec"), (["DIALECT", "latin"], "DIALECT: expected")])
 def test_arguments_that_are_wrong(start, arguments, why):
     with pytest.raises(AssertionError):
         start(*arguments)
