@@ -1,12 +1,12 @@
-/* answers.c - what a server says, and what follows from it. */
+/* answers.c - handle the replies of servers: results, redirections, errors. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "client.h"
 
-/* An error reply begins with a code: its first word. The rest is for people, and never looked at,
- * but for the arguments of MOVED, ASK and WEIRGONE. */
+/* The first word of an error reply is its code. The rest is for people and is not parsed, except
+ * the arguments of MOVED, ASK and WEIRGONE. */
 static bool has_code(const char *text, const char *code)
 {
     size_t size = strlen(code);
@@ -14,7 +14,7 @@ static bool has_code(const char *text, const char *code)
     return strncmp(text, code, size) == 0 && (text[size] == ' ' || text[size] == '\0');
 }
 
-/* Errors that go away by themselves: the command is sent again. */
+/* Transient errors: the command is sent again. */
 static bool passes(const char *text)
 {
     static const char *const codes[] = {"LOADING",    "BUSY",    "TRYAGAIN", "CLUSTERDOWN",
@@ -26,7 +26,7 @@ static bool passes(const char *text)
     return false;
 }
 
-/* "MOVED 3999 127.0.0.1:6381": the node, or NULL. No host, or "?": the one that tells. */
+/* "MOVED 3999 127.0.0.1:6381": the node, or NULL. No host, or "?": the node that replied. */
 static struct node *redirected(struct remote *r, const struct node *from, const char *text,
                                unsigned *slot)
 {
@@ -61,7 +61,7 @@ static void follow(struct remote *r, const struct node *n, struct command *c, co
     } else {
         c->lane->asked = to;
     }
-    lane_again(r, c, to == n); /* one that sends us to itself may know better soon */
+    lane_again(r, c, to == n); /* a redirection to itself may resolve soon */
 }
 
 static void take_refusal(struct remote *r, const struct node *n, struct command *c,
@@ -137,7 +137,7 @@ static void finish_waited(struct remote *r, struct node *n, uint64_t wait)
     while (*at) {
         struct command *c = *at;
 
-        if (c->wait > wait) { /* a later one tells of it */
+        if (c->wait > wait) { /* a later WAIT covers it */
             at = &c->next_answered;
             continue;
         }
@@ -157,13 +157,13 @@ static bool take_wait(struct remote *r, struct node *n, const redisReply *reply,
     snprintf(r->problem, sizeof r->problem,
              "%s: %lld of %u replicas acknowledged; --wait needs as many running replicas", n->name,
              reply->integer, r->options.replicas);
-    n->unwaited = true; /* so it is asked again */
+    n->unwaited = true; /* ask again */
     return true;
 }
 
 /* ---- the module's protocol ---- */
 
-/* Of a flat map, or 0. */
+/* The field `protocol` of a flat map; 0 if there is none. */
 static long long protocol_of(const redisReply *reply)
 {
     for (size_t i = 0; reply->type == REDIS_REPLY_ARRAY && i + 1 < reply->elements; i += 2) {
@@ -182,8 +182,8 @@ static void refuse_older(struct remote *r, const struct node *n)
                    n->name);
 }
 
-/* Of WEIR.INFO without a key. Servers without the module and those of 0.2.0 refuse it with the
- * same code: then the server is asked if it has the command. */
+/* The reply to WEIR.INFO without a key. Without the module, and with that of 0.2.0, it is an error
+ * with the code ERR. COMMAND GETKEYS then tells them apart. */
 static bool take_protocol(struct remote *r, struct node *n, const redisReply *reply)
 {
     static const char ask[] = "*4\r\n$7\r\nCOMMAND\r\n$7\r\nGETKEYS\r\n"
@@ -213,7 +213,7 @@ static bool take_protocol(struct remote *r, struct node *n, const redisReply *re
     return true;
 }
 
-/* Of COMMAND GETKEYS WEIR.INFO. */
+/* The reply to COMMAND GETKEYS WEIR.INFO: an array if the command exists. */
 static void take_keys(struct remote *r, const struct node *n, const redisReply *reply)
 {
     if (reply->type == REDIS_REPLY_ARRAY)
@@ -230,7 +230,7 @@ static void take_keys(struct remote *r, const struct node *n, const redisReply *
 
 /* ---- one reply ---- */
 
-/* Of something that is no command of a lane. False: it is no reply to that. */
+/* A reply to a command outside the lanes. False if it cannot be one. */
 static bool take_other(struct remote *r, struct node *n, struct expected e, const redisReply *reply)
 {
     bool error = reply->type == REDIS_REPLY_ERROR;
@@ -267,7 +267,7 @@ static bool take_other(struct remote *r, struct node *n, struct expected e, cons
     }
 }
 
-/* Of a command, if it is an object. False if it is none of weir.so's. */
+/* A reply to a command of a lane, as an object. False if weir.so cannot have sent it. */
 static bool take_object(struct remote *r, struct node *n, struct command *c, redisReply *reply)
 {
     c->lane->under_way--;
@@ -304,7 +304,7 @@ static bool take_one(struct remote *r, struct node *n, struct expected e, enum r
     return good;
 }
 
-/* A server that never said anything sensible is none. */
+/* An unexpected reply. Before the first valid one, the address is probably wrong. */
 static bool refuse(struct remote *r, struct node *n)
 {
     if (!n->good)

@@ -71,7 +71,7 @@ static bool log_in(struct remote *r, struct node *n)
     return put;
 }
 
-/* Before all else: whether the module there is one that this client understands. */
+/* The first command of every connection, see take_protocol(). */
 static bool ask_protocol(struct node *n)
 {
     static const char ask[] = "*1\r\n$9\r\nWEIR.INFO\r\n";

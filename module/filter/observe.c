@@ -1,4 +1,4 @@
-/* observe.c - WEIR.OBSERVE: show items to a filter, once or as often as they come. */
+/* observe.c - WEIR.OBSERVE: record items in a filter, with retries that change nothing (ONCE). */
 #include <string.h>
 
 #include "filter/filter_value.h"
@@ -13,12 +13,12 @@
 struct request {
     struct items items;
     bool at, once;
-    bool no_create; /* a key that is not there is an error */
+    bool no_create; /* a missing key is an error */
     uint64_t now;
     struct once_command command;
 };
 
-/* The options, up to the first word that is none; ITEMS says that no more follow. */
+/* Parse the options, up to ITEMS or the first word that is no option. */
 static const char *parse(struct request *r, struct rm_string **argv, int argc)
 {
     int i = 2;
@@ -48,7 +48,7 @@ static const char *parse(struct request *r, struct rm_string **argv, int argc)
             break;
         }
     }
-    r->items.may_lack = r->at; /* then the time alone is told */
+    r->items.may_lack = r->at; /* AT alone sets the time */
     return items_take(&r->items, argv + i, argc - i);
 }
 
@@ -82,7 +82,7 @@ static bool was_answered(struct rm_ctx *ctx, const struct filter_value *f, const
     switch (once_look(f ? f->once : NULL, &r->command, &bits, &limit)) {
     case ONCE_KNOWN:
         answer_again(ctx, bits, r->items.n);
-        rm.ReplicateVerbatim(ctx); /* replicas know it too; but a WAIT behind it waits for them */
+        rm.ReplicateVerbatim(ctx); /* for a WAIT that follows; replicas have it too */
         return true;
     case ONCE_OTHER:
         reply_code(ctx, WEIRREUSED);
@@ -136,7 +136,7 @@ static void show(struct rm_ctx *ctx, struct filter_value *f, const struct reques
     }
 }
 
-/* As it came, but with the time that was chosen. */
+/* Verbatim, with the time that was used. */
 static void replicate(struct rm_ctx *ctx, struct rm_string **argv, int argc,
                       const struct filter_value *f, const struct request *r)
 {

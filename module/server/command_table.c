@@ -94,6 +94,8 @@ static void describe_all(const struct command *c, struct described *d)
     int n = 1;
 
     args[0] = (struct rm_arg){.name = "key", .type = RM_ARG_KEY, .key_spec = 0};
+    if (c->arity == -1)
+        args[0].flags = RM_ARG_OPTIONAL;
     snprintf(d->text, TEXT_MOST, "%s", c->arguments);
     for (char *word = strtok(d->text, " "); word && n < ARGS_MOST; word = strtok(NULL, " "), n++)
         describe(word, &args[n], d->parts[n]);

@@ -48,6 +48,7 @@ def test_words_that_stand_together_are_described_so(r):
         assert [dict(zip(p[::2], p[1::2]))[b"name"].decode() for p in block[b"arguments"]] == parts
     assert described(r, "weir.observe")["producer"][b"token"] == b"ONCE"
     assert described(r, "cms.incrby")["item"][b"flags"] == ["multiple"]
+    assert described(r, "weir.info")["key"][b"flags"] == ["optional"] and b"flags" not in described(r, "weir.ask")["key"]
 
 
 def test_flags_and_arity(r):
