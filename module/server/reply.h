@@ -18,7 +18,7 @@
     CODE(WEIRBUSY, "the key is being loaded and its last chunk has not arrived") \
     CODE(WEIRDATA, "damaged data, or not a weir file") \
     CODE(WEIREXISTS, "the key exists; delete it first") \
-    CODE(WEIRGONE, "the reply to this request number was evicted; the request was not applied") \
+    CODE(WEIRGONE, "the reply to this request number was evicted; it was not applied again") \
     CODE(WEIRMEMORY, "not enough memory") \
     CODE(WEIRMISMATCH, "the filters differ in spec or seed") \
     CODE(WEIRNOKEY, "no such key") \
