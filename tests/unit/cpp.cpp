@@ -145,7 +145,12 @@ void times_and_importance_reach_the_filter()
     CHECK(out == (verdicts{0, 1, 0}));
     f.advance(90000000);
     CHECK(!f.ask("a"));
-    thrown_by<std::invalid_argument>([&] { f.observe_many_at(strings{"a"}, times, out); });
+    thrown_by<std::invalid_argument>([&] {
+        f.observe_many_at(strings(2), times, {out.data(), 2});
+    });
+    thrown_by<std::invalid_argument>([&] {
+        f.observe_many_at(strings(2), {times.data(), 2}, out);
+    });
 
     weir_key key = f.hash("b");
     CHECK(key.importance == 1);
@@ -370,6 +375,19 @@ void sketches_count()
     fades.add_many(strings{"a", "b"}, std::vector<std::uint64_t>{1000, 1000},
                    std::vector<std::uint64_t>{0, 10000});
     CHECK(fades.ask("a").count < 10 && fades.ask("b").count >= 1000);
+
+    strings many = some_keys(2000); // more than one internal batch
+    std::vector<std::uint64_t> amounts(many.size()), times(many.size());
+    weir::sketch batch("count-min memory=64K half-life=1s seed=1"), one = batch.clone();
+    for (std::size_t i = 0; i < many.size(); i++) {
+        amounts[i] = i + 1000;
+        times[i] = i;
+        one.advance(i);
+        one.add(many[i], amounts[i]);
+    }
+    batch.add_many(many, amounts, times);
+    CHECK(batch.save_buffer() == one.save_buffer());
+    CHECK(batch.ask_many(many)[1999].count == one.ask(many[1999]).count);
 }
 
 void screens_ask_the_store_once()
