@@ -119,10 +119,8 @@ static weir_sketch *load(struct weir_bytes file, struct weir_error *error)
     for (size_t left = file.size; left > 0; at += part.size, left -= part.size) {
         if (weir_part_read(at, left, &part, sizeof part, error) != WEIR_OK)
             return NULL;
-        if (part.kind == WEIR_PART_COUNTS || part.kind == WEIR_PART_TOP) {
-            weir_sketch_load_buffer(&s, at, left, NULL, NULL, error);
-            return s;
-        }
+        if (part.kind == WEIR_PART_COUNTS || part.kind == WEIR_PART_TOP)
+            return weir_sketch_load_buffer(&s, at, left, NULL, NULL, error) == WEIR_OK ? s : NULL;
         if (part.kind == WEIR_PART_FILTER || part.kind == WEIR_PART_SCREEN)
             break;
     }

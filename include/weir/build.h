@@ -32,26 +32,27 @@ WEIR_API enum weir_status weir_build_begin(weir_builder **out, const char *confi
                                            struct weir_error *error);
 
 /* The spec as it is so far, with its seed: keys are to be hashed for that (weir/hash.h).
- * Returns its length; cuts off at size - 1. */
+ * Returned length and buffer as of weir_config(). */
 WEIR_API size_t weir_build_config(const weir_builder *b, char *buffer, size_t size);
 
 /* Add keys, in as many calls as it takes. WEIR_OK; WEIR_NO_MEMORY; WEIR_WRITE_FAILED if
  * they were put aside and cannot be; WEIR_FULL if a filter of a given size has no room for
  * them. After a failure there is only weir_build_cancel(). */
-WEIR_API enum weir_status weir_build_add(weir_builder *b, const struct weir_key *keys, size_t n,
-                                         struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_build_add(weir_builder *b, const struct weir_key *keys, size_t n, struct weir_error *error);
 
 /* The same of keys as bytes, each hashed on the way. */
-WEIR_API enum weir_status weir_build_add_bytes(weir_builder *b, const struct weir_bytes *keys,
-                                               size_t n, struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_build_add_bytes(weir_builder *b,
+                                                               const struct weir_bytes *keys,
+                                                               size_t n, struct weir_error *error);
 
 /* Make the filter. The builder is gone, whatever the status: WEIR_OK, or as of
  * weir_build_add(), WEIR_FULL also if the keys take more than memory=, or are not hashed but made
  * up so that they are uneven. *out is NULL then. Of a
  * fixed filter the same keys give the same bytes, in any order. Takes about 0.1 s for a million
  * keys, and 100 MB beside the keys and the filter. */
-WEIR_API enum weir_status weir_build_finish(weir_builder *b, weir_filter **out,
-                                            struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_build_finish(weir_builder *b, weir_filter **out,
+                                                            struct weir_error *error);
 
 /* Give up: the builder is gone. NULL will do. */
 WEIR_API void weir_build_cancel(weir_builder *b);

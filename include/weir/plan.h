@@ -14,9 +14,17 @@
  * would be. Calls share nothing; any thread may make them.
  *
  * Structs may grow: what is filled in is told its size, and what a program fills in
- * begins with it. Zeros stand for what a program of an earlier version did not say. */
+ * begins with it. Zeros stand for what a program of an earlier version did not say.
+ *
+ * Unstable: predictions still change with the research that they rest on. Define
+ * WEIR_UNSTABLE before including this header; a program that does may have to be changed
+ * and compiled again for the next version of the library. */
 #ifndef WEIR_PLAN_H
 #define WEIR_PLAN_H
+
+#ifndef WEIR_UNSTABLE
+#error "weir/plan.h is unstable: define WEIR_UNSTABLE before including it"
+#endif
 
 #include <weir.h>
 

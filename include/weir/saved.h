@@ -23,17 +23,17 @@ extern "C" {
 /* Save one of several filters that share out the keys of one: shard 0 to shards - 1.
  * They are to be written in this order, one after the other. Statuses as of
  * weir_save_stream(); WEIR_UNSUPPORTED for a shard that cannot be. */
-WEIR_API enum weir_status weir_save_shard(const weir_filter *w, uint32_t shard, uint32_t shards,
-                                          weir_sink sink, void *context, struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_save_shard(const weir_filter *w, uint32_t shard,
+                                                          uint32_t shards, weir_sink sink,
+                                                          void *context, struct weir_error *error);
 
 /* Load all shards of the filter that data begins with into out[0] and on, at most
  * `most`; *n becomes how many they are, 1 for a filter that is whole. They must all be
  * there, in their order, of one configuration (but for the sizes of fixed filters). *used, if not
  * NULL, gets the bytes they took. On failure there are none: *n is 0. */
-WEIR_API enum weir_status weir_load_shards(weir_filter **out, uint32_t most, uint32_t *n,
-                                           const void *data, size_t size, size_t *used,
-                                           const struct weir_options *options,
-                                           struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_load_shards(weir_filter **out, uint32_t most, uint32_t *n, const void *data, size_t size,
+                 size_t *used, const struct weir_options *options, struct weir_error *error);
 
 /* ---- from a source ---- */
 
@@ -41,9 +41,10 @@ WEIR_API enum weir_status weir_load_shards(weir_filter **out, uint32_t most, uin
  * comes first and is checked; a filter whose handle would take more bytes than the most
  * of the options is refused then (WEIR_NO_MEMORY). The cells go straight to where they belong, at
  * most 1 MiB at a time. */
-WEIR_API enum weir_status weir_load_stream(weir_filter **out, weir_source source, void *context,
-                                           const struct weir_options *options,
-                                           struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_load_stream(weir_filter **out, weir_source source,
+                                                           void *context,
+                                                           const struct weir_options *options,
+                                                           struct weir_error *error);
 
 /* ---- asked where they lie ---- */
 
@@ -58,15 +59,15 @@ WEIR_API enum weir_status weir_load_stream(weir_filter **out, weir_source source
  * nothing, weir_clone() gives NULL, weir_forget() and weir_merge() say WEIR_UNSUPPORTED.
  * weir_save_stream() copies the cells with the sums that they have: what is damaged stays so.
  * Statuses as of weir_load_buffer(); *used too. Costs some kilobytes. */
-WEIR_API enum weir_status weir_view_buffer(weir_filter **out, const void *data, size_t size,
-                                           size_t *used, const struct weir_options *options,
-                                           struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_view_buffer(weir_filter **out, const void *data,
+                                                           size_t size, size_t *used,
+                                                           const struct weir_options *options,
+                                                           struct weir_error *error);
 
 /* The same of all shards, as weir_load_shards(). */
-WEIR_API enum weir_status weir_view_shards(weir_filter **out, uint32_t most, uint32_t *n,
-                                           const void *data, size_t size, size_t *used,
-                                           const struct weir_options *options,
-                                           struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_view_shards(weir_filter **out, uint32_t most, uint32_t *n, const void *data, size_t size,
+                 size_t *used, const struct weir_options *options, struct weir_error *error);
 
 /* ---- how keys were made ---- */
 
@@ -90,7 +91,8 @@ WEIR_API enum weir_status weir_part_head(const void *data, size_t size, struct w
                                          size_t part_size, struct weir_error *error);
 
 /* Are all parts as they were written? Reads every byte. WEIR_OK, or WEIR_BAD_DATA. */
-WEIR_API enum weir_status weir_verify(const void *data, size_t size, struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_verify(const void *data, size_t size,
+                                                      struct weir_error *error);
 
 #ifdef __cplusplus
 }

@@ -62,8 +62,8 @@ WEIR_API void weir_screen_clear(weir_screen *s);
  * then holds both, one that has asked the store need not ask again. WEIR_MISMATCH, or
  * WEIR_UNSUPPORTED for verdicts that are used up (cache, verdicts=), for windows (dabf) and for
  * sets that are lent, leave it as it was. */
-WEIR_API enum weir_status weir_screen_merge(weir_screen *into, const weir_screen *from,
-                                            struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_screen_merge(weir_screen *into, const weir_screen *from, struct weir_error *error);
 
 /* ---- the set, for screens that hold it ---- */
 
@@ -80,8 +80,8 @@ WEIR_API void weir_screen_add_members(weir_screen *s, const struct weir_bytes *k
  * stays the caller's, and must outlive the screen or its next weir_screen_clear_set(). Clones and
  * saved screens do not have it. WEIR_OK; WEIR_MISMATCH for another seed or hash; WEIR_UNSUPPORTED
  * where no set is held. */
-WEIR_API enum weir_status weir_screen_attach_set(weir_screen *s, const weir_filter *set,
-                                                 struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_screen_attach_set(weir_screen *s, const weir_filter *set, struct weir_error *error);
 
 /* Forget the set, so that it can be told anew: what the store has dropped since would
  * stay a member otherwise. Verdicts and counts stay. Others take no notice. */
@@ -129,24 +129,33 @@ static inline struct weir_screen_stats weir_screen_stats_of(const weir_screen *s
     return stats;
 }
 
+/* As weir_config(). */
 WEIR_API size_t weir_screen_config(const weir_screen *s, char *buffer, size_t size);
 
 /* ---- save and load: as for filters ---- */
 
 WEIR_API size_t weir_screen_saved_size(const weir_screen *s);
-WEIR_API size_t weir_screen_save_buffer(const weir_screen *s, void *buffer, size_t size,
-                                        struct weir_error *error);
-WEIR_API enum weir_status weir_screen_save_stream(const weir_screen *s, weir_sink sink,
-                                                  void *context, struct weir_error *error);
-WEIR_API enum weir_status weir_screen_load_buffer(weir_screen **out, const void *data, size_t size,
-                                                  size_t *used, const struct weir_options *options,
-                                                  struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK size_t weir_screen_save_buffer(const weir_screen *s, void *buffer,
+                                                        size_t size, struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_screen_save_stream(const weir_screen *s,
+                                                                  weir_sink sink, void *context,
+                                                                  struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_screen_load_buffer(weir_screen **out, const void *data, size_t size, size_t *used,
+                        const struct weir_options *options, struct weir_error *error);
 
 /* From a source, as weir_load_stream() of weir/saved.h. There is no view of a screen: every
  * check changes it. */
-WEIR_API enum weir_status weir_screen_load_stream(weir_screen **out, weir_source source,
-                                                  void *context, const struct weir_options *options,
-                                                  struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_screen_load_stream(weir_screen **out, weir_source source, void *context,
+                        const struct weir_options *options, struct weir_error *error);
+
+/* As weir_save_file() and weir_load_file(). */
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_screen_save_file(const weir_screen *s, const char *path, struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_screen_load_file(weir_screen **out, const char *path,
+                                                                const struct weir_options *options,
+                                                                struct weir_error *error);
 
 /* ---- which to take ---- */
 

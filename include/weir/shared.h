@@ -49,9 +49,10 @@ WEIR_API enum weir_status weir_shared_open(weir_shared **out, const char *config
  * it from then on. WEIR_OK; otherwise they are the caller's still: WEIR_MISMATCH if their
  * configurations differ (those of sets that never change may differ in size), WEIR_BAD_CONFIG,
  * WEIR_NO_MEMORY. */
-WEIR_API enum weir_status weir_shared_join(weir_shared **out, weir_filter *const *shards,
-                                           uint32_t n, const struct weir_options *options,
-                                           struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_shared_join(weir_shared **out,
+                                                           weir_filter *const *shards, uint32_t n,
+                                                           const struct weir_options *options,
+                                                           struct weir_error *error);
 
 /* When no other thread is in a call any more. NULL will do. */
 WEIR_API void weir_shared_close(weir_shared *s);
@@ -144,14 +145,26 @@ WEIR_API size_t weir_shared_config(const weir_shared *s, char *buffer, size_t si
 /* Save all shards, one after the other, as weir_save_shard(): others wait for a shard while
  * that is written, and keys that they show meanwhile may be in it or not. Statuses as of
  * weir_save_stream(). */
-WEIR_API enum weir_status weir_shared_save_stream(weir_shared *s, weir_sink sink, void *context,
-                                                  struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_shared_save_stream(weir_shared *s, weir_sink sink, void *context, struct weir_error *error);
 
 /* Load all shards of the filter that data begins with; a whole one becomes one shard. *used
  * and statuses as of weir_load_buffer(). */
-WEIR_API enum weir_status weir_shared_load_buffer(weir_shared **out, const void *data, size_t size,
-                                                  size_t *used, const struct weir_options *options,
-                                                  struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_shared_load_buffer(weir_shared **out, const void *data, size_t size, size_t *used,
+                        const struct weir_options *options, struct weir_error *error);
+
+/* The same from a source, as weir_load_stream() of weir/saved.h. */
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_shared_load_stream(weir_shared **out, weir_source source, void *context,
+                        const struct weir_options *options, struct weir_error *error);
+
+/* As weir_save_file() and weir_load_file(), all shards together. */
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_shared_save_file(weir_shared *s, const char *path,
+                                                                struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_shared_load_file(weir_shared **out, const char *path,
+                                                                const struct weir_options *options,
+                                                                struct weir_error *error);
 
 #ifdef __cplusplus
 }

@@ -58,15 +58,16 @@ WEIR_API void weir_sketch_add_many(weir_sketch *s, const struct weir_bytes *keys
 /* The same with keys that are hashed, for sketches that keep no keys; WEIR_UNSUPPORTED for
  * the others. weir_sketch_hash() hashes one; weir/hash.h, given the seed= and hash= of the
  * sketch, gives the same without it. A key of another seed is a caller's bug, as for filters. */
-WEIR_API enum weir_status weir_sketch_add_hashed(weir_sketch *s, const struct weir_key *keys,
-                                                 const uint64_t *amounts, size_t n,
-                                                 struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_sketch_add_hashed(weir_sketch *s,
+                                                                 const struct weir_key *keys,
+                                                                 const uint64_t *amounts, size_t n,
+                                                                 struct weir_error *error);
 WEIR_API struct weir_key weir_sketch_hash(const weir_sketch *s, const void *data, size_t size);
 
 /* Take back what was added. Only for count-min with update=plain; elsewhere
  * WEIR_UNSUPPORTED. Taking more than was added makes other counts too low. */
-WEIR_API enum weir_status weir_sketch_take(weir_sketch *s, struct weir_bytes key, uint64_t amount,
-                                           struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_sketch_take(weir_sketch *s, struct weir_bytes key, uint64_t amount, struct weir_error *error);
 
 /* Tell a sketch whose half-life= is a time what time it is, in milliseconds of
  * one clock (say, since 1970): counts fade by what has passed since the last
@@ -117,16 +118,17 @@ WEIR_API size_t weir_sketch_top(const weir_sketch *s, struct weir_heavy *out, si
  * Anything but WEIR_OK leaves it as it was; "top" and counts that fade need memory
  * for it, "heavykeeper" cannot (WEIR_UNSUPPORTED). Where the half-life is a time,
  * both are as of the later one; in records, the last of each is as of now. */
-WEIR_API enum weir_status weir_sketch_merge(weir_sketch *into, const weir_sketch *from,
-                                            struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_sketch_merge(weir_sketch *into, const weir_sketch *from, struct weir_error *error);
 
 /* Make it the sum of n sketches of its configuration and seed, each times its weight, which
  * may be negative; what it had counted counts only if it is one of them. Anything but
  * WEIR_OK leaves it as it was: WEIR_MISMATCH, or WEIR_UNSUPPORTED where a count would be
  * below 0 or above the most it can be, and for all but "count-min" without half-life=. */
-WEIR_API enum weir_status weir_sketch_weigh(weir_sketch *into, const weir_sketch *const *from,
-                                            const int64_t *weights, size_t n,
-                                            struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_sketch_weigh(weir_sketch *into,
+                                                            const weir_sketch *const *from,
+                                                            const int64_t *weights, size_t n,
+                                                            struct weir_error *error);
 
 /* ---- what it knows of itself ---- */
 
@@ -162,22 +164,30 @@ WEIR_API size_t weir_sketch_config(const weir_sketch *s, char *buffer, size_t si
 WEIR_API size_t weir_sketch_saved_size(const weir_sketch *s);
 
 /* As weir_save_buffer() and weir_save_stream(). */
-WEIR_API size_t weir_sketch_save_buffer(const weir_sketch *s, void *buffer, size_t size,
-                                        struct weir_error *error);
-WEIR_API enum weir_status weir_sketch_save_stream(const weir_sketch *s, weir_sink sink,
-                                                  void *context, struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK size_t weir_sketch_save_buffer(const weir_sketch *s, void *buffer,
+                                                        size_t size, struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_sketch_save_stream(const weir_sketch *s,
+                                                                  weir_sink sink, void *context,
+                                                                  struct weir_error *error);
 
 /* Any bytes give a usable sketch or an error. */
-WEIR_API enum weir_status weir_sketch_load_buffer(weir_sketch **out, const void *data, size_t size,
-                                                  size_t *used, const struct weir_options *options,
-                                                  struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_sketch_load_buffer(weir_sketch **out, const void *data, size_t size, size_t *used,
+                        const struct weir_options *options, struct weir_error *error);
 
 /* From a source, as weir_load_stream() of weir/saved.h. Those that keep keys take as many bytes
  * again meanwhile. There is no view of a sketch: keys are saved in another form than
  * they are kept, and counters are few enough to be loaded. */
-WEIR_API enum weir_status weir_sketch_load_stream(weir_sketch **out, weir_source source,
-                                                  void *context, const struct weir_options *options,
-                                                  struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_sketch_load_stream(weir_sketch **out, weir_source source, void *context,
+                        const struct weir_options *options, struct weir_error *error);
+
+/* As weir_save_file() and weir_load_file(). */
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_sketch_save_file(const weir_sketch *s, const char *path, struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_sketch_load_file(weir_sketch **out, const char *path,
+                                                                const struct weir_options *options,
+                                                                struct weir_error *error);
 
 #ifdef __cplusplus
 }

@@ -175,27 +175,29 @@ static bool plan(void *record, struct weir_error *error)
     struct weir_stream *s = &d->stream;
 
     if (s->bias && !s->important)
-        return error_refuse(error, "bias= needs importance=: it ties that to how often a key comes",
-                            NULL);
+        return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
+                            "bias= needs importance=: it ties that to how often a key comes", NULL);
     if (s->kind == WEIR_STREAM_ENDLESS && (d->is.given & HAS(FRESH)) && s->fresh < 1 &&
         !s->universe)
-        return error_refuse(error, "fresh= below 1 needs universe=: the keys that others come from",
-                            NULL);
+        return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
+                            "fresh= below 1 needs universe=: the keys that others come from", NULL);
     if (is_biased(s) && s->lo == 0)
-        return error_refuse(error,
+        return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
                             "bias= of a uniform stream needs importance= from 1 on: keys "
                             "come as often as they matter",
                             NULL);
     complete(s, d->is.given);
     if (is_biased(s) && s->universe < (uint64_t)s->hi - s->lo + 1)
-        return error_refuse(error,
+        return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
                             "bias= of a uniform stream needs universe= with at least as "
                             "many keys as importances",
                             NULL);
     if (s->drift > 0 && s->universe == 0)
-        return error_refuse(error, "drift= needs universe=: the keys that are replaced", NULL);
+        return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
+                            "drift= needs universe=: the keys that are replaced", NULL);
     if (s->drift > 0 && (double)s->universe * ((double)s->n / (double)s->drift_every + 2) > 4e18)
-        return error_refuse(error, "drift= would make more keys than there are numbers for", NULL);
+        return error_refuse(error, WEIR_ERROR_INVALID_VALUE,
+                            "drift= would make more keys than there are numbers for", NULL);
     return true;
 }
 
@@ -218,7 +220,8 @@ enum weir_status weir_stream_read(struct weir_stream *s, size_t size, const char
     struct described_stream d;
 
     if (strlen(spec ? spec : "") >= sizeof copy)
-        return error_say(error, WEIR_BAD_CONFIG, "the description of the stream is too long", NULL);
+        return error_say(error, WEIR_ERROR_BAD_CONFIG, "the description of the stream is too long",
+                         NULL);
     text_copy(copy, sizeof copy, spec ? spec : "");
     for (char *c = copy; *c; c++)
         *c = *c == ':' || *c == ',' ? ' ' : *c;
@@ -262,7 +265,7 @@ enum weir_status stream_model(const struct weir_stream *s, struct stream_model *
     if (status != WEIR_OK)
         return status;
     if (known.drift > 0)
-        return error_say(error, WEIR_UNSUPPORTED,
+        return error_say(error, WEIR_ERROR_NO_MODEL,
                          "there is no model of streams that drift; 'weir eval --synthetic' "
                          "measures filters on them",
                          NULL);

@@ -3,6 +3,7 @@
 #ifndef WEIR_EVAL_SYNTHETIC_H
 #define WEIR_EVAL_SYNTHETIC_H
 
+#define WEIR_UNSTABLE
 #include <weir/plan.h>
 
 struct stream {
