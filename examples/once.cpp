@@ -3,33 +3,12 @@
 //
 //     c++ -std=c++17 once.cpp $(pkg-config --cflags --libs weir) -o once
 //     ./once seen.weir < today.log
-#include <cstdio>
-#include <fstream>
+#include <filesystem>
 #include <iostream>
-#include <iterator>
 #include <weir.hpp>
 
 namespace
 {
-
-weir::filter open_or_load(const std::string &path)
-{
-    std::ifstream file(path, std::ios::binary);
-
-    if (!file)
-        return weir::filter("recent memory=4M fpr=0.1%");
-    return weir::filter::load_buffer(std::string(std::istreambuf_iterator<char>(file), {}));
-}
-
-// Replace the file in one step: after a crash it is the old one or the new one.
-void save(const weir::filter &seen, const std::string &path)
-{
-    std::ofstream file(path + ".new", std::ios::binary);
-
-    seen.save_stream([&](std::string_view bytes) { return !!(file << bytes); });
-    if (!file.flush() || std::rename((path + ".new").c_str(), path.c_str()) != 0)
-        throw std::runtime_error("cannot write " + path);
-}
 
 void print_new(weir::filter &seen, const std::vector<std::string> &lines)
 {
@@ -42,7 +21,8 @@ void print_new(weir::filter &seen, const std::vector<std::string> &lines)
 
 void run(const std::string &path)
 {
-    weir::filter seen = open_or_load(path);
+    weir::filter seen = std::filesystem::exists(path) ? weir::filter::load_file(path)
+                                                      : weir::filter("recent memory=4M fpr=0.1%");
     std::vector<std::string> lines;
 
     for (std::string line; std::getline(std::cin, line);) {
@@ -55,7 +35,7 @@ void run(const std::string &path)
     print_new(seen, lines);
     if (!std::cout.flush())
         throw std::runtime_error("cannot write the output");
-    save(seen, path);
+    seen.save_file(path);
 }
 
 } // namespace

@@ -46,13 +46,16 @@
 namespace weir
 {
 
-/* What the library reports when a call fails. what() is for people; programs use status(). */
+/* What the library reports when a call fails. what() is for people; programs use status()
+ * and code(). */
 class error : public std::runtime_error
 {
   public:
     explicit error(const weir_error &e) : std::runtime_error(e.text), c_(e) {}
 
     weir_status status() const noexcept { return static_cast<weir_status>(c_.status); }
+
+    weir_error_code code() const noexcept { return static_cast<weir_error_code>(c_.code); }
 
   private:
     weir_error c_;
@@ -214,7 +217,9 @@ template <class T> struct calls;
     static constexpr auto measure = &prefix##_measure;                                             \
     static constexpr auto config = &prefix##_config;                                               \
     static constexpr auto save_stream = &prefix##_save_stream;                                     \
-    static constexpr auto load_buffer = &prefix##_load_buffer;
+    static constexpr auto load_buffer = &prefix##_load_buffer;                                     \
+    static constexpr auto save_file = &prefix##_save_file;                                         \
+    static constexpr auto load_file = &prefix##_load_file;
 
 #define WEIR_CALLS_OF_SINGLE(prefix)                                                               \
     static constexpr auto open = &prefix##_open_with;                                              \
@@ -313,6 +318,13 @@ template <class Self, class T> class handle
                             std::size_t *used = nullptr)
     {
         return Self(make<T>(calls<T>::load_buffer, bytes.data(), bytes.size(), used, &o));
+    }
+
+    /* Replace a file in one step: after a crash it is the old one or the new one. */
+    void save_file(const std::string &path) const { run(calls<T>::save_file, get(), path.c_str()); }
+    static Self load_file(const std::string &path, const options &o = {})
+    {
+        return Self(make<T>(calls<T>::load_file, path.c_str(), &o));
     }
 
   private:

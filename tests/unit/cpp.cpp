@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <filesystem>
 #include <list>
 #include <string>
 #include <thread>
@@ -184,7 +185,8 @@ void errors_have_a_status_and_a_text()
     weir_filter *none;
 
     weir_open(&none, "bloom memory=64Q", &c);
-    CHECK(e.status() == WEIR_BAD_CONFIG && std::strcmp(e.what(), c.text) == 0);
+    CHECK(e.status() == WEIR_BAD_CONFIG && e.code() == c.code);
+    CHECK(std::strcmp(e.what(), c.text) == 0);
     CHECK(dynamic_cast<const std::runtime_error *>(static_cast<const std::exception *>(&e)));
     CHECK(thrown_by<weir::error>([] { weir::filter::load_buffer("no filter"); }).status() ==
           WEIR_BAD_DATA);
@@ -264,6 +266,14 @@ template <class Handle> void round_trip(const Handle &h)
         return enough;
     });
     CHECK(loaded.save_buffer() == saved && loaded.clone().save_buffer() == saved);
+
+    std::string path = std::filesystem::temp_directory_path() / "weir-cpp-XXXXXX";
+    CHECK(mkdtemp(path.data()));
+    h.save_file(path + "/saved");
+    CHECK(Handle::load_file(path + "/saved").save_buffer() == saved);
+    std::filesystem::remove_all(path);
+    thrown_by<weir::error>([&] { h.save_file(path + "/saved"); });
+    thrown_by<weir::error>([&] { Handle::load_file(path + "/saved"); });
 }
 
 void every_handle_round_trips()
