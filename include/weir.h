@@ -96,15 +96,16 @@ struct weir_options {
  * the rest to a cache line, and the temporary memory of a merge. Clones inherit the options.
  * The system's memory is on huge pages from 2 MiB up. Memory of a custom allocator is used as
  * it is.
- * Returns and errors as weir_open(), and WEIR_NO_MEMORY if the handle would need more than
- * max_bytes. That is checked before any memory is allocated.
+ * Returns as weir_open().
+ * Errors: as weir_open(), and WEIR_NO_MEMORY if the handle would need more than max_bytes. That
+ * is checked before any memory is allocated.
  * Threads: any call that opens, loads, clones, merges or closes may call the functions of the
  * allocator, in the calling thread only. */
 WEIR_API enum weir_status weir_open_with(weir_filter **out, const char *config,
                                          const struct weir_options *options,
                                          struct weir_error *error);
 
-/* Free a filter. */
+/* Free a filter. NULL is allowed. */
 WEIR_API void weir_close(weir_filter *f);
 
 /* Copy a filter with its state.
@@ -305,7 +306,7 @@ struct weir_part {
     size_t body_size;
     size_t size;            /* of the whole part: offset of the next one */
     uint32_t shard, shards; /* 0 of 1: not sharded; see weir/saved.h */
-    const char *spec;       /* opens an equal handle; not terminated; NULL for notes */
+    const char *spec;       /* opens an equal handle; not terminated; notes have none */
     size_t spec_size;
 };
 

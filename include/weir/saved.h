@@ -41,7 +41,8 @@ WEIR_API enum weir_status weir_load_shards(weir_filter **out, uint32_t max, uint
  * read and checked first. If the handle would need more than max_bytes of the options, loading
  * fails before memory is allocated. Cells are read directly into the filter, at most 1 MiB at
  * a time.
- * Returns and errors as weir_load_buffer(). */
+ * Returns as weir_load_buffer().
+ * Errors: as weir_load_buffer(). */
 WEIR_API enum weir_status weir_load_stream(weir_filter **out, weir_source source, void *context,
                                            const struct weir_options *options,
                                            struct weir_error *error);
@@ -58,13 +59,17 @@ WEIR_API enum weir_status weir_load_stream(weir_filter **out, weir_source source
  * abort, others act as weir_ask(). weir_clear() and weir_advance() do nothing. weir_clone()
  * returns NULL. weir_forget() and weir_merge() return WEIR_UNSUPPORTED. weir_save_stream()
  * copies the cells with their stored checksums, so damage remains detectable.
- * Returns, errors and *used as weir_load_buffer().
+ * *used is set as by weir_load_buffer().
+ * Returns as weir_load_buffer().
+ * Errors: as weir_load_buffer().
  * Cost: some kilobytes of memory. */
 WEIR_API enum weir_status weir_view_buffer(weir_filter **out, const void *data, size_t size,
                                            size_t *used, const struct weir_options *options,
                                            struct weir_error *error);
 
-/* Open views of all shards; see weir_load_shards(). */
+/* Open views of all shards, as weir_load_shards() loads them.
+ * Returns as weir_load_shards().
+ * Errors: as weir_load_shards(). */
 WEIR_API enum weir_status weir_view_shards(weir_filter **out, uint32_t max, uint32_t *n,
                                            const void *data, size_t size, size_t *used,
                                            const struct weir_options *options,

@@ -87,8 +87,8 @@ WEIR_API void weir_screen_add_members(weir_screen *s, const struct weir_bytes *k
 
 /* Attach a filter that contains members and has the screen's seed= and hash=. A filter built for
  * the complete set (weir/build.h) has fewer false positives in the same memory. It is used in
- * addition to the keys that were added. The caller still owns the filter and keeps it until the
- * screen is closed or weir_screen_clear_set() is called. Clones and saved screens do not
+ * addition to the keys that were added. The caller still owns the filter and must keep it until
+ * the screen is closed or weir_screen_clear_set() is called. Clones and saved screens do not
  * include it.
  * Errors: WEIR_MISMATCH for another seed or hash. WEIR_UNSUPPORTED if the screen has no set. */
 WEIR_API enum weir_status weir_screen_attach_set(weir_screen *s, const weir_filter *set,
@@ -150,6 +150,7 @@ WEIR_API size_t weir_screen_config(const weir_screen *s, char *buffer, size_t si
 
 /* ---- save and load: as for filters ---- */
 
+/* As weir_saved_size(), weir_save_buffer(), weir_save_stream() and weir_load_buffer(). */
 WEIR_API size_t weir_screen_saved_size(const weir_screen *s);
 WEIR_API size_t weir_screen_save_buffer(const weir_screen *s, void *buffer, size_t size,
                                         struct weir_error *error);

@@ -29,9 +29,9 @@ extern "C" {
 
 typedef struct weir_shared weir_shared;
 
-#define WEIR_SHARED_SHARDS_MAX 256 /* maximum number of shards */
-
 /* ---- open and close shared filters ---- */
+
+#define WEIR_SHARED_SHARDS_MAX 256 /* maximum number of shards */
 
 /* Open a filter of 1 to WEIR_SHARED_SHARDS_MAX shards; 0 means 8. Use somewhat more shards than
  * threads. Each shard gets its part of memory=, capacity= and window= (weir_shard_spec()), so
@@ -157,8 +157,9 @@ WEIR_API enum weir_status weir_shared_save_stream(weir_shared *s, weir_sink sink
                                                   struct weir_error *error);
 
 /* Load all shards of the filter at the start of data. A filter that is not sharded becomes one
- * shard.
- * Returns, errors and *used as weir_load_buffer(). */
+ * shard. *used is set as by weir_load_buffer().
+ * Returns as weir_load_buffer().
+ * Errors: as weir_load_buffer(). */
 WEIR_API enum weir_status weir_shared_load_buffer(weir_shared **out, const void *data, size_t size,
                                                   size_t *used, const struct weir_options *options,
                                                   struct weir_error *error);

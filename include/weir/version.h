@@ -3,6 +3,8 @@
 #ifndef WEIR_VERSION_H
 #define WEIR_VERSION_H
 
+/* ---- version of the headers ---- */
+
 #define WEIR_VERSION "0.2.0"
 #define WEIR_VERSION_MAJOR 0
 #define WEIR_VERSION_MINOR 2
