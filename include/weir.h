@@ -413,7 +413,7 @@ WEIR_API bool weir_parse_size(const char *text, uint64_t *bytes);
 /* ---- library version ---- */
 
 /* Get the version of the library in use; WEIR_VERSION is that of the headers.
- * Returns a string such as "0.2.0". */
+ * Returns a string such as "1.0.0". */
 WEIR_API const char *weir_version(void);
 
 #ifdef __cplusplus

@@ -5,9 +5,9 @@
 
 /* ---- version of the headers ---- */
 
-#define WEIR_VERSION "0.2.0"
+#define WEIR_VERSION "0.9.0"
 #define WEIR_VERSION_MAJOR 0
-#define WEIR_VERSION_MINOR 2
+#define WEIR_VERSION_MINOR 9
 #define WEIR_VERSION_PATCH 0
 
 /* One number, for comparisons: 1203 is version 0.12.3. */

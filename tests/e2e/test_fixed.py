@@ -26,7 +26,7 @@ def others(n):
 def test_a_fixed_set_has_all_its_keys_and_few_others(keys, options):
     run("build", "--fixed", "--seed", "3", "-o", "f", *options, "keys")
     info = json.loads(run("info", "--json", "f").out)
-    assert info["config"].startswith("fuse ") and info["shown"] == info["new"] == 20000
+    assert info["config"].startswith("fuse ") and info["observed"] == info["new"] == 20000
     assert run("filter", "--count-only", "f", "keys").lines == ["20000"]
     assert run("ask", "-q", "f", "keys").status == 0
     passed = int(run("filter", "--count-only", "f", input=others(100000)).lines[0])

@@ -53,7 +53,7 @@ _weir()
         return
         ;;
     --screen)
-        COMPREPLY=($(compgen -W "auto weir dabf 1bf strict none" -- "$word"))
+        COMPREPLY=($(compgen -W "auto cache dabf 1bf strict none" -- "$word"))
         return
         ;;
     --emit | --stats | --on-error | --on-missing | --on-full | --on-store-error | --format)
