@@ -43,7 +43,7 @@ static void add_some(weir_sketch *s, const struct stream *in, size_t from, size_
         size_t n = to - i < step ? to - i : step;
 
         if (!how->hashing)
-            weir_sketch_add_hashed(s, in->keys + i, NULL, n, NULL);
+            (void)!weir_sketch_add_hashed(s, in->keys + i, NULL, n, NULL);
         else if (how->batch)
             weir_sketch_add_many(s, in->bytes + i, NULL, n);
         else

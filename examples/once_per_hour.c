@@ -7,11 +7,10 @@
  *
  *     cc once_per_hour.c $(pkg-config --cflags --libs weir) -o once_per_hour
  *     ./once_per_hour seen.weir < events.txt */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <weir/saved.h>
+#include <weir.h>
 
 #define BATCH 1024
 #define YEAR_9999 253402300799 /* seconds since 1970 */
@@ -27,50 +26,17 @@ static _Noreturn void fail(const char *what, const char *why)
     exit(2);
 }
 
-static bool read_bytes(void *file, void *data, size_t size)
-{
-    return fread(data, 1, size, file) == size;
-}
-
-static bool write_bytes(void *file, const void *data, size_t size)
-{
-    return fwrite(data, 1, size, file) == size;
-}
-
 static weir_filter *load_or_open(const char *path)
 {
-    enum weir_status status;
     struct weir_error error;
     weir_filter *f;
-    FILE *file = fopen(path, "rb");
+    enum weir_status status = weir_load_file(&f, path, NULL, &error);
 
-    if (file) {
-        status = weir_load_stream(&f, read_bytes, file, NULL, &error);
-        fclose(file);
-    } else if (errno == ENOENT) {
+    if (status != WEIR_OK && error.code == WEIR_ERROR_FILE_NOT_FOUND)
         status = weir_open(&f, "recent memory=16M span=1h refresh=no", &error);
-    } else {
-        fail(path, strerror(errno));
-    }
     if (status != WEIR_OK)
         fail(path, error.text);
     return f;
-}
-
-/* Write a new file, then rename it. A crash leaves the old one. */
-static void save(const weir_filter *f, const char *path)
-{
-    struct weir_error error;
-    char next[4096];
-
-    snprintf(next, sizeof next, "%s.new", path);
-    FILE *file = fopen(next, "wb");
-    if (!file)
-        fail(next, "cannot be created");
-    if (weir_save_stream(f, write_bytes, file, &error) != WEIR_OK)
-        fail(next, error.text);
-    if (fclose(file) != 0 || rename(next, path) != 0)
-        fail(path, "cannot be written");
 }
 
 static void pass_new(weir_filter *f, size_t n)
@@ -87,6 +53,7 @@ int main(int argc, char **argv)
 {
     const char *path = argc > 1 ? argv[1] : "seen.weir";
     weir_filter *f = load_or_open(path);
+    struct weir_error error;
     char *text = NULL;
     size_t room = 0, n = 0;
 
@@ -111,7 +78,8 @@ int main(int argc, char **argv)
     free(text);
     if (ferror(stdin) || fflush(stdout) != 0)
         fail("lines", "cannot be read or written");
-    save(f, path);
+    if (weir_save_file(f, path, &error) != WEIR_OK)
+        fail(path, error.text);
     weir_close(f);
     return 0;
 }

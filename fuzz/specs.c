@@ -4,6 +4,7 @@
  * By the public calls alone, which open nothing. Input: a byte that picks the kind,
  * then the text. */
 #include <weir.h>
+#define WEIR_UNSTABLE
 #include <weir/plan.h>
 
 #include <math.h>

@@ -39,8 +39,10 @@ extern "C" {
 
 #if defined(__GNUC__)
 #define WEIR_API __attribute__((visibility("default")))
+#define WEIR_MUST_CHECK __attribute__((warn_unused_result))
 #else
 #define WEIR_API
+#define WEIR_MUST_CHECK
 #endif
 
 typedef struct weir_filter weir_filter;
@@ -54,16 +56,74 @@ enum weir_status {
     WEIR_BAD_DATA,     /* not saved data, or damaged */
     WEIR_MISMATCH,     /* the configurations differ */
     WEIR_UNSUPPORTED,  /* the handle does not support the operation */
-    WEIR_WRITE_FAILED, /* the sink returned false, or the buffer is too small */
-    WEIR_FULL          /* no room for the key or keys (weir/build.h) */
+    WEIR_WRITE_FAILED, /* the sink, the buffer or the file system accepted too few bytes */
+    WEIR_FULL,         /* no room for the key or keys (weir/build.h) */
+    WEIR_READ_FAILED   /* the file cannot be opened or read */
+};
+
+/* The exact error, for programs that react to it. A code is 100 times its status plus a number.
+ * The code of a status without a more specific one ends in 00. Later versions can add codes, so
+ * compare code / 100 with the status for unknown codes. */
+enum weir_error_code {
+    WEIR_ERROR_NONE = 0, /* no error */
+
+    WEIR_ERROR_BAD_CONFIG = 100,             /* the spec is malformed */
+    WEIR_ERROR_UNKNOWN_ALGORITHM = 101,      /* no filter, sketch or screen has this name */
+    WEIR_ERROR_UNKNOWN_PARAMETER = 102,      /* the algorithm does not have this parameter */
+    WEIR_ERROR_INVALID_VALUE = 103,          /* a parameter's value is invalid or out of range */
+    WEIR_ERROR_REPEATED_PARAMETER = 104,     /* a parameter is given twice */
+    WEIR_ERROR_CONFLICTING_PARAMETERS = 105, /* parameters exclude or require each other */
+    WEIR_ERROR_LIMIT_UNREACHABLE = 106,      /* fpr=, window= etc. cannot be kept */
+    WEIR_ERROR_MEMORY_TOO_SMALL = 107,       /* memory= is too small for the other parameters */
+    WEIR_ERROR_INVALID_ARGUMENT = 108,       /* an argument of the call, not the spec, is invalid */
+
+    WEIR_ERROR_NO_MEMORY = 200, /* the allocation or the system's random source failed */
+    WEIR_ERROR_MAX_BYTES = 201, /* the handle would exceed weir_options.max_bytes */
+
+    WEIR_ERROR_BAD_DATA = 300,      /* the data is invalid */
+    WEIR_ERROR_NOT_WEIR = 301,      /* not saved by weir */
+    WEIR_ERROR_TRUNCATED = 302,     /* the data ends too early */
+    WEIR_ERROR_CHECKSUM = 303,      /* a checksum does not match */
+    WEIR_ERROR_CONTRADICTORY = 304, /* the checksums match, but the content is impossible */
+    WEIR_ERROR_OLD_FORMAT = 305,    /* written by a version whose format is not read any more */
+    WEIR_ERROR_NEWER_FORMAT = 306,  /* written by a newer version */
+    WEIR_ERROR_WRONG_KIND = 307,    /* a sketch where a filter is expected, or similar */
+    WEIR_ERROR_ONE_SHARD = 308,     /* one shard of several where a whole filter is expected */
+    WEIR_ERROR_BAD_SHARDS = 309,    /* shards are missing, out of order or too many */
+
+    WEIR_ERROR_MISMATCH = 400,      /* two handles do not belong together */
+    WEIR_ERROR_SPEC_MISMATCH = 401, /* their algorithms or parameters differ */
+    WEIR_ERROR_SEED_MISMATCH = 402, /* their seed= or hash= differ */
+
+    WEIR_ERROR_UNSUPPORTED = 500,   /* the algorithm does not have this operation */
+    WEIR_ERROR_READ_ONLY = 501,     /* a view cannot be changed, cloned or merged */
+    WEIR_ERROR_NO_MODEL = 502,      /* no model predicts this (weir/plan.h) */
+    WEIR_ERROR_NEEDS_BUILDER = 503, /* a fixed filter is made by weir/build.h only */
+    WEIR_ERROR_OUT_OF_RANGE = 504,  /* a count would be below 0 or above its maximum */
+
+    WEIR_ERROR_WRITE_FAILED = 600,     /* the sink or the file system refused bytes */
+    WEIR_ERROR_BUFFER_TOO_SMALL = 601, /* the caller's buffer is too small */
+
+    WEIR_ERROR_FULL = 700,        /* the filter has no room for a key */
+    WEIR_ERROR_UNEVEN_KEYS = 701, /* the keys are not spread evenly: hash them */
+
+    WEIR_ERROR_READ_FAILED = 800,   /* the file cannot be opened or read */
+    WEIR_ERROR_FILE_NOT_FOUND = 801 /* the file does not exist */
 };
 
 /* One message for a person: what was wrong, the value, what would be right.
- * No line break, no full stop. Every `error` parameter may be NULL. */
+ * No line break, no full stop. Every `error` parameter may be NULL. It is written on
+ * failure only. */
 struct weir_error {
     int32_t status; /* enum weir_status */
+    int32_t code;   /* enum weir_error_code */
     char text[320];
 };
+
+/* Get the name of a code in lower case, for logs and other languages. Names never change.
+ * Returns the name, such as "unknown-parameter"; NULL for an unknown code.
+ * Threads: any thread may call. */
+WEIR_API const char *weir_error_name(int32_t code);
 
 /* ---- open and close filters ---- */
 
@@ -218,8 +278,8 @@ WEIR_API void weir_observe_many_at(weir_filter *f, const struct weir_key *keys,
  * Returns WEIR_OK. On failure `into` is unchanged.
  * Errors: WEIR_MISMATCH if the configurations differ, WEIR_UNSUPPORTED if the filter cannot
  * merge (WEIR_CAN_MERGE). */
-WEIR_API enum weir_status weir_merge(weir_filter *into, const weir_filter *from,
-                                     struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_merge(weir_filter *into, const weir_filter *from,
+                                                     struct weir_error *error);
 
 /* ---- statistics and configuration ---- */
 
@@ -251,8 +311,11 @@ static inline struct weir_stats weir_stats_of(const weir_filter *f)
     return stats;
 }
 
-/* The configuration in full, with every choice made: a spec that opens an
- * equal filter. Returns its length; cuts off at size - 1. */
+/* Write the complete configuration, with all defaults: a spec that opens an equal filter. Writes
+ * at most size bytes, including the terminating NUL, and nothing if size is 0; buffer may be
+ * NULL then. WEIR_SPEC_MAX bytes are always enough.
+ * Returns the length of the whole text without the NUL, as snprintf(), even if it was
+ * truncated. */
 WEIR_API size_t weir_config(const weir_filter *f, char *buffer, size_t size);
 
 /* ---- save and load ---- */
@@ -269,22 +332,41 @@ WEIR_API size_t weir_saved_size(const weir_filter *f);
 /* Save into a buffer of at least that many bytes.
  * Returns the bytes written, or 0 on failure.
  * Errors: WEIR_WRITE_FAILED if the buffer is too small. */
-WEIR_API size_t weir_save_buffer(const weir_filter *f, void *buffer, size_t size,
-                                 struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK size_t weir_save_buffer(const weir_filter *f, void *buffer, size_t size,
+                                                 struct weir_error *error);
 
 /* Save through a sink.
  * Errors: WEIR_WRITE_FAILED if the sink returns false. */
-WEIR_API enum weir_status weir_save_stream(const weir_filter *f, weir_sink sink, void *context,
-                                           struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_save_stream(const weir_filter *f, weir_sink sink,
+                                                           void *context, struct weir_error *error);
 
 /* Load the filter at the start of data. *used (may be NULL) becomes the length of its part;
  * other parts may follow. Any bytes give a usable filter or an error.
  * Returns WEIR_OK. On failure *out is NULL.
  * Errors: WEIR_BAD_DATA, WEIR_NO_MEMORY. One of several shards is an error; load shards with
  * weir/saved.h. */
-WEIR_API enum weir_status weir_load_buffer(weir_filter **out, const void *data, size_t size,
-                                           size_t *used, const struct weir_options *options,
-                                           struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_load_buffer(weir_filter **out, const void *data,
+                                                           size_t size, size_t *used,
+                                                           const struct weir_options *options,
+                                                           struct weir_error *error);
+
+/* Save to a file and replace it atomically: write a temporary file in the same directory
+ * (".weir-" and 16 hex digits), sync it, rename it, and sync the directory. On failure the old
+ * file is unchanged and the temporary file is removed. The permissions of an existing file are
+ * kept; so is its owner if the system permits. Symbolic links are followed. The directory must
+ * be writable. Never allocates.
+ * Errors: WEIR_WRITE_FAILED, also if the path is not a regular file. */
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_save_file(const weir_filter *f, const char *path,
+                                                         struct weir_error *error);
+
+/* Load the first filter of a file. Notes before it are skipped. What follows it is not read.
+ * Allocates only the handle.
+ * Returns as weir_load_buffer().
+ * Errors: as weir_load_buffer(). WEIR_READ_FAILED if the file cannot be read, with the code
+ * WEIR_ERROR_FILE_NOT_FOUND if it does not exist. */
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_load_file(weir_filter **out, const char *path,
+                                                         const struct weir_options *options,
+                                                         struct weir_error *error);
 
 /* ---- parts of a file ---- */
 
@@ -318,8 +400,9 @@ WEIR_API enum weir_status weir_part_read(const void *data, size_t size, struct w
 
 /* Write a part of a kind below 65536.
  * Errors: WEIR_WRITE_FAILED, or WEIR_UNSUPPORTED for another kind. */
-WEIR_API enum weir_status weir_part_write(uint32_t kind, const void *body, size_t size,
-                                          weir_sink sink, void *context, struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_part_write(uint32_t kind, const void *body,
+                                                          size_t size, weir_sink sink,
+                                                          void *context, struct weir_error *error);
 
 /* ---- algorithms and parameters ---- */
 
@@ -396,8 +479,8 @@ WEIR_API enum weir_status weir_spec_traits(enum weir_kind kind, const char *spec
 WEIR_API enum weir_status weir_shard_spec(const char *spec, uint32_t n, char *buffer, size_t size,
                                           struct weir_error *error);
 
-/* Copy the value of a parameter from a spec of any kind, truncated to size - 1 bytes.
- * Returns the length of the value; 0 if the spec does not contain the parameter. */
+/* Copy the value of a parameter from a spec of any kind to buffer, as weir_config() writes it.
+ * Returns the length of the whole value; 0 if the spec does not contain the parameter. */
 WEIR_API size_t weir_spec_get(const char *spec, const char *parameter, char *buffer, size_t size);
 
 /* Read the value of a parameter of a completed spec as a whole number: a count, a size in bytes

@@ -71,7 +71,8 @@ static enum weir_status hand_over(const struct grammar *g, const union record *r
 {
     if (spec_write(g, r, buffer, size) < size)
         return WEIR_OK;
-    return error_say(error, WEIR_BAD_CONFIG, "the buffer is too small for the spec; one of ",
+    return error_say(error, WEIR_ERROR_INVALID_ARGUMENT,
+                     "the buffer is too small for the spec; one of ",
                      "WEIR_SPEC_MAX bytes takes any", NULL);
 }
 
@@ -80,7 +81,7 @@ static enum weir_status complete(const struct grammar *g, const char *spec, unio
 {
     if (g)
         return spec_complete(g, spec, r, error);
-    return error_say(error, WEIR_BAD_CONFIG,
+    return error_say(error, WEIR_ERROR_INVALID_ARGUMENT,
                      "there is no such kind: 0 are filters, 1 sketches, 2 screens", NULL);
 }
 
@@ -130,8 +131,8 @@ enum weir_status weir_shard_spec(const char *spec, uint32_t n, char *buffer, siz
     if (status != WEIR_OK)
         return status;
     if (n == 0)
-        return error_say(error, WEIR_BAD_CONFIG, "a filter is divided among 1 or more, not 0",
-                         NULL);
+        return error_say(error, WEIR_ERROR_INVALID_ARGUMENT,
+                         "a filter is divided among 1 or more, not 0", NULL);
     uint64_t whole = share.filter.config.memory;
     spec_divide(&filter_grammar, &share, n);
     uint64_t least = share.filter.config.memory, more = 0, most = (whole - least + 7) / 8;

@@ -24,7 +24,8 @@ static void set_options(struct rm_ctx *ctx)
 }
 
 /* Another module may have these names, as in Redis 8: the others are still of use. */
-static void create_if_free(struct rm_ctx *ctx, const struct command *list, const char *category)
+static void create_if_free(struct rm_ctx *ctx, const struct module_command *list,
+                           const char *category)
 {
     if (!commands_create(ctx, list, category))
         rm.Log(ctx, "warning", "another module has registered %s; weir leaves this family to it",

@@ -42,7 +42,8 @@ static struct node *redirected(struct remote *r, const struct node *from, const 
     return node_at(r, *host && strcmp(host, "?") != 0 ? host : from->host, (int)port);
 }
 
-static void follow(struct remote *r, const struct node *n, struct command *c, const char *text)
+static void follow(struct remote *r, const struct node *n, struct remote_command *c,
+                   const char *text)
 {
     bool moved = has_code(text, "MOVED");
     unsigned slot;
@@ -64,7 +65,7 @@ static void follow(struct remote *r, const struct node *n, struct command *c, co
     lane_again(r, c, to == n); /* a redirection to itself may resolve soon */
 }
 
-static void take_refusal(struct remote *r, const struct node *n, struct command *c,
+static void take_refusal(struct remote *r, const struct node *n, struct remote_command *c,
                          const char *text)
 {
     char why[480];
@@ -81,7 +82,7 @@ static void take_refusal(struct remote *r, const struct node *n, struct command 
 /* "WEIRGONE 1700000000000000": a server that has evicted producers requires numbers above all of
  * theirs, and the clock of one of them was ahead of ours. Only a command that was sent once, and
  * refused with this, was certainly not carried out. */
-static bool wants_higher_number(struct command *c, const char *text)
+static bool wants_higher_number(struct remote_command *c, const char *text)
 {
     static const char code[] = "WEIRGONE";
     const char *digits = has_code(text, code) ? text + strlen(code) : "";
@@ -94,7 +95,7 @@ static bool wants_higher_number(struct command *c, const char *text)
     return true;
 }
 
-static void take_error(struct remote *r, struct node *n, struct command *c, const char *text)
+static void take_error(struct remote *r, struct node *n, struct remote_command *c, const char *text)
 {
     if (has_code(text, "MOVED") || has_code(text, "ASK")) {
         follow(r, n, c, text);
@@ -117,7 +118,7 @@ static void take_error(struct remote *r, struct node *n, struct command *c, cons
     }
 }
 
-static void take_answer(struct remote *r, struct node *n, struct command *c)
+static void take_answer(struct remote *r, struct node *n, struct remote_command *c)
 {
     if (!r->options.replicas || !c->writes) {
         command_done(r, c);
@@ -132,10 +133,10 @@ static void take_answer(struct remote *r, struct node *n, struct command *c)
 
 static void finish_waited(struct remote *r, struct node *n, uint64_t wait)
 {
-    struct command **at = &n->answered;
+    struct remote_command **at = &n->answered;
 
     while (*at) {
-        struct command *c = *at;
+        struct remote_command *c = *at;
 
         if (c->wait > wait) { /* a later WAIT covers it */
             at = &c->next_answered;
@@ -194,7 +195,7 @@ static bool take_protocol(struct remote *r, struct node *n, const redisReply *re
     if (!error && reply->type != REDIS_REPLY_ARRAY)
         return false;
     if (error && has_code(reply->str, "ERR")) {
-        if (!node_put(n, ask, sizeof ask - 1, (struct expected){.kind = TO_GETKEYS}))
+        if (!node_put(n, ask, sizeof ask - 1, (struct expected_reply){.kind = TO_GETKEYS}))
             node_drop(r, n, "memory is short");
     } else if (error && passes(reply->str)) {
         node_drop(r, n, "%.200s", reply->str);
@@ -231,7 +232,8 @@ static void take_keys(struct remote *r, const struct node *n, const redisReply *
 /* ---- one reply ---- */
 
 /* A reply to a command outside the lanes. False if it cannot be one. */
-static bool take_other(struct remote *r, struct node *n, struct expected e, const redisReply *reply)
+static bool take_other(struct remote *r, struct node *n, struct expected_reply e,
+                       const redisReply *reply)
 {
     bool error = reply->type == REDIS_REPLY_ERROR;
 
@@ -268,7 +270,8 @@ static bool take_other(struct remote *r, struct node *n, struct expected e, cons
 }
 
 /* A reply to a command of a lane, as an object. False if weir.so cannot have sent it. */
-static bool take_object(struct remote *r, struct node *n, struct command *c, redisReply *reply)
+static bool take_object(struct remote *r, struct node *n, struct remote_command *c,
+                        redisReply *reply)
 {
     c->lane->under_way--;
     if (reply->type == REDIS_REPLY_ERROR)
@@ -282,8 +285,8 @@ static bool take_object(struct remote *r, struct node *n, struct command *c, red
     return true;
 }
 
-static bool take_one(struct remote *r, struct node *n, struct expected e, enum reply_kind kind,
-                     redisReply *reply)
+static bool take_one(struct remote *r, struct node *n, struct expected_reply e,
+                     enum reply_kind kind, redisReply *reply)
 {
     if (e.kind != TO_COMMAND) {
         bool good = take_other(r, n, e, reply);
@@ -319,7 +322,7 @@ bool answers_take(struct remote *r, struct node *n)
     struct reply_reader *replies = &n->connection.replies;
 
     while (!r->failed && n->connection.fd >= 0) {
-        struct expected e = {.kind = TO_ASKING};
+        struct expected_reply e = {.kind = TO_ASKING};
         redisReply *reply;
 
         if (n->count > 0)

@@ -18,7 +18,7 @@ static uint64_t now_in_microseconds(void)
 
 /* Numbers are made of the clock: so they are above those of producers that were here
  * before, which a server that has forgotten these asks for. */
-void command_number(struct command *c, uint64_t above)
+void command_number(struct remote_command *c, uint64_t above)
 {
     struct lane *l = c->lane;
     char digits[24];
@@ -28,7 +28,7 @@ void command_number(struct command *c, uint64_t above)
     memcpy((char *)(uintptr_t)c->text + c->number_at, digits, REMOTE_DIGITS);
 }
 
-void remote_put(struct remote *r, struct command *list, size_t count)
+void remote_put(struct remote *r, struct remote_command *list, size_t count)
 {
     uint64_t now = now_in_microseconds();
 
@@ -74,11 +74,11 @@ static bool call_write(struct remote *r, struct call *c, uint32_t lane, int n,
         memcpy(c->text + at + length, "\r\n", 2);
         at += length + 2;
     }
-    c->command = (struct command){.lane = &r->lane[lane],
-                                  .text = c->text,
-                                  .size = at,
-                                  .outstanding = &c->outstanding,
-                                  .writes = false};
+    c->command = (struct remote_command){.lane = &r->lane[lane],
+                                         .text = c->text,
+                                         .size = at,
+                                         .outstanding = &c->outstanding,
+                                         .writes = false};
     return true;
 }
 

@@ -31,8 +31,8 @@
 
 enum command_state { COMMAND_QUEUED, COMMAND_SENT, COMMAND_ANSWERED, COMMAND_DONE };
 
-struct command {
-    struct command *next; /* in its lane */
+struct remote_command {
+    struct remote_command *next; /* in its lane */
     struct lane *lane;
     const char *text; /* as it is sent */
     size_t size;
@@ -47,14 +47,14 @@ struct command {
     uint32_t sends; /* how often it was sent */
     double since;   /* when it was its turn; 0: it was not yet */
 
-    struct command *next_answered; /* on its connection: waits for replicas, */
-    uint64_t wait;                 /* of which this WAIT will tell */
+    struct remote_command *next_answered; /* on its connection: waits for replicas, */
+    uint64_t wait;                        /* of which this WAIT will tell */
 };
 
 struct lane {
     char *key;
     uint32_t slot;
-    struct command *first, **end;
+    struct remote_command *first, **end;
     uint32_t under_way;  /* sent, and without a reply */
     uint32_t unfinished; /* those, and the ones that wait for replicas */
     bool again;          /* some are to be sent once more */
@@ -66,7 +66,7 @@ struct lane {
 };
 
 /* What a reply is to. */
-struct expected {
+struct expected_reply {
     enum expected_kind {
         TO_COMMAND,
         TO_LOGIN,
@@ -77,7 +77,7 @@ struct expected {
         TO_WAIT,
         TO_SLOTS
     } kind;
-    struct command *command;
+    struct remote_command *command;
     uint64_t wait; /* its number, of the node's */
 };
 
@@ -86,7 +86,7 @@ struct node {
     int port;
     char name[96]; /* host and port, for people */
     struct connection connection;
-    struct expected *expected; /* a ring of room entries */
+    struct expected_reply *expected; /* a ring of room entries */
     size_t first, count, room;
     double alive;    /* when something came last, or was first waited for */
     bool good;       /* at least one valid reply arrived */
@@ -95,7 +95,7 @@ struct node {
     double not_before, pause; /* of connecting */
     bool unwaited;            /* commands were sent since the last WAIT */
     uint64_t waits;
-    struct command *answered; /* waiting for replicas */
+    struct remote_command *answered; /* waiting for replicas */
 };
 
 struct remote {
@@ -147,7 +147,7 @@ void node_drop(struct remote *r, struct node *n, const char *format, ...)
 void node_free(struct node *n);
 
 /* Send these bytes, and expect a reply. False if memory is short. */
-bool node_put(struct node *n, const char *bytes, size_t size, struct expected e);
+bool node_put(struct node *n, const char *bytes, size_t size, struct expected_reply e);
 
 /* Ask one of them who has which slots, if it is time for it. */
 void slots_ask(struct remote *r);
@@ -159,17 +159,17 @@ bool slots_take(struct remote *r, const struct node *from, const redisReply *rep
 
 /* ---- lanes.c; the lock is held ---- */
 
-void lane_add(struct lane *l, struct command *c);
-void lane_remove(struct lane *l, struct command *c);
+void lane_add(struct lane *l, struct remote_command *c);
+void lane_remove(struct lane *l, struct remote_command *c);
 
 /* Send what can be sent. */
 void lane_send(struct remote *r, struct lane *l);
 
 /* It is to be sent once more, after a pause or at once. */
-void lane_again(struct remote *r, struct command *c, bool pause);
+void lane_again(struct remote *r, struct remote_command *c, bool pause);
 
 /* All of a command has been done. */
-void command_done(struct remote *r, struct command *c);
+void command_done(struct remote *r, struct remote_command *c);
 
 /* ---- answers.c; the lock is held ---- */
 
@@ -194,7 +194,7 @@ char *remote_tidy(const struct remote *r, const char *text);
 
 /* A command on a lane: words as they are sent. */
 struct call {
-    struct command command;
+    struct remote_command command;
     char *text;
     uint32_t outstanding;
 };
@@ -215,7 +215,7 @@ bool remote_wait(struct remote *r, const uint32_t *outstanding);
 /* The keys of a batch. */
 struct remote_batch {
     struct remote *r;
-    struct command *command;
+    struct remote_command *command;
     uint32_t commands, room;
     uint32_t outstanding;
     bool sent;
@@ -230,9 +230,9 @@ struct remote_batch {
 
 /* Give it a number above this one, and above the last of its lane; the lock is held. */
 #define REMOTE_NUMBER_MOST UINT64_C(9000000000000000)
-void command_number(struct command *c, uint64_t above);
+void command_number(struct remote_command *c, uint64_t above);
 
 /* Put commands into their lanes, in order, and wake the thread. */
-void remote_put(struct remote *r, struct command *list, size_t count);
+void remote_put(struct remote *r, struct remote_command *list, size_t count);
 
 #endif

@@ -134,7 +134,7 @@ static char *put_number(char *to, uint64_t number)
     return put_word(to, digits);
 }
 
-static char *put_once(const struct remote_batch *b, struct command *c, char *to)
+static char *put_once(const struct remote_batch *b, struct remote_command *c, char *to)
 {
     to = put_word(put_word(to, "ONCE"), b->r->producer);
     to = put_word(to, "0000000000000000");
@@ -142,7 +142,7 @@ static char *put_once(const struct remote_batch *b, struct command *c, char *to)
     return to;
 }
 
-static char *put_options(const struct remote_batch *b, struct command *c,
+static char *put_options(const struct remote_batch *b, struct remote_command *c,
                          const struct remote_keys *k, char *to)
 {
     to = put_once(b, c, put_word(to, "NOCREATE"));
@@ -151,8 +151,8 @@ static char *put_options(const struct remote_batch *b, struct command *c,
     return k->weighted ? put_word(to, "WEIGHTED") : to;
 }
 
-static char *put_head(const struct remote_batch *b, struct command *c, const struct remote_keys *k,
-                      char *to)
+static char *put_head(const struct remote_batch *b, struct remote_command *c,
+                      const struct remote_keys *k, char *to)
 {
     unsigned options = k->ask ? 0 : 4 + (k->times ? 3 : 0) + k->weighted;
     unsigned each = k->ask ? 1 : 1 + (k->times != NULL) + k->weighted;
@@ -184,14 +184,14 @@ static char *put_items(const struct remote_batch *b, const struct remote_keys *k
 static char *put_command(struct remote_batch *b, uint32_t shard, uint32_t from, uint32_t end,
                          const struct remote_keys *k, char *to)
 {
-    struct command *c = &b->command[b->commands++];
+    struct remote_command *c = &b->command[b->commands++];
 
-    *c = (struct command){.lane = &b->r->lane[1 + shard],
-                          .text = to,
-                          .verdicts = b->verdict + from,
-                          .n = end - from,
-                          .outstanding = &b->outstanding,
-                          .writes = !k->ask};
+    *c = (struct remote_command){.lane = &b->r->lane[1 + shard],
+                                 .text = to,
+                                 .verdicts = b->verdict + from,
+                                 .n = end - from,
+                                 .outstanding = &b->outstanding,
+                                 .writes = !k->ask};
     c->lane->told |= k->times != NULL;
     to = put_items(b, k, from, end, put_head(b, c, k, to));
     c->size = (size_t)(to - c->text);
@@ -202,13 +202,13 @@ static char *put_command(struct remote_batch *b, uint32_t shard, uint32_t from, 
 static char *tell_time(struct remote_batch *b, uint32_t shard, const struct remote_keys *k,
                        char *to)
 {
-    struct command *c = &b->command[b->commands++];
+    struct remote_command *c = &b->command[b->commands++];
 
-    *c = (struct command){.lane = &b->r->lane[1 + shard],
-                          .text = to,
-                          .verdicts = b->verdict,
-                          .outstanding = &b->outstanding,
-                          .writes = true};
+    *c = (struct remote_command){.lane = &b->r->lane[1 + shard],
+                                 .text = to,
+                                 .verdicts = b->verdict,
+                                 .outstanding = &b->outstanding,
+                                 .writes = true};
     c->lane->told = true;
     to += sprintf(to, "*5\r\n");
     to = put_word(put_word(put_word(to, "WEIR.OBSERVE"), c->lane->key), "NOCREATE");

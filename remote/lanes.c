@@ -6,7 +6,7 @@
 
 #define UNSENT_MOST (1 << 20) /* bytes of a connection: what is beyond waits in its lane */
 
-void lane_add(struct lane *l, struct command *c)
+void lane_add(struct lane *l, struct remote_command *c)
 {
     c->lane = l;
     c->next = NULL;
@@ -15,9 +15,9 @@ void lane_add(struct lane *l, struct command *c)
     l->end = &c->next;
 }
 
-void lane_remove(struct lane *l, struct command *c)
+void lane_remove(struct lane *l, struct remote_command *c)
 {
-    struct command **at = &l->first;
+    struct remote_command **at = &l->first;
 
     while (*at && *at != c)
         at = &(*at)->next;
@@ -27,7 +27,7 @@ void lane_remove(struct lane *l, struct command *c)
         l->end = at;
 }
 
-void command_done(struct remote *r, struct command *c)
+void command_done(struct remote *r, struct remote_command *c)
 {
     struct lane *l = c->lane;
 
@@ -39,7 +39,7 @@ void command_done(struct remote *r, struct command *c)
         pthread_cond_broadcast(&r->changed);
 }
 
-void lane_again(struct remote *r, struct command *c, bool pause)
+void lane_again(struct remote *r, struct remote_command *c, bool pause)
 {
     struct lane *l = c->lane;
 
@@ -62,24 +62,25 @@ static bool send_create(const struct remote *r, const struct lane *l, struct nod
                         strlen(l->key), l->key, strlen(r->spec), r->spec);
 
     return size < (int)sizeof text &&
-           node_put(n, text, (size_t)size, (struct expected){.kind = TO_CREATE});
+           node_put(n, text, (size_t)size, (struct expected_reply){.kind = TO_CREATE});
 }
 
-static bool send_one(const struct remote *r, struct lane *l, struct command *c, struct node *n)
+static bool send_one(const struct remote *r, struct lane *l, struct remote_command *c,
+                     struct node *n)
 {
     static const char asking[] = "*1\r\n$6\r\nASKING\r\n";
 
     if ((l->asked &&
-         !node_put(n, asking, sizeof asking - 1, (struct expected){.kind = TO_ASKING})) ||
+         !node_put(n, asking, sizeof asking - 1, (struct expected_reply){.kind = TO_ASKING})) ||
         (l->lost && !send_create(r, l, n)))
         return false;
     if (l->lost && l->asked &&
-        !node_put(n, asking, sizeof asking - 1, (struct expected){.kind = TO_ASKING}))
+        !node_put(n, asking, sizeof asking - 1, (struct expected_reply){.kind = TO_ASKING}))
         return false;
     l->lost = false;
     if (n->count == 0)
         n->alive = r->clock;
-    if (!node_put(n, c->text, c->size, (struct expected){.kind = TO_COMMAND, .command = c}))
+    if (!node_put(n, c->text, c->size, (struct expected_reply){.kind = TO_COMMAND, .command = c}))
         return false;
     c->state = COMMAND_SENT;
     c->sends++;
@@ -112,7 +113,7 @@ void lane_send(struct remote *r, struct lane *l)
     if (!node_is_ready(n) || !n->understood)
         return;
     l->again = false;
-    for (struct command *c = l->first; c && l->unfinished < IN_FLIGHT; c = c->next) {
+    for (struct remote_command *c = l->first; c && l->unfinished < IN_FLIGHT; c = c->next) {
         if (c->state != COMMAND_QUEUED)
             continue;
         if (connection_unsent(&n->connection) > UNSENT_MOST)

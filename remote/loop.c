@@ -105,7 +105,7 @@ static void look_at_lanes(struct remote *r)
     double most = patience(r);
 
     for (uint32_t i = 0; i < r->lanes; i++) {
-        const struct command *c = r->lane[i].first;
+        const struct remote_command *c = r->lane[i].first;
 
         if (c && c->since > 0 && r->clock - c->since > most) {
             if (!*r->problem)
@@ -149,7 +149,8 @@ static void ask_replicas(struct remote *r, struct node *n)
                     strlen(replicas), replicas, strlen(most), most);
     n->unwaited = false;
     n->waits++;
-    if (!node_put(n, text, (size_t)size, (struct expected){.kind = TO_WAIT, .wait = n->waits}))
+    if (!node_put(n, text, (size_t)size,
+                  (struct expected_reply){.kind = TO_WAIT, .wait = n->waits}))
         node_drop(r, n, "memory is short");
 }
 

@@ -66,7 +66,7 @@ static bool log_in(struct remote *r, struct node *n)
         size = snprintf(text, sizeof text, "*2\r\n$4\r\nAUTH\r\n$%zu\r\n%s\r\n",
                         strlen(r->password), r->password);
     bool put = size < (int)sizeof text &&
-               node_put(n, text, (size_t)size, (struct expected){.kind = TO_LOGIN});
+               node_put(n, text, (size_t)size, (struct expected_reply){.kind = TO_LOGIN});
     explicit_bzero(text, sizeof text);
     return put;
 }
@@ -77,7 +77,7 @@ static bool ask_protocol(struct node *n)
     static const char ask[] = "*1\r\n$9\r\nWEIR.INFO\r\n";
 
     n->understood = false;
-    return node_put(n, ask, sizeof ask - 1, (struct expected){.kind = TO_PROTOCOL});
+    return node_put(n, ask, sizeof ask - 1, (struct expected_reply){.kind = TO_PROTOCOL});
 }
 
 void node_connect(struct remote *r, struct node *n)
@@ -96,11 +96,11 @@ void node_connect(struct remote *r, struct node *n)
         node_drop(r, n, "memory is short");
 }
 
-bool node_put(struct node *n, const char *bytes, size_t size, struct expected e)
+bool node_put(struct node *n, const char *bytes, size_t size, struct expected_reply e)
 {
     if (n->count == n->room) {
         size_t room = n->room ? 2 * n->room : EXPECTED_FIRST;
-        struct expected *more = malloc(room * sizeof *more);
+        struct expected_reply *more = malloc(room * sizeof *more);
 
         if (!more)
             return false;
@@ -122,7 +122,7 @@ bool node_put(struct node *n, const char *bytes, size_t size, struct expected e)
 static void send_all_again(struct remote *r, struct node *n)
 {
     for (; n->count > 0; n->count--, n->first = (n->first + 1) % n->room) {
-        const struct expected *e = &n->expected[n->first];
+        const struct expected_reply *e = &n->expected[n->first];
 
         if (e->kind == TO_COMMAND) {
             e->command->lane->under_way--;
@@ -132,7 +132,7 @@ static void send_all_again(struct remote *r, struct node *n)
         }
     }
     while (n->answered) {
-        struct command *c = n->answered;
+        struct remote_command *c = n->answered;
 
         n->answered = c->next_answered;
         lane_again(r, c, false);
@@ -208,7 +208,8 @@ void slots_ask(struct remote *r)
     if (n) {
         if (n->count == 0)
             n->alive = r->clock;
-        r->asking_slots = node_put(n, ask, sizeof ask - 1, (struct expected){.kind = TO_SLOTS});
+        r->asking_slots =
+            node_put(n, ask, sizeof ask - 1, (struct expected_reply){.kind = TO_SLOTS});
         r->asked_at = r->clock;
         r->slots_at = r->clock + SLOTS_EVERY;
     }

@@ -41,7 +41,8 @@ static bool put_number(struct remote_kept *k, uint64_t number)
     return put(k, bytes, sizeof bytes);
 }
 
-static bool put_command(struct remote_kept *k, const struct remote *r, const struct command *c)
+static bool put_command(struct remote_kept *k, const struct remote *r,
+                        const struct remote_command *c)
 {
     bool done = c->state == COMMAND_DONE;
 
@@ -138,7 +139,7 @@ static const uint8_t *take_bytes(struct bytes_in *in, uint64_t size)
 
 /* Commands of one batch. */
 struct settling {
-    struct command *command;
+    struct remote_command *command;
     uint8_t *verdict; /* KEYS_MOST_ONCE for each */
     uint64_t commands;
     uint32_t outstanding;
@@ -146,18 +147,18 @@ struct settling {
 
 static bool take_command(struct remote *r, struct bytes_in *in, struct settling *s, uint64_t i)
 {
-    struct command *c = &s->command[i];
+    struct remote_command *c = &s->command[i];
     uint64_t shard, n, done, size = 0;
     const uint8_t *bytes;
 
     if (!take(in, &shard, r->lanes - 2) || !take(in, &n, KEYS_MOST_ONCE) || !take(in, &done, 1))
         return false;
-    *c = (struct command){.lane = &r->lane[1 + shard],
-                          .verdicts = s->verdict + i * KEYS_MOST_ONCE,
-                          .n = (uint32_t)n,
-                          .outstanding = &s->outstanding,
-                          .writes = true,
-                          .state = done ? COMMAND_DONE : COMMAND_QUEUED};
+    *c = (struct remote_command){.lane = &r->lane[1 + shard],
+                                 .verdicts = s->verdict + i * KEYS_MOST_ONCE,
+                                 .n = (uint32_t)n,
+                                 .outstanding = &s->outstanding,
+                                 .writes = true,
+                                 .state = done ? COMMAND_DONE : COMMAND_QUEUED};
     if (!done && !take(in, &size, UINT32_MAX))
         return false;
     bytes = take_bytes(in, done ? n : size);

@@ -182,7 +182,7 @@ struct store_stats store_stats(const struct store *store)
 
 /* ---- answer ---- */
 
-struct question {
+struct store_question {
     const struct weir_bytes *keys;
     size_t n;
     uint8_t *answers;
@@ -205,7 +205,7 @@ static bool make_room(struct store *store, size_t n)
 /* Ask for what an earlier attempt has not answered. */
 static enum outcome ask(struct store *store, void *work)
 {
-    const struct question *q = work;
+    const struct store_question *q = work;
     enum outcome outcome;
     size_t open = 0;
 
@@ -230,7 +230,7 @@ void store_answer(void *asked, const struct weir_bytes *keys, size_t n, uint8_t 
     store->stats.calls++;
     store->stats.keys += n;
     if (make_room(store, n))
-        store_try(store, ask, &(struct question){keys, n, answers});
+        store_try(store, ask, &(struct store_question){keys, n, answers});
     else
         store_fail(store, STORE_AGAIN, "memory is short");
     store->stats.seconds += store_now() - began;

@@ -19,12 +19,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct reading {
+struct mapped_reading {
     sigjmp_buf back;
     const char *from, *to;
 };
 
-static _Thread_local struct reading *reading; /* of this thread, or NULL */
+static _Thread_local struct mapped_reading *reading; /* of this thread, or NULL */
 
 static void on_bus_error(int number, siginfo_t *info, void *context)
 {
@@ -89,7 +89,7 @@ static bool is_unchanged(const struct mapped *m)
 
 bool mapped_read(const struct mapped *m, void (*act)(void *context), void *context)
 {
-    struct reading here = {.from = m->data, .to = m->data + m->size};
+    struct mapped_reading here = {.from = m->data, .to = m->data + m->size};
 
     if (sigsetjmp(here.back, 0) != 0) {
         reading = NULL;

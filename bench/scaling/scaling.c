@@ -15,6 +15,7 @@
  * Prints TSV: panel, series, x, y, predicted. The scale is told in the first line. */
 #include <weir.h>
 #include <weir/hash.h>
+#define WEIR_UNSTABLE
 #include <weir/plan.h>
 
 #include <getopt.h>

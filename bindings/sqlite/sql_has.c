@@ -27,14 +27,14 @@ struct known {
 };
 
 /* What a statement asked last. */
-struct asked {
+struct asked_set {
     const void *blob; /* where it lay */
     struct sql_set *set;
 };
 
 static void forget_asked(void *any)
 {
-    struct asked *asked = any;
+    struct asked_set *asked = any;
 
     sql_set_leave(asked->set);
     sqlite3_free(asked);
@@ -85,17 +85,17 @@ static struct sql_set *find(sqlite3_context *context, struct weir_bytes blob)
 /* Keep in mind what is asked, for the next row. */
 static void remember(sqlite3_context *context, const void *blob, struct sql_set *set)
 {
-    struct asked *asked = sqlite3_malloc64(sizeof *asked);
+    struct asked_set *asked = sqlite3_malloc64(sizeof *asked);
 
     if (!asked)
         return;
-    *asked = (struct asked){blob, sql_set_share(set)};
+    *asked = (struct asked_set){blob, sql_set_share(set)};
     sqlite3_set_auxdata(context, FOR_THE_STATEMENT, asked, forget_asked);
 }
 
 static struct sql_set *set_of(sqlite3_context *context, sqlite3_value *value)
 {
-    const struct asked *asked = sqlite3_get_auxdata(context, FOR_THE_STATEMENT);
+    const struct asked_set *asked = sqlite3_get_auxdata(context, FOR_THE_STATEMENT);
     struct weir_bytes blob = {sqlite3_value_blob(value), (size_t)sqlite3_value_bytes(value)};
     struct sql_set *set;
 

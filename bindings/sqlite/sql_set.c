@@ -26,6 +26,7 @@ struct sql_set {
 static bool say(struct weir_error *error, const char *text)
 {
     error->status = WEIR_BAD_DATA;
+    error->code = WEIR_ERROR_BAD_DATA;
     strcpy(error->text, text);
     return false;
 }
@@ -104,6 +105,7 @@ static bool same_keys(struct weir_bytes blob, struct weir_error *error)
     if (weir_saved_key_description(blob.data, blob.size, keys, sizeof keys) == 0)
         return true;
     error->status = WEIR_MISMATCH;
+    error->code = WEIR_ERROR_MISMATCH;
     snprintf(error->text, sizeof error->text,
              "the filter's keys were made with %.160s, but keys are used as given here; make them "
              "the same way and use weir_keep(name, filter, 'keys-differ')",

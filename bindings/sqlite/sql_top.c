@@ -18,7 +18,7 @@ enum { KEY, COUNT, ERROR, SKETCH };
 static const char columns[] = "CREATE TABLE x(key, count INTEGER, error INTEGER, sketch HIDDEN)";
 
 /* A scan of one sketch. */
-struct cursor {
+struct top_cursor {
     sqlite3_vtab_cursor base;
     weir_sketch *sketch;
     struct weir_heavy *keys; /* of which the bytes lie in the sketch */
@@ -74,17 +74,17 @@ static int plan(sqlite3_vtab *table, sqlite3_index_info *info)
 
 static int open_cursor(sqlite3_vtab *table, sqlite3_vtab_cursor **out)
 {
-    struct cursor *c = sqlite3_malloc64(sizeof *c);
+    struct top_cursor *c = sqlite3_malloc64(sizeof *c);
 
     (void)table;
     if (!c)
         return SQLITE_NOMEM;
-    *c = (struct cursor){.sketch = NULL};
+    *c = (struct top_cursor){.sketch = NULL};
     *out = &c->base;
     return SQLITE_OK;
 }
 
-static void drop(struct cursor *c)
+static void drop(struct top_cursor *c)
 {
     weir_sketch_close(c->sketch);
     sqlite3_free(c->keys);
@@ -95,12 +95,12 @@ static void drop(struct cursor *c)
 
 static int close_cursor(sqlite3_vtab_cursor *cursor)
 {
-    drop((struct cursor *)cursor);
+    drop((struct top_cursor *)cursor);
     sqlite3_free(cursor);
     return SQLITE_OK;
 }
 
-static int fail(struct cursor *c, const char *why)
+static int fail(struct top_cursor *c, const char *why)
 {
     sqlite3_vtab *table = c->base.pVtab;
 
@@ -119,10 +119,8 @@ static weir_sketch *load(struct weir_bytes file, struct weir_error *error)
     for (size_t left = file.size; left > 0; at += part.size, left -= part.size) {
         if (weir_part_read(at, left, &part, sizeof part, error) != WEIR_OK)
             return NULL;
-        if (part.kind == WEIR_PART_COUNTS || part.kind == WEIR_PART_TOP) {
-            weir_sketch_load_buffer(&s, at, left, NULL, NULL, error);
-            return s;
-        }
+        if (part.kind == WEIR_PART_COUNTS || part.kind == WEIR_PART_TOP)
+            return weir_sketch_load_buffer(&s, at, left, NULL, NULL, error) == WEIR_OK ? s : NULL;
         if (part.kind == WEIR_PART_FILTER || part.kind == WEIR_PART_SCREEN)
             break;
     }
@@ -154,7 +152,7 @@ static bool keeps_keys(const weir_sketch *s)
     return algorithm && (algorithm->traits & WEIR_CAN_LIST);
 }
 
-static int take_keys(struct cursor *c)
+static int take_keys(struct top_cursor *c)
 {
     size_t n = (size_t)weir_sketch_stats_of(c->sketch).keys;
 
@@ -168,7 +166,7 @@ static int take_keys(struct cursor *c)
 static int filter(sqlite3_vtab_cursor *cursor, int given, const char *text, int n,
                   sqlite3_value **values)
 {
-    struct cursor *c = (struct cursor *)cursor;
+    struct top_cursor *c = (struct top_cursor *)cursor;
     struct weir_error error;
     struct weir_bytes blob;
 
@@ -194,13 +192,13 @@ static int filter(sqlite3_vtab_cursor *cursor, int given, const char *text, int 
 
 static int next(sqlite3_vtab_cursor *cursor)
 {
-    ((struct cursor *)cursor)->at++;
+    ((struct top_cursor *)cursor)->at++;
     return SQLITE_OK;
 }
 
 static int at_end(sqlite3_vtab_cursor *cursor)
 {
-    const struct cursor *c = (const struct cursor *)cursor;
+    const struct top_cursor *c = (const struct top_cursor *)cursor;
 
     return c->at >= c->n;
 }
@@ -247,7 +245,7 @@ static void return_key(sqlite3_context *context, struct weir_bytes key)
 
 static int column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, int i)
 {
-    const struct cursor *c = (const struct cursor *)cursor;
+    const struct top_cursor *c = (const struct top_cursor *)cursor;
     const struct weir_heavy *heavy = &c->keys[c->at];
 
     if (i == KEY)
@@ -261,7 +259,7 @@ static int column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, int i)
 
 static int rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *id)
 {
-    *id = (sqlite3_int64)((const struct cursor *)cursor)->at + 1;
+    *id = (sqlite3_int64)((const struct top_cursor *)cursor)->at + 1;
     return SQLITE_OK;
 }
 

@@ -36,20 +36,21 @@ WEIR_API enum weir_status weir_build_begin(weir_builder **out, const char *confi
                                            const struct weir_options *options,
                                            struct weir_error *error);
 
-/* Write the current spec, with its seed, truncated to size - 1 bytes. Hash the keys for this
- * spec (weir/hash.h).
- * Returns the length of the spec. */
+/* Write the current spec, with its seed, as weir_config(). Hash the keys for this spec
+ * (weir/hash.h).
+ * Returns as weir_config(). */
 WEIR_API size_t weir_build_config(const weir_builder *b, char *buffer, size_t size);
 
 /* Add keys, in any number of calls. After a failure only weir_build_cancel() may be called.
  * Errors: WEIR_NO_MEMORY. WEIR_WRITE_FAILED if keys cannot be spilled. WEIR_FULL if a filter
  * of a fixed size has no room for the keys. */
-WEIR_API enum weir_status weir_build_add(weir_builder *b, const struct weir_key *keys, size_t n,
-                                         struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_build_add(weir_builder *b, const struct weir_key *keys, size_t n, struct weir_error *error);
 
 /* weir_build_add() for keys as bytes, which it hashes. */
-WEIR_API enum weir_status weir_build_add_bytes(weir_builder *b, const struct weir_bytes *keys,
-                                               size_t n, struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_build_add_bytes(weir_builder *b,
+                                                               const struct weir_bytes *keys,
+                                                               size_t n, struct weir_error *error);
 
 /* Create the filter and free the builder, also on failure. The bytes of a fixed filter depend
  * only on the set of keys, not on their order.
@@ -57,8 +58,8 @@ WEIR_API enum weir_status weir_build_add_bytes(weir_builder *b, const struct wei
  * Errors: as weir_build_add(). WEIR_FULL also if the keys need more than memory=, or if they
  * are not hashes but crafted and unevenly distributed.
  * Cost: about 0.1 s per million keys, and 100 MB in addition to the keys and the filter. */
-WEIR_API enum weir_status weir_build_finish(weir_builder *b, weir_filter **out,
-                                            struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_build_finish(weir_builder *b, weir_filter **out,
+                                                            struct weir_error *error);
 
 /* Free a builder without creating a filter. NULL is allowed. */
 WEIR_API void weir_build_cancel(weir_builder *b);

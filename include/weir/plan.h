@@ -14,9 +14,17 @@
  * Structs may grow. Calls that fill a struct take its size, and structs that the program fills
  * begin with their size. Zero in a field means the default.
  *
+ * Unstable: predictions change with the research that they are based on. Define WEIR_UNSTABLE
+ * before including this header. A program that does may have to be changed and recompiled for
+ * the next version of the library.
+ *
  * Threads: any thread may call. The calls share no state. */
 #ifndef WEIR_PLAN_H
 #define WEIR_PLAN_H
+
+#ifndef WEIR_UNSTABLE
+#error "weir/plan.h is unstable: define WEIR_UNSTABLE before including it"
+#endif
 
 #include <weir.h>
 

@@ -21,8 +21,9 @@ extern "C" {
 /* Save one of several filters that share the keys of one: shard 0 to shards - 1. Write the
  * shards in this order, one after the other.
  * Errors: as weir_save_stream(), and WEIR_UNSUPPORTED for an invalid shard number. */
-WEIR_API enum weir_status weir_save_shard(const weir_filter *f, uint32_t shard, uint32_t shards,
-                                          weir_sink sink, void *context, struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_save_shard(const weir_filter *f, uint32_t shard,
+                                                          uint32_t shards, weir_sink sink,
+                                                          void *context, struct weir_error *error);
 
 /* Load all shards of the filter at the start of data into out[0], out[1] and so on, at most
  * `max`. *n becomes their number, 1 for a filter that is not sharded. All shards must be
@@ -30,10 +31,9 @@ WEIR_API enum weir_status weir_save_shard(const weir_filter *f, uint32_t shard, 
  * (may be NULL) becomes the length of their parts.
  * Returns WEIR_OK. On failure nothing is loaded and *n is 0.
  * Errors: as weir_load_buffer(). */
-WEIR_API enum weir_status weir_load_shards(weir_filter **out, uint32_t max, uint32_t *n,
-                                           const void *data, size_t size, size_t *used,
-                                           const struct weir_options *options,
-                                           struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_load_shards(weir_filter **out, uint32_t max, uint32_t *n, const void *data, size_t size,
+                 size_t *used, const struct weir_options *options, struct weir_error *error);
 
 /* ---- load from a stream ---- */
 
@@ -43,9 +43,10 @@ WEIR_API enum weir_status weir_load_shards(weir_filter **out, uint32_t max, uint
  * a time.
  * Returns as weir_load_buffer().
  * Errors: as weir_load_buffer(). */
-WEIR_API enum weir_status weir_load_stream(weir_filter **out, weir_source source, void *context,
-                                           const struct weir_options *options,
-                                           struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_load_stream(weir_filter **out, weir_source source,
+                                                           void *context,
+                                                           const struct weir_options *options,
+                                                           struct weir_error *error);
 
 /* ---- view a saved filter in place ---- */
 
@@ -63,17 +64,17 @@ WEIR_API enum weir_status weir_load_stream(weir_filter **out, weir_source source
  * Returns as weir_load_buffer().
  * Errors: as weir_load_buffer().
  * Cost: some kilobytes of memory. */
-WEIR_API enum weir_status weir_view_buffer(weir_filter **out, const void *data, size_t size,
-                                           size_t *used, const struct weir_options *options,
-                                           struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_view_buffer(weir_filter **out, const void *data,
+                                                           size_t size, size_t *used,
+                                                           const struct weir_options *options,
+                                                           struct weir_error *error);
 
 /* Open views of all shards, as weir_load_shards() loads them.
  * Returns as weir_load_shards().
  * Errors: as weir_load_shards(). */
-WEIR_API enum weir_status weir_view_shards(weir_filter **out, uint32_t max, uint32_t *n,
-                                           const void *data, size_t size, size_t *used,
-                                           const struct weir_options *options,
-                                           struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_view_shards(weir_filter **out, uint32_t max, uint32_t *n, const void *data, size_t size,
+                 size_t *used, const struct weir_options *options, struct weir_error *error);
 
 /* ---- key descriptions ---- */
 
@@ -98,7 +99,8 @@ WEIR_API enum weir_status weir_part_head(const void *data, size_t size, struct w
 
 /* Verify the checksums of all parts. Reads every byte.
  * Errors: WEIR_BAD_DATA if a part is damaged. */
-WEIR_API enum weir_status weir_verify(const void *data, size_t size, struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_verify(const void *data, size_t size,
+                                                      struct weir_error *error);
 
 #ifdef __cplusplus
 }

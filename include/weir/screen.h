@@ -72,8 +72,8 @@ WEIR_API void weir_screen_clear(weir_screen *s);
  * Returns WEIR_OK. On failure `into` is unchanged.
  * Errors: WEIR_MISMATCH. WEIR_UNSUPPORTED for screens that evict answers (cache, verdicts=), for
  * windows (dabf), and for attached sets. */
-WEIR_API enum weir_status weir_screen_merge(weir_screen *into, const weir_screen *from,
-                                            struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_screen_merge(weir_screen *into, const weir_screen *from, struct weir_error *error);
 
 /* ---- the set (1bf and strict) ---- */
 
@@ -91,8 +91,8 @@ WEIR_API void weir_screen_add_members(weir_screen *s, const struct weir_bytes *k
  * the screen is closed or weir_screen_clear_set() is called. Clones and saved screens do not
  * include it.
  * Errors: WEIR_MISMATCH for another seed or hash. WEIR_UNSUPPORTED if the screen has no set. */
-WEIR_API enum weir_status weir_screen_attach_set(weir_screen *s, const weir_filter *set,
-                                                 struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_screen_attach_set(weir_screen *s, const weir_filter *set, struct weir_error *error);
 
 /* Remove the set, so that it can be added again: keys that the store has deleted would stay
  * members otherwise. Cached answers and statistics remain. Other screens ignore the call. */
@@ -152,19 +152,27 @@ WEIR_API size_t weir_screen_config(const weir_screen *s, char *buffer, size_t si
 
 /* As weir_saved_size(), weir_save_buffer(), weir_save_stream() and weir_load_buffer(). */
 WEIR_API size_t weir_screen_saved_size(const weir_screen *s);
-WEIR_API size_t weir_screen_save_buffer(const weir_screen *s, void *buffer, size_t size,
-                                        struct weir_error *error);
-WEIR_API enum weir_status weir_screen_save_stream(const weir_screen *s, weir_sink sink,
-                                                  void *context, struct weir_error *error);
-WEIR_API enum weir_status weir_screen_load_buffer(weir_screen **out, const void *data, size_t size,
-                                                  size_t *used, const struct weir_options *options,
-                                                  struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK size_t weir_screen_save_buffer(const weir_screen *s, void *buffer,
+                                                        size_t size, struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_screen_save_stream(const weir_screen *s,
+                                                                  weir_sink sink, void *context,
+                                                                  struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_screen_load_buffer(weir_screen **out, const void *data, size_t size, size_t *used,
+                        const struct weir_options *options, struct weir_error *error);
 
 /* As weir_load_stream() (weir/saved.h). There is no view of a screen: every check modifies
  * it. */
-WEIR_API enum weir_status weir_screen_load_stream(weir_screen **out, weir_source source,
-                                                  void *context, const struct weir_options *options,
-                                                  struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_screen_load_stream(weir_screen **out, weir_source source, void *context,
+                        const struct weir_options *options, struct weir_error *error);
+
+/* As weir_save_file() and weir_load_file(). */
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_screen_save_file(const weir_screen *s, const char *path, struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_screen_load_file(weir_screen **out, const char *path,
+                                                                const struct weir_options *options,
+                                                                struct weir_error *error);
 
 /* ---- choose a screen ---- */
 

@@ -52,9 +52,10 @@ WEIR_API enum weir_status weir_shared_open(weir_shared **out, const char *config
  * Returns WEIR_OK. On failure *out is NULL.
  * Errors: WEIR_MISMATCH if the configurations differ (fixed filters may differ in size),
  * WEIR_BAD_CONFIG for an invalid number of shards, WEIR_NO_MEMORY. */
-WEIR_API enum weir_status weir_shared_join(weir_shared **out, weir_filter *const *shards,
-                                           uint32_t n, const struct weir_options *options,
-                                           struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_shared_join(weir_shared **out,
+                                                           weir_filter *const *shards, uint32_t n,
+                                                           const struct weir_options *options,
+                                                           struct weir_error *error);
 
 /* Free a shared filter. NULL is allowed.
  * Threads: no other thread may be in a call on the handle. */
@@ -153,16 +154,28 @@ WEIR_API size_t weir_shared_config(const weir_shared *s, char *buffer, size_t si
 /* Save all shards in order, as weir_save_shard(). Each shard is locked while it is written. Keys
  * that other threads observe meanwhile may be missing.
  * Errors: as weir_save_stream(). */
-WEIR_API enum weir_status weir_shared_save_stream(weir_shared *s, weir_sink sink, void *context,
-                                                  struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_shared_save_stream(weir_shared *s, weir_sink sink, void *context, struct weir_error *error);
 
 /* Load all shards of the filter at the start of data. A filter that is not sharded becomes one
  * shard. *used is set as by weir_load_buffer().
  * Returns as weir_load_buffer().
  * Errors: as weir_load_buffer(). */
-WEIR_API enum weir_status weir_shared_load_buffer(weir_shared **out, const void *data, size_t size,
-                                                  size_t *used, const struct weir_options *options,
-                                                  struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_shared_load_buffer(weir_shared **out, const void *data, size_t size, size_t *used,
+                        const struct weir_options *options, struct weir_error *error);
+
+/* As weir_load_stream() (weir/saved.h), for all shards. */
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_shared_load_stream(weir_shared **out, weir_source source, void *context,
+                        const struct weir_options *options, struct weir_error *error);
+
+/* As weir_save_file() and weir_load_file(), for all shards in one file. */
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_shared_save_file(weir_shared *s, const char *path,
+                                                                struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_shared_load_file(weir_shared **out, const char *path,
+                                                                const struct weir_options *options,
+                                                                struct weir_error *error);
 
 #ifdef __cplusplus
 }

@@ -65,9 +65,10 @@ WEIR_API void weir_sketch_add_many(weir_sketch *s, const struct weir_bytes *keys
 /* weir_sketch_add_many() for hashed keys, on sketches that store no keys. Passing a key that was
  * hashed for another seed is a bug of the caller, as for filters.
  * Errors: WEIR_UNSUPPORTED if the sketch stores keys (no WEIR_CAN_COUNT_ANY). */
-WEIR_API enum weir_status weir_sketch_add_hashed(weir_sketch *s, const struct weir_key *keys,
-                                                 const uint64_t *amounts, size_t n,
-                                                 struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_sketch_add_hashed(weir_sketch *s,
+                                                                 const struct weir_key *keys,
+                                                                 const uint64_t *amounts, size_t n,
+                                                                 struct weir_error *error);
 
 /* Hash a key for this sketch. weir_hash_bytes() returns the same for its seed= and hash=.
  * Returns the key. */
@@ -75,8 +76,8 @@ WEIR_API struct weir_key weir_sketch_hash(const weir_sketch *s, const void *data
 
 /* Subtract from the count of a key. Subtracting more than was added makes other counts too low.
  * Errors: WEIR_UNSUPPORTED, except for count-min with update=plain. */
-WEIR_API enum weir_status weir_sketch_take(weir_sketch *s, struct weir_bytes key, uint64_t amount,
-                                           struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_sketch_take(weir_sketch *s, struct weir_bytes key, uint64_t amount, struct weir_error *error);
 
 /* Set the current time of a sketch whose half-life= is a time, in milliseconds since any fixed
  * epoch, for example 1970. Counts decay by the time since the last call. The first call defines
@@ -134,8 +135,8 @@ WEIR_API size_t weir_sketch_top(const weir_sketch *s, struct weir_heavy *out, si
  * record of each counts as current. "top" and decaying counts need temporary memory.
  * Returns WEIR_OK. On failure `into` is unchanged.
  * Errors: WEIR_MISMATCH, WEIR_NO_MEMORY, or WEIR_UNSUPPORTED for "heavykeeper". */
-WEIR_API enum weir_status weir_sketch_merge(weir_sketch *into, const weir_sketch *from,
-                                            struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_sketch_merge(weir_sketch *into, const weir_sketch *from, struct weir_error *error);
 
 /* Set a sketch to the weighted sum of n sketches of its configuration and seed. Weights may be
  * negative. Its previous counts are included only if it is one of the n. For "count-min"
@@ -143,9 +144,10 @@ WEIR_API enum weir_status weir_sketch_merge(weir_sketch *into, const weir_sketch
  * Returns WEIR_OK. On failure `into` is unchanged.
  * Errors: WEIR_MISMATCH. WEIR_UNSUPPORTED for other sketches, or if a count would be below 0 or
  * above its maximum. */
-WEIR_API enum weir_status weir_sketch_weigh(weir_sketch *into, const weir_sketch *const *from,
-                                            const int64_t *weights, size_t n,
-                                            struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_sketch_weigh(weir_sketch *into,
+                                                            const weir_sketch *const *from,
+                                                            const int64_t *weights, size_t n,
+                                                            struct weir_error *error);
 
 /* ---- statistics and configuration ---- */
 
@@ -184,22 +186,30 @@ WEIR_API size_t weir_sketch_config(const weir_sketch *s, char *buffer, size_t si
 WEIR_API size_t weir_sketch_saved_size(const weir_sketch *s);
 
 /* As weir_save_buffer() and weir_save_stream(). */
-WEIR_API size_t weir_sketch_save_buffer(const weir_sketch *s, void *buffer, size_t size,
-                                        struct weir_error *error);
-WEIR_API enum weir_status weir_sketch_save_stream(const weir_sketch *s, weir_sink sink,
-                                                  void *context, struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK size_t weir_sketch_save_buffer(const weir_sketch *s, void *buffer,
+                                                        size_t size, struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_sketch_save_stream(const weir_sketch *s,
+                                                                  weir_sink sink, void *context,
+                                                                  struct weir_error *error);
 
 /* As weir_load_buffer(). Any bytes give a usable sketch or an error. */
-WEIR_API enum weir_status weir_sketch_load_buffer(weir_sketch **out, const void *data, size_t size,
-                                                  size_t *used, const struct weir_options *options,
-                                                  struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_sketch_load_buffer(weir_sketch **out, const void *data, size_t size, size_t *used,
+                        const struct weir_options *options, struct weir_error *error);
 
 /* As weir_load_stream() (weir/saved.h). Loading a sketch that stores keys needs as many bytes
  * again as temporary memory. There is no view of a sketch: stored keys are saved in another
  * form, and counters are few enough to be loaded. */
-WEIR_API enum weir_status weir_sketch_load_stream(weir_sketch **out, weir_source source,
-                                                  void *context, const struct weir_options *options,
-                                                  struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_sketch_load_stream(weir_sketch **out, weir_source source, void *context,
+                        const struct weir_options *options, struct weir_error *error);
+
+/* As weir_save_file() and weir_load_file(). */
+WEIR_API WEIR_MUST_CHECK enum weir_status
+weir_sketch_save_file(const weir_sketch *s, const char *path, struct weir_error *error);
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_sketch_load_file(weir_sketch **out, const char *path,
+                                                                const struct weir_options *options,
+                                                                struct weir_error *error);
 
 #ifdef __cplusplus
 }

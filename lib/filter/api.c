@@ -86,7 +86,7 @@ static enum weir_status check_openable(const struct config *c, struct weir_error
     if (!c->ops->fixed)
         return WEIR_OK;
     return error_say(
-        error, WEIR_UNSUPPORTED, c->is.of->about.name,
+        error, WEIR_ERROR_NEEDS_BUILDER, c->is.of->about.name,
         " cannot learn key by key: it is built from a set that is known whole, by 'weir "
         "build --fixed' or weir_build_begin()",
         NULL);
@@ -130,7 +130,7 @@ void weir_close(weir_filter *w)
 weir_filter *weir_clone(const weir_filter *w, struct weir_error *error)
 {
     if (w->is_view) {
-        error_say(error, WEIR_UNSUPPORTED,
+        error_say(error, WEIR_ERROR_READ_ONLY,
                   "a view is not cloned: its cells may be damaged; load it", NULL);
         return NULL;
     }
@@ -323,12 +323,13 @@ enum weir_status weir_forget(weir_filter *w, struct weir_key key, bool *was_ther
                              struct weir_error *error)
 {
     if (w->is_view)
-        return error_say(error, WEIR_UNSUPPORTED,
+        return error_say(error, WEIR_ERROR_READ_ONLY,
                          "a view of a saved filter cannot be changed; load it to forget a key",
                          NULL);
     check_keys(&w->config, &key, 1);
     if (!w->ops->forget)
-        return error_say(error, WEIR_UNSUPPORTED, w->ops->is.about.name, " cannot forget a key; ",
+        return error_say(error, WEIR_ERROR_UNSUPPORTED, w->ops->is.about.name,
+                         " cannot forget a key; ",
                          spec_names(&filter_grammar, WEIR_CAN_FORGET).text, " can", NULL);
     bool there = w->ops->forget(w, key);
     if (was_there)
@@ -348,16 +349,17 @@ enum weir_status weir_merge(weir_filter *into, const weir_filter *from, struct w
     const char *why = into->ops->unmergeable ? into->ops->unmergeable(&into->config) : NULL;
 
     if (why)
-        return error_say(error, WEIR_UNSUPPORTED, why, NULL);
+        return error_say(error, into->is_view ? WEIR_ERROR_READ_ONLY : WEIR_ERROR_UNSUPPORTED, why,
+                         NULL);
     if (!into->ops->merge)
-        return error_say(error, WEIR_UNSUPPORTED, into->ops->is.about.name,
+        return error_say(error, WEIR_ERROR_UNSUPPORTED, into->ops->is.about.name,
                          " filters cannot be merged: what one forgot depends on all it saw; ",
                          spec_names(&filter_grammar, WEIR_CAN_MERGE).text, " can", NULL);
     if (spec_differ(&filter_grammar, &into->config, &from->config, a, b))
-        return error_say(error, WEIR_MISMATCH, "the filters differ: ", a, " and ", b,
+        return error_say(error, spec_mismatch(a), "the filters differ: ", a, " and ", b,
                          "; only filters of one configuration and seed can be merged", NULL);
     if (from->is_view)
-        return error_say(error, WEIR_UNSUPPORTED,
+        return error_say(error, WEIR_ERROR_READ_ONLY,
                          "a view is not merged: its cells may be damaged; load it", NULL);
     into->ops->merge(into, from);
     into->observed += from->observed;

@@ -28,8 +28,8 @@ struct weir_builder {
 
 static enum weir_status no_memory(struct weir_error *error)
 {
-    return error_say(error, WEIR_NO_MEMORY, "the system does not give the memory to build a filter",
-                     NULL);
+    return error_say(error, WEIR_ERROR_NO_MEMORY,
+                     "the system does not give the memory to build a filter", NULL);
 }
 
 static bool is_fixed(const weir_builder *b)
@@ -109,7 +109,8 @@ void weir_build_cancel(weir_builder *b)
 static enum weir_status say_digests(enum weir_status status, struct weir_error *error)
 {
     if (status == WEIR_WRITE_FAILED)
-        return error_say(error, status, "the keys of the set could not be put aside", NULL);
+        return error_say(error, WEIR_ERROR_WRITE_FAILED,
+                         "the keys of the set could not be put aside", NULL);
     return status == WEIR_OK ? WEIR_OK : no_memory(error);
 }
 
@@ -119,7 +120,7 @@ static enum weir_status say_full(const weir_filter *w, struct weir_error *error)
     struct text t = text_in(keys, sizeof keys);
 
     text_add_u64(&t, w->config.capacity);
-    return error_say(error, WEIR_FULL, w->ops->is.about.name,
+    return error_say(error, WEIR_ERROR_FULL, w->ops->is.about.name,
                      " has no room for a key: it is made for ", keys,
                      " showings, and for eight of one key; give it more capacity=", NULL);
 }
@@ -218,7 +219,7 @@ static enum weir_status fill_handle(weir_builder *b, weir_filter *w)
 /* No capacity helps: the keys are no hashes. */
 static enum weir_status say_uneven(const weir_builder *b, struct weir_error *error)
 {
-    return error_say(error, WEIR_FULL, b->planned.config.ops->is.about.name,
+    return error_say(error, WEIR_ERROR_UNEVEN_KEYS, b->planned.config.ops->is.about.name,
                      " has no room for keys that are not spread evenly; hash them by weir/hash.h",
                      NULL);
 }
@@ -229,8 +230,10 @@ static enum weir_status make_fixed(weir_builder *b, weir_filter **out, struct we
     struct planned *p = &b->planned;
 
     if (!filter_grammar.plan(p, error)) {
-        if (error)
+        if (error) {
             error->status = WEIR_FULL;
+            error->code = WEIR_ERROR_FULL;
+        }
         return WEIR_BAD_CONFIG;
     }
     weir_filter *w = handle_open(&p->config, &p->shape, &b->of_handle);

@@ -175,8 +175,9 @@ bool config_refuse_fpr(const struct config *c, double reached, const char *advic
 
     text_add_double(&ta, c->fpr);
     text_add_double(&tg, reached);
-    return error_refuse(error, "fpr=", asked, " cannot be kept: ", c->is.of->about.name,
-                        " reaches ", got, " with these parameters; ", advice, NULL);
+    return error_refuse(error, WEIR_ERROR_LIMIT_UNREACHABLE, "fpr=", asked,
+                        " cannot be kept: ", c->is.of->about.name, " reaches ", got,
+                        " with these parameters; ", advice, NULL);
 }
 
 bool config_window_fits(const struct config *c, double reached, struct weir_error *error)
@@ -184,7 +185,7 @@ bool config_window_fits(const struct config *c, double reached, struct weir_erro
     if (reached < 0.99)
         return true;
     return error_refuse(
-        error, c->is.of->about.name,
+        error, WEIR_ERROR_LIMIT_UNREACHABLE, c->is.of->about.name,
         " cannot keep window= in this memory: it would take almost every key for seen; give "
         "it more memory or a smaller window",
         NULL);

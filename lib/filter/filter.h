@@ -176,6 +176,13 @@ weir_filter *handle_view(const struct planned *p, const uint8_t *cells,
  * large as their keys need. */
 bool handle_shards_differ(const struct config *a, const struct config *b, char *of_a, char *of_b);
 
+/* weir_load_shards() from a source. divide() is called once, before memory is taken, to make of
+ * the memory of the whole that of one shard. */
+enum weir_status handle_load_shards(weir_filter **out, uint32_t most, uint32_t *n,
+                                    weir_source source, void *context, struct memory memory,
+                                    void (*divide)(struct memory *memory, uint32_t shards),
+                                    struct weir_error *error);
+
 /* weir_observe_many() of some of a batch. */
 void handle_observe_picked(weir_filter *w, const struct picked *p);
 

@@ -79,7 +79,7 @@ enum weir_status weir_save_shard(const weir_filter *w, uint32_t shard, uint32_t 
     char spec[WEIR_SPEC_MAX];
 
     if (shards > WEIR_SHARDS_MAX || shard >= shards)
-        return error_say(error, WEIR_UNSUPPORTED,
+        return error_say(error, WEIR_ERROR_UNSUPPORTED,
                          "there is no such shard: of n, at most 65536, they are 0 to n - 1", NULL);
     head_of(w, spec, spec_write(&filter_grammar, &w->config, spec, sizeof spec), &h);
     h.shard = shard;
@@ -108,9 +108,9 @@ size_t weir_save_buffer(const weir_filter *w, void *buffer, size_t size, struct 
     struct part_buffer out = {buffer};
     size_t needed = weir_saved_size(w);
 
-    if (!part_fits(needed, size, error))
+    if (!part_fits(needed, size, error) ||
+        weir_save_stream(w, part_into_buffer, &out, error) != WEIR_OK)
         return 0;
-    weir_save_stream(w, part_into_buffer, &out, NULL);
     return needed;
 }
 
@@ -123,12 +123,12 @@ static enum weir_status plan_saved(const struct part_head *h, struct planned *p,
     char text[WEIR_SPEC_MAX];
 
     if (h->kind != WEIR_PART_FILTER)
-        return part_bad(error, "this part is not a filter");
+        return part_bad(error, WEIR_ERROR_WRONG_KIND, "this part is not a filter");
     if (!part_spec(h, text) || !spec_restore(&filter_grammar, text, p))
-        return part_bad(error,
+        return part_bad(error, WEIR_ERROR_BAD_DATA,
                         "the saved configuration is not one that this version of weir writes");
     if (h->words != words_of(&p->config, &p->shape) || h->cells != shape_bytes(&p->shape))
-        return part_bad(error,
+        return part_bad(error, WEIR_ERROR_CONTRADICTORY,
                         "the saved filter is not of the size that its configuration asks for");
     return WEIR_OK;
 }
@@ -157,7 +157,8 @@ static bool words_possible(const weir_filter *w)
 
 static enum weir_status impossible(struct weir_error *error)
 {
-    return part_bad(error, "the saved filter is in a state that cannot be");
+    return part_bad(error, WEIR_ERROR_CONTRADICTORY,
+                    "the saved filter is in a state that cannot be");
 }
 
 /* Behind the last cell of each plane there is nothing. */
@@ -294,7 +295,8 @@ enum weir_status weir_load_stream(weir_filter **out, weir_source source, void *c
 
 static enum weir_status bad_order(struct weir_error *error)
 {
-    return part_bad(error, "the shards of the filter are not all there, in their order");
+    return part_bad(error, WEIR_ERROR_BAD_SHARDS,
+                    "the shards of the filter are not all there, in their order");
 }
 
 static bool same_spec(const struct part_head *a, const struct part_head *b)
@@ -331,7 +333,8 @@ static enum weir_status check_shard(const struct part_head *h, uint32_t i,
     if (h->kind != WEIR_PART_FILTER || h->shard != i || h->shards != first->shards)
         return bad_order(error);
     if (!same_spec(h, first) && !same_but_for_size(h, first))
-        return part_bad(error, "the shards of the filter are not of one configuration");
+        return part_bad(error, WEIR_ERROR_BAD_SHARDS,
+                        "the shards of the filter are not of one configuration");
     return WEIR_OK;
 }
 
@@ -358,6 +361,18 @@ static enum weir_status take_shard(weir_filter **out, const struct taking *t, ui
     return status;
 }
 
+/* The first shard of a filter that has room in an array of `most`. */
+static enum weir_status check_first(const struct part_head *h, uint32_t most,
+                                    struct weir_error *error)
+{
+    if (h->kind != WEIR_PART_FILTER)
+        return part_bad(error, WEIR_ERROR_WRONG_KIND, "this part is not a filter");
+    if (h->shards > most)
+        return part_bad(error, WEIR_ERROR_BAD_SHARDS,
+                        "the filter has more shards than there is room for");
+    return WEIR_OK;
+}
+
 static enum weir_status begin_taking(struct taking *t, uint32_t most, struct weir_bytes from,
                                      const struct weir_options *options, struct weir_error *error)
 {
@@ -365,10 +380,8 @@ static enum weir_status begin_taking(struct taking *t, uint32_t most, struct wei
 
     if (status == WEIR_OK)
         status = part_find(from.data, from.size, &t->first, error);
-    if (status == WEIR_OK && t->first.kind != WEIR_PART_FILTER)
-        status = part_bad(error, "this part is not a filter");
-    if (status == WEIR_OK && t->first.shards > most)
-        status = part_bad(error, "the filter has more shards than there is room for");
+    if (status == WEIR_OK)
+        status = check_first(&t->first, most, error);
     return status;
 }
 
@@ -410,4 +423,38 @@ enum weir_status weir_view_shards(weir_filter **out, uint32_t most, uint32_t *n,
     struct weir_bytes from = {data, size};
 
     return take_all(out, view_part, most, n, from, used, options, error);
+}
+
+enum weir_status handle_load_shards(weir_filter **out, uint32_t most, uint32_t *n,
+                                    weir_source source, void *context, struct memory memory,
+                                    void (*divide)(struct memory *memory, uint32_t shards),
+                                    struct weir_error *error)
+{
+    struct part_input in = {source, context};
+    uint8_t of_first[PART_HEAD_MOST], of_next[PART_HEAD_MOST];
+    struct part_head first, h;
+    struct planned p;
+    enum weir_status status = part_input_head(in, of_first, &first, error);
+
+    *n = 0;
+    if (status == WEIR_OK)
+        status = check_first(&first, most, error);
+    if (status != WEIR_OK)
+        return status;
+    divide(&memory, first.shards);
+    h = first;
+    do {
+        if (*n > 0)
+            status = part_input_head(in, of_next, &h, error);
+        if (status == WEIR_OK)
+            status = check_shard(&h, *n, &first, error);
+        if (status == WEIR_OK)
+            status = plan_saved(&h, &p, error);
+        if (status == WEIR_OK)
+            status = load_planned(&out[*n], &h, &p, in, &memory, error);
+        *n += status == WEIR_OK;
+    } while (status == WEIR_OK && *n < first.shards);
+    while (status != WEIR_OK && *n > 0)
+        weir_close(out[--*n]);
+    return status;
 }

@@ -11,7 +11,7 @@
 #include <assert.h>
 
 /* The filter, and its operations without those that write. */
-struct view {
+struct filter_view {
     weir_filter filter;
     struct filter_ops ops;
 };
@@ -59,13 +59,13 @@ static struct filter_ops without_writing(const struct filter_ops *of)
 
 uint64_t handle_view_bytes(void)
 {
-    return memory_taken(sizeof(struct view));
+    return memory_taken(sizeof(struct filter_view));
 }
 
 weir_filter *handle_view(const struct planned *p, const uint8_t *cells, const struct memory *memory)
 {
     void *allocation;
-    struct view *v = memory_open(memory, sizeof *v, &allocation);
+    struct filter_view *v = memory_open(memory, sizeof *v, &allocation);
 
     if (!v)
         return NULL;

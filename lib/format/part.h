@@ -92,8 +92,8 @@ bool part_into_buffer(void *context, const void *data, size_t size);
 
 /* ---- reading ---- */
 
-/* WEIR_BAD_DATA and why. */
-enum weir_status part_bad(struct weir_error *error, const char *why);
+/* Fill in error with a code of WEIR_BAD_DATA and why. */
+enum weir_status part_bad(struct weir_error *error, enum weir_error_code code, const char *why);
 
 /* The head that data begins with, checked; h->spec points into data. */
 enum weir_status part_read_head(const uint8_t *data, size_t size, struct part_head *h,

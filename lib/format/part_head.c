@@ -101,34 +101,36 @@ static bool decode(const uint8_t *head, uint32_t size, struct part_head *h)
 
 /* ---- reading heads ---- */
 
-enum weir_status part_bad(struct weir_error *error, const char *why)
+enum weir_status part_bad(struct weir_error *error, enum weir_error_code code, const char *why)
 {
-    return error_say(error, WEIR_BAD_DATA, why, NULL);
+    return error_say(error, code, why, NULL);
 }
 
 enum weir_status part_damaged(struct weir_error *error)
 {
-    return part_bad(error, "the data is damaged: its checksum does not match");
+    return part_bad(error, WEIR_ERROR_CHECKSUM, "the data is damaged: its checksum does not match");
 }
 
 enum weir_status part_cut_off(struct weir_error *error)
 {
-    return part_bad(error, "the data is cut off: its source gives no more");
+    return part_bad(error, WEIR_ERROR_TRUNCATED, "the data is cut off: its source gives no more");
 }
 
 static enum weir_status check_version(const uint8_t *data, size_t size, struct weir_error *error)
 {
     if (size < sizeof magic || memcmp(data, magic, sizeof magic) != 0)
-        return part_bad(error, "this is not saved by weir: it does not begin with WEIR");
+        return part_bad(error, WEIR_ERROR_NOT_WEIR,
+                        "this is not saved by weir: it does not begin with WEIR");
     if (size < AT_KIND)
-        return part_bad(error, "the data is cut off in its first bytes");
+        return part_bad(error, WEIR_ERROR_TRUNCATED, "the data is cut off in its first bytes");
     uint32_t version = bits_load16(data + AT_VERSION);
     if (version < VERSION)
-        return part_bad(error, "written by 0.2.0; build it again");
+        return part_bad(error, WEIR_ERROR_OLD_FORMAT, "written by 0.2.0; build it again");
     if (version > VERSION)
-        return part_bad(error, "written by a newer version of weir; upgrade weir to read it");
+        return part_bad(error, WEIR_ERROR_NEWER_FORMAT,
+                        "written by a newer version of weir; upgrade weir to read it");
     if (size < AT_SPEC)
-        return part_bad(error, "the data is cut off in its first bytes");
+        return part_bad(error, WEIR_ERROR_TRUNCATED, "the data is cut off in its first bytes");
     return WEIR_OK;
 }
 
@@ -149,9 +151,10 @@ static enum weir_status check_head(const uint8_t *head, uint32_t size, struct pa
     if (sum_of_head(head, size) != bits_load64(head + AT_SUM))
         return part_damaged(error);
     if (!decode(head, size, h))
-        return part_bad(error, impossible);
+        return part_bad(error, WEIR_ERROR_CONTRADICTORY, impossible);
     part_encode_head(h, again);
-    return memcmp(head, again, size) == 0 ? WEIR_OK : part_bad(error, impossible);
+    return memcmp(head, again, size) == 0 ? WEIR_OK
+                                          : part_bad(error, WEIR_ERROR_CONTRADICTORY, impossible);
 }
 
 enum weir_status part_read_head(const uint8_t *data, size_t size, struct part_head *h,
@@ -163,8 +166,9 @@ enum weir_status part_read_head(const uint8_t *data, size_t size, struct part_he
         return status;
     uint32_t head = told_size(data);
     if (!head)
-        return part_bad(error, impossible);
-    return head > size ? part_bad(error, cut_off) : check_head(data, head, h, error);
+        return part_bad(error, WEIR_ERROR_CONTRADICTORY, impossible);
+    return head > size ? part_bad(error, WEIR_ERROR_TRUNCATED, cut_off)
+                       : check_head(data, head, h, error);
 }
 
 enum weir_status part_find(const uint8_t *data, size_t size, struct part_head *h,
@@ -174,7 +178,7 @@ enum weir_status part_find(const uint8_t *data, size_t size, struct part_head *h
 
     if (status != WEIR_OK)
         return status;
-    return part_size(h) > size ? part_bad(error, cut_off) : WEIR_OK;
+    return part_size(h) > size ? part_bad(error, WEIR_ERROR_TRUNCATED, cut_off) : WEIR_OK;
 }
 
 bool part_spec(const struct part_head *h, char text[WEIR_SPEC_MAX])
@@ -195,9 +199,8 @@ enum weir_status part_is_whole(const struct part_head *h, struct weir_error *err
         return WEIR_OK;
     text_add_u64(&a, h->shard + UINT64_C(1));
     text_add_u64(&b, h->shards);
-    return error_say(error, WEIR_BAD_DATA, "this is shard ", shard, " of ", shards,
-                     ", a part of the keys only; weir_load_shards() takes all of them together",
-                     NULL);
+    return error_say(error, WEIR_ERROR_ONE_SHARD, "this is shard ", shard, " of ", shards,
+                     "; load all of them with weir_load_shards() or weir_shared_load_file()", NULL);
 }
 
 /* ---- from a source ---- */
@@ -212,7 +215,7 @@ enum weir_status part_input_head(struct part_input in, uint8_t buffer[PART_HEAD_
         return status;
     uint32_t size = told_size(buffer);
     if (!size)
-        return part_bad(error, impossible);
+        return part_bad(error, WEIR_ERROR_CONTRADICTORY, impossible);
     if (size > AT_SPEC && !in.source(in.context, buffer + AT_SPEC, size - AT_SPEC))
         return part_cut_off(error);
     return check_head(buffer, size, h, error);

@@ -118,8 +118,9 @@ enum weir_status part_write(const struct part_head *h,
     else if (out.ok)
         make_sums(put, what, &out);
     pad(&out, 8 * part_blocks(h->cells));
-    return out.ok ? WEIR_OK
-                  : error_say(error, WEIR_WRITE_FAILED, "the sink did not take all bytes", NULL);
+    return out.ok
+               ? WEIR_OK
+               : error_say(error, WEIR_ERROR_WRITE_FAILED, "the sink did not take all bytes", NULL);
 }
 
 static void put_bytes(const void *what, struct part_writer *out)
@@ -135,7 +136,7 @@ enum weir_status weir_part_write(uint32_t kind, const void *body, size_t size, w
     struct part_head h = {.kind = kind, .shards = 1, .cells = size};
 
     if (kind > KIND_MOST)
-        return error_say(error, WEIR_UNSUPPORTED, "the kind of a part is below 65536", NULL);
+        return error_say(error, WEIR_ERROR_UNSUPPORTED, "the kind of a part is below 65536", NULL);
     return part_write(&h, put_bytes, &(struct weir_bytes){body, size}, sink, context, error);
 }
 
@@ -147,8 +148,8 @@ bool part_fits(uint64_t needed, size_t size, struct weir_error *error)
     if (needed <= size)
         return true;
     text_add_u64(&t, needed);
-    error_say(error, WEIR_WRITE_FAILED, "the buffer is too small: saving takes ", bytes, " bytes",
-              NULL);
+    error_say(error, WEIR_ERROR_BUFFER_TOO_SMALL, "the buffer is too small: saving takes ", bytes,
+              " bytes", NULL);
     return false;
 }
 

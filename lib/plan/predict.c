@@ -1,6 +1,4 @@
 /* predict.c - from specs to predictions. */
-#include <weir/plan.h>
-
 #include <math.h>
 #include <string.h>
 
@@ -81,7 +79,7 @@ enum weir_status plan_predict(const struct config *c, const struct shape *s,
 
 enum weir_status plan_no_model(const struct config *c, struct weir_error *error)
 {
-    return error_say(error, WEIR_UNSUPPORTED, "there is no model of ", c->is.of->about.name,
+    return error_say(error, WEIR_ERROR_NO_MODEL, "there is no model of ", c->is.of->about.name,
                      " with these parameters on such a stream", NULL);
 }
 
@@ -99,7 +97,8 @@ static enum weir_status refuse(enum weir_status status, const struct config *c,
                                struct weir_error *error)
 {
     if (status == WEIR_NO_MEMORY)
-        error_say(error, status, "the system does not give the memory for a prediction", NULL);
+        error_say(error, WEIR_ERROR_NO_MEMORY,
+                  "the system does not give the memory for a prediction", NULL);
     if (status == WEIR_UNSUPPORTED)
         plan_no_model(c, error);
     return status;
@@ -133,7 +132,7 @@ enum weir_status weir_predict_gap(struct weir_gap_prediction *out, size_t size, 
     if (status != WEIR_OK)
         return status;
     if (!(gap >= 1) || isinf(gap) || gap >= m.n)
-        return error_say(error, WEIR_BAD_CONFIG,
+        return error_say(error, WEIR_ERROR_INVALID_ARGUMENT,
                          "a gap is from 1 arrival up to those of the stream", NULL);
     prediction_none(&p);
     p.gap = gap;

@@ -3,6 +3,7 @@
 #ifndef WEIR_PLAN_PREDICT_H
 #define WEIR_PLAN_PREDICT_H
 
+#define WEIR_UNSTABLE
 #include <weir/plan.h>
 
 #include "filter/filter.h"

@@ -7,7 +7,7 @@
 
 static enum weir_status refuse(const struct screen_config *c, struct weir_error *error)
 {
-    return error_say(error, WEIR_UNSUPPORTED, "there is no model of the screen ",
+    return error_say(error, WEIR_ERROR_NO_MODEL, "there is no model of the screen ",
                      c->is.of->about.name,
                      c->window ? " with window="
                      : c->span ? " with span="
@@ -29,7 +29,7 @@ enum weir_status weir_predict_screen(struct weir_screen_prediction *p, size_t si
     if (status != WEIR_OK)
         return status;
     if (isinf(m.n))
-        return error_say(error, WEIR_BAD_CONFIG,
+        return error_say(error, WEIR_ERROR_INVALID_ARGUMENT,
                          "a screen is foretold for a stream that ends: give it n=", NULL);
     if (!c.ops->predict || !c.ops->predict(&c, &m, members, &known))
         return refuse(&c, error);

@@ -4,8 +4,6 @@
  * ways to choose them all at once (an fpr= of every size, a k, a width, a window),
  * then from the best of these one step at a time, up or down one parameter, as long as
  * that lowers the cost. plan() of the filter refuses what cannot be. */
-#include <weir/plan.h>
-
 #include <math.h>
 #include <string.h>
 
@@ -298,7 +296,8 @@ static bool read_base(struct config *c, const char *filter, uint64_t memory,
     struct config tried = *c;
     if (c->memory >= MEMORY_MIN && c->memory <= MEMORY_MAX)
         return c->ops->plan(&tried, &shape, error);
-    return error_refuse(error, "memory must be from 64 bytes to 16 TiB", NULL);
+    return error_refuse(error, WEIR_ERROR_INVALID_ARGUMENT,
+                        "memory must be from 64 bytes to 16 TiB", NULL);
 }
 
 static void keep_best(struct settings_search *s, struct weir_prediction *p)
@@ -395,7 +394,7 @@ enum weir_status weir_min_memory(struct weir_prediction *p, size_t size, const c
     s.sparing = true;
     double most = s.wish.memory ? 8 * (double)s.wish.memory : (double)MEMORY_MAX;
     if (!bracket(&s, &base, most, &lo, &hi, &best))
-        return s.found ? error_say(error, WEIR_UNSUPPORTED, base.ops->is.about.name,
+        return s.found ? error_say(error, WEIR_ERROR_UNSUPPORTED, base.ops->is.about.name,
                                    " does not keep these ceilings with any memory, or not with "
                                    "what there is",
                                    NULL)

@@ -14,7 +14,7 @@
 /* ---- the grammar ---- */
 
 /* What a description is read into. */
-struct described {
+struct described_stream {
     struct spec is;
     struct weir_stream stream;
 };
@@ -70,7 +70,7 @@ enum { N, DISTINCT, UNIVERSE, ALPHA, FRESH, IMPORTANCE, BIAS, DRIFT, LENGTH, SEE
 
 /* clang-format off */
 static const struct parameter_row rows[ROWS] = {
-#define AT(member) offsetof(struct described, stream.member)
+#define AT(member) offsetof(struct described_stream, stream.member)
     [N] = {{"n", "a count from 1: 500, 10k, 1M", "arrivals"},
         .kind = A_COUNT, .offset = AT(n), .min = 1, .max = UINT64_C(1000000000000000)},
     [DISTINCT] = {{"distinct", "a share above 0: 0.3 or 30%", "share of arrivals that are distinct"},
@@ -82,11 +82,11 @@ static const struct parameter_row rows[ROWS] = {
     [FRESH] = {{"fresh", "a share: 0.3 or 30%", "share of arrivals with a key of their own"},
         .kind = ITS_OWN, .offset = AT(fresh), .read = read_share},
     [IMPORTANCE] = {{"importance", "a range: 1-50", "how much keys matter"},
-        .kind = ITS_OWN, .offset = offsetof(struct described, stream), .read = read_range},
+        .kind = ITS_OWN, .offset = offsetof(struct described_stream, stream), .read = read_range},
     [BIAS] = {{"bias", "direct, inverse or none", "whether frequent keys matter most or least"},
         .kind = A_WORD, .offset = AT(bias), .words = biases},
     [DRIFT] = {{"drift", "a share and a count: 10%/100k", "share of the keys replaced, every so many arrivals"},
-        .kind = ITS_OWN, .offset = offsetof(struct described, stream), .read = read_drift},
+        .kind = ITS_OWN, .offset = offsetof(struct described_stream, stream), .read = read_drift},
     [LENGTH] = {{"length", "a number of bytes from 16 to 65536", "length of a key"},
         .kind = A_COUNT, .offset = AT(length), .min = 16, .max = 65536},
     [SEED] = {{"seed", "a whole number below 2^64", "seed of the draws"},
@@ -108,7 +108,7 @@ static const struct named *const names[] = {&kinds[WEIR_STREAM_UNIFORM], &kinds[
 
 static void begin(void *record)
 {
-    struct described *d = record;
+    struct described_stream *d = record;
 
     d->stream = (struct weir_stream){.kind = (uint64_t)(d->is.of - kinds),
                                      .n = d->is.of == &kinds[WEIR_STREAM_ENDLESS] ? 0 : 1000000,
@@ -171,31 +171,33 @@ static void complete(struct weir_stream *s, uint32_t given)
 
 static bool plan(void *record, struct weir_error *error)
 {
-    struct described *d = record;
+    struct described_stream *d = record;
     struct weir_stream *s = &d->stream;
 
     if (s->bias && !s->important)
-        return error_refuse(error, "bias= needs importance=: it ties that to how often a key comes",
-                            NULL);
+        return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
+                            "bias= needs importance=: it ties that to how often a key comes", NULL);
     if (s->kind == WEIR_STREAM_ENDLESS && (d->is.given & HAS(FRESH)) && s->fresh < 1 &&
         !s->universe)
-        return error_refuse(error, "fresh= below 1 needs universe=: the keys that others come from",
-                            NULL);
+        return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
+                            "fresh= below 1 needs universe=: the keys that others come from", NULL);
     if (is_biased(s) && s->lo == 0)
-        return error_refuse(error,
+        return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
                             "bias= of a uniform stream needs importance= from 1 on: keys "
                             "come as often as they matter",
                             NULL);
     complete(s, d->is.given);
     if (is_biased(s) && s->universe < (uint64_t)s->hi - s->lo + 1)
-        return error_refuse(error,
+        return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
                             "bias= of a uniform stream needs universe= with at least as "
                             "many keys as importances",
                             NULL);
     if (s->drift > 0 && s->universe == 0)
-        return error_refuse(error, "drift= needs universe=: the keys that are replaced", NULL);
+        return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
+                            "drift= needs universe=: the keys that are replaced", NULL);
     if (s->drift > 0 && (double)s->universe * ((double)s->n / (double)s->drift_every + 2) > 4e18)
-        return error_refuse(error, "drift= would make more keys than there are numbers for", NULL);
+        return error_refuse(error, WEIR_ERROR_INVALID_VALUE,
+                            "drift= would make more keys than there are numbers for", NULL);
     return true;
 }
 
@@ -215,10 +217,11 @@ enum weir_status weir_stream_read(struct weir_stream *s, size_t size, const char
                                   struct weir_error *error)
 {
     char copy[SPEC];
-    struct described d;
+    struct described_stream d;
 
     if (strlen(spec ? spec : "") >= sizeof copy)
-        return error_say(error, WEIR_BAD_CONFIG, "the description of the stream is too long", NULL);
+        return error_say(error, WEIR_ERROR_BAD_CONFIG, "the description of the stream is too long",
+                         NULL);
     text_copy(copy, sizeof copy, spec ? spec : "");
     for (char *c = copy; *c; c++)
         *c = *c == ':' || *c == ',' ? ' ' : *c;
@@ -262,7 +265,7 @@ enum weir_status stream_model(const struct weir_stream *s, struct stream_model *
     if (status != WEIR_OK)
         return status;
     if (known.drift > 0)
-        return error_say(error, WEIR_UNSUPPORTED,
+        return error_say(error, WEIR_ERROR_NO_MODEL,
                          "there is no model of streams that drift; 'weir eval --synthetic' "
                          "measures filters on them",
                          NULL);

@@ -109,12 +109,12 @@ enum weir_status weir_screen_merge(weir_screen *into, const weir_screen *from,
     char a[64], b[64];
 
     if (why)
-        return error_say(error, WEIR_UNSUPPORTED, why, NULL);
+        return error_say(error, WEIR_ERROR_UNSUPPORTED, why, NULL);
     if (into->lent || from->lent)
-        return error_say(error, WEIR_UNSUPPORTED, "a set that is lent to a screen is not merged",
-                         NULL);
+        return error_say(error, WEIR_ERROR_UNSUPPORTED,
+                         "a set that is lent to a screen is not merged", NULL);
     if (spec_differ(&screen_grammar, &into->config, &from->config, a, b))
-        return error_say(error, WEIR_MISMATCH, "the screens differ: ", a, " and ", b,
+        return error_say(error, spec_mismatch(a), "the screens differ: ", a, " and ", b,
                          "; only screens of one configuration and seed can be merged", NULL);
     for (uint32_t i = 0; i < into->config.shape.areas; i++)
         cells_raise_all(&into->area[i], &from->area[i]);

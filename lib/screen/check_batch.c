@@ -190,11 +190,11 @@ enum weir_status weir_screen_attach_set(weir_screen *s, const weir_filter *set,
                                         struct weir_error *error)
 {
     if (!screen_holds_set(s))
-        return error_say(error, WEIR_UNSUPPORTED, "the screen ", s->config.is.of->about.name,
+        return error_say(error, WEIR_ERROR_UNSUPPORTED, "the screen ", s->config.is.of->about.name,
                          " holds no set; ", spec_names(&screen_grammar, WEIR_CAN_HOLD_SET).text,
                          " do", NULL);
     if (set->config.seed != s->config.seed || set->config.hash != s->config.hash)
-        return error_say(error, WEIR_MISMATCH,
+        return error_say(error, WEIR_ERROR_SEED_MISMATCH,
                          "the set hashes its keys in another way than the screen; give both one "
                          "seed= and hash=",
                          NULL);

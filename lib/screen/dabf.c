@@ -40,7 +40,7 @@ static bool plan(struct screen_config *c, struct screen_shape *shape, struct wei
         (uint64_t)((bits_u128)pair * c->theta.above / (c->theta.above + c->theta.below));
     if (asked == 0 || asked == pair)
         return error_refuse(
-            error,
+            error, WEIR_ERROR_MEMORY_TOO_SMALL,
             "theta= leaves one of the two filters without a bit; ask for more memory, or a "
             "ratio nearer to 1",
             NULL);

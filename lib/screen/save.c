@@ -74,9 +74,9 @@ size_t weir_screen_save_buffer(const weir_screen *s, void *buffer, size_t size,
     struct part_buffer out = {buffer};
     size_t needed = weir_screen_saved_size(s);
 
-    if (!part_fits(needed, size, error))
+    if (!part_fits(needed, size, error) ||
+        weir_screen_save_stream(s, part_into_buffer, &out, error) != WEIR_OK)
         return 0;
-    weir_screen_save_stream(s, part_into_buffer, &out, NULL);
     return needed;
 }
 
@@ -120,12 +120,12 @@ static enum weir_status plan_saved(const struct part_head *h, struct screen_conf
     char text[WEIR_SPEC_MAX];
 
     if (h->kind != WEIR_PART_SCREEN)
-        return part_bad(error, "this part is not a screen");
+        return part_bad(error, WEIR_ERROR_WRONG_KIND, "this part is not a screen");
     if (!part_spec(h, text) || !spec_restore(&screen_grammar, text, c))
-        return part_bad(error,
+        return part_bad(error, WEIR_ERROR_BAD_DATA,
                         "the saved configuration is not one that this version of weir writes");
     if (h->words != COUNTERS + (c->span > 0) || h->cells != screen_shape_bytes(&c->shape))
-        return part_bad(error,
+        return part_bad(error, WEIR_ERROR_CONTRADICTORY,
                         "the saved screen is not of the size that its configuration asks for");
     return WEIR_OK;
 }
@@ -147,7 +147,8 @@ static enum weir_status load_part(weir_screen **out, const struct part_head *h,
     take_words(s, h);
     status = part_input_cells(in, h, s->area[0].bytes, error);
     if (status == WEIR_OK && !is_possible(s))
-        status = part_bad(error, "the saved screen is in a state that cannot be");
+        status = part_bad(error, WEIR_ERROR_CONTRADICTORY,
+                          "the saved screen is in a state that cannot be");
     if (status == WEIR_OK)
         *out = s;
     else

@@ -13,6 +13,7 @@
 #ifndef WEIR_SCREEN_SCREEN_H
 #define WEIR_SCREEN_SCREEN_H
 
+#define WEIR_UNSTABLE
 #include <weir/plan.h>
 #include <weir/screen.h>
 

@@ -35,11 +35,13 @@ static bool plan(struct screen_config *c, struct screen_shape *shape, struct wei
     uint64_t kept = 8 * lines_bytes(c->verdicts), bits = c->memory - kept;
 
     if (kept >= c->memory)
-        return error_refuse(
-            error, "verdicts= leaves nothing of memory= for the set; it is a part of it", NULL);
+        return error_refuse(error, WEIR_ERROR_MEMORY_TOO_SMALL,
+                            "verdicts= leaves nothing of memory= for the set; it is a part of it",
+                            NULL);
     if ((c->window || c->span) && !c->verdicts)
-        return error_refuse(
-            error, c->span ? "span=" : "window=", " is for verdicts: give verdicts= too", NULL);
+        return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
+                            c->span ? "span=" : "window=", " is for verdicts: give verdicts= too",
+                            NULL);
     if (!c->set)
         c->set = screen_keys(bits);
     if (!c->k)

@@ -44,10 +44,11 @@ static bool plan(struct screen_config *c, struct screen_shape *shape, struct wei
     uint64_t most = c->slots ? c->slots : LINES_SLOTS_MOST;
 
     if (c->width && !memchr(line_width, (int)c->width, sizeof line_width))
-        return error_refuse(error, "width= does not fit: it takes 8 to 16, 20, 24 or 32", NULL);
+        return error_refuse(error, WEIR_ERROR_INVALID_VALUE,
+                            "width= does not fit: it takes 8 to 16, 20, 24 or 32", NULL);
     if (spec_has(&c->is, SCREEN_FPR)) {
         if (!choose_width(c))
-            return error_refuse(error,
+            return error_refuse(error, WEIR_ERROR_LIMIT_UNREACHABLE,
                                 "fpr= cannot be kept with this width; allow more, or leave width "
                                 "out: 32 bits reach 2.4e-10",
                                 NULL);

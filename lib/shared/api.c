@@ -27,8 +27,8 @@ static enum weir_status check_number(uint32_t shards, struct weir_error *error)
     if (shards >= 1 && shards <= WEIR_SHARED_SHARDS_MAX)
         return WEIR_OK;
     text_add_u64(&t, shards);
-    return error_say(error, WEIR_BAD_CONFIG, "a shared filter has 1 to 256 shards, not ", number,
-                     NULL);
+    return error_say(error, WEIR_ERROR_INVALID_ARGUMENT,
+                     "a shared filter has 1 to 256 shards, not ", number, NULL);
 }
 
 static uint64_t own_bytes(uint32_t n)
@@ -121,7 +121,7 @@ static enum weir_status check_alike(weir_filter *const *shards, uint32_t n,
 
     for (uint32_t i = 1; i < n; i++)
         if (handle_shards_differ(&shards[0]->config, &shards[i]->config, a, b))
-            return error_say(error, WEIR_MISMATCH, "the shards differ: ", a, " and ", b,
+            return error_say(error, spec_mismatch(a), "the shards differ: ", a, " and ", b,
                              "; those of one filter have one configuration and seed", NULL);
     return WEIR_OK;
 }
@@ -376,17 +376,25 @@ enum weir_status weir_shared_save_stream(weir_shared *s, weir_sink sink, void *c
     return status;
 }
 
-/* The most of the whole, as that of each shard. */
-static struct weir_options options_of_shard(const struct memory *memory, uint32_t n)
+/* Each shard may take its part of the limit of the whole. */
+static void divide_memory(struct memory *memory, uint32_t n)
 {
     uint64_t own = memory_taken(own_bytes(n)),
              left = memory->max_bytes > own ? memory->max_bytes - own : 1;
 
-    return (struct weir_options){
-        .size = sizeof(struct weir_options),
-        .allocator = {memory->allocate, memory->free, memory->context},
-        .max_bytes = memory->max_bytes ? (left + n - 1) / n : 0,
-    };
+    if (memory->max_bytes)
+        memory->max_bytes = (left + n - 1) / n;
+}
+
+/* Join shards that were loaded, or close them. */
+static enum weir_status join_loaded(weir_shared **out, weir_filter *const *shards, uint32_t n,
+                                    const struct weir_options *options, struct weir_error *error)
+{
+    enum weir_status status = weir_shared_join(out, shards, n, options, error);
+
+    for (uint32_t i = 0; i < n && status != WEIR_OK; i++)
+        weir_close(shards[i]);
+    return status;
 }
 
 enum weir_status weir_shared_load_buffer(weir_shared **out, const void *data, size_t size,
@@ -404,11 +412,26 @@ enum weir_status weir_shared_load_buffer(weir_shared **out, const void *data, si
         status = weir_part_head(data, size, &part, sizeof part, error);
     if (status != WEIR_OK)
         return status;
-    struct weir_options each = options_of_shard(&memory, part.shards ? part.shards : 1);
+    divide_memory(&memory, part.shards);
+    struct weir_options each = {.size = sizeof each,
+                                .allocator = {memory.allocate, memory.free, memory.context},
+                                .max_bytes = memory.max_bytes};
     status = weir_load_shards(shards, WEIR_SHARED_SHARDS_MAX, &n, data, size, used, &each, error);
+    return status == WEIR_OK ? join_loaded(out, shards, n, options, error) : status;
+}
+
+enum weir_status weir_shared_load_stream(weir_shared **out, weir_source source, void *context,
+                                         const struct weir_options *options,
+                                         struct weir_error *error)
+{
+    weir_filter *shards[WEIR_SHARED_SHARDS_MAX];
+    struct memory memory;
+    uint32_t n = 0;
+    enum weir_status status = caller_memory(options, &memory, error);
+
+    *out = NULL;
     if (status == WEIR_OK)
-        status = weir_shared_join(out, shards, n, options, error);
-    for (uint32_t i = 0; i < n && status != WEIR_OK; i++)
-        weir_close(shards[i]);
-    return status;
+        status = handle_load_shards(shards, WEIR_SHARED_SHARDS_MAX, &n, source, context, memory,
+                                    divide_memory, error);
+    return status == WEIR_OK ? join_loaded(out, shards, n, options, error) : status;
 }

@@ -164,7 +164,7 @@ static void check_keys(const weir_sketch *s, const struct weir_key *keys, size_t
 
 static enum weir_status keeps_keys(const weir_sketch *s, struct weir_error *error)
 {
-    return error_say(error, WEIR_UNSUPPORTED, s->config.is.of->about.name,
+    return error_say(error, WEIR_ERROR_UNSUPPORTED, s->config.is.of->about.name,
                      " keeps keys: it needs their bytes, not their hashes", NULL);
 }
 
@@ -202,7 +202,7 @@ enum weir_status weir_sketch_take(weir_sketch *s, struct weir_bytes key, uint64_
 {
     if (!s->ops->take || !s->ops->can_take(&s->config))
         return error_say(
-            error, WEIR_UNSUPPORTED, s->config.is.of->about.name, " cannot take back here; ",
+            error, WEIR_ERROR_UNSUPPORTED, s->config.is.of->about.name, " cannot take back here; ",
             spec_names(&sketch_grammar, WEIR_CAN_FORGET).text, " with update=plain can", NULL);
     s->ops->take(s, key, sketch_amount(s, &amount, 0));
     return WEIR_OK;
@@ -280,7 +280,7 @@ static enum weir_status check_alike(const weir_sketch *into, const weir_sketch *
 
     if (!spec_differ(&sketch_grammar, &into->config, &from->config, a, b))
         return WEIR_OK;
-    return error_say(error, WEIR_MISMATCH, "the sketches differ: ", a, " and ", b,
+    return error_say(error, spec_mismatch(a), "the sketches differ: ", a, " and ", b,
                      "; only sketches of one configuration and seed can be merged", NULL);
 }
 
@@ -288,13 +288,13 @@ enum weir_status weir_sketch_weigh(weir_sketch *into, const weir_sketch *const *
                                    const int64_t *weights, size_t n, struct weir_error *error)
 {
     if (!into->ops->weigh || fades(into))
-        return error_say(error, WEIR_UNSUPPORTED, into->config.is.of->about.name,
+        return error_say(error, WEIR_ERROR_UNSUPPORTED, into->config.is.of->about.name,
                          " cannot be multiplied by a weight", NULL);
     for (size_t i = 0; i < n; i++)
         if (check_alike(into, from[i], error) != WEIR_OK)
             return WEIR_MISMATCH;
     if (!into->ops->weigh(into, from, weights, n))
-        return error_say(error, WEIR_UNSUPPORTED,
+        return error_say(error, WEIR_ERROR_OUT_OF_RANGE,
                          "a count would be below 0 or above the most that it can be", NULL);
     return WEIR_OK;
 }
@@ -303,7 +303,7 @@ enum weir_status weir_sketch_merge(weir_sketch *into, const weir_sketch *from,
                                    struct weir_error *error)
 {
     if (!into->ops->merge)
-        return error_say(error, WEIR_UNSUPPORTED, into->config.is.of->about.name,
+        return error_say(error, WEIR_ERROR_UNSUPPORTED, into->config.is.of->about.name,
                          into->ops->unmergeable, "; ",
                          spec_names(&sketch_grammar, WEIR_CAN_MERGE).text, " can be", NULL);
     if (check_alike(into, from, error) != WEIR_OK)

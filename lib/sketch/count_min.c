@@ -341,20 +341,23 @@ static bool size_by_error(struct sketch_config *c, struct weir_error *error)
         double depth = count_min_depth(c->confidence);
 
         if (spec_has(&c->is, SKETCH_DEPTH))
-            return error_refuse(error, "count-min takes depth= or confidence=, not both", NULL);
+            return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
+                                "count-min takes depth= or confidence=, not both", NULL);
         if (depth > DEPTH_MAX)
-            return error_refuse(
-                error, "confidence= asks for more than 32 rows; allow a little less", NULL);
+            return error_refuse(error, WEIR_ERROR_LIMIT_UNREACHABLE,
+                                "confidence= asks for more than 32 rows; allow a little less",
+                                NULL);
         c->depth = (uint64_t)depth;
     }
     if (spec_has(&c->is, SKETCH_ERROR)) {
         double bits = count_min_width(c->error) * (double)(c->depth * bits_of(c));
 
         if (spec_has(&c->is, SKETCH_MEMORY))
-            return error_refuse(error, "count-min takes memory= or error=, not both", NULL);
+            return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
+                                "count-min takes memory= or error=, not both", NULL);
         if (bits > 0x1p46)
-            return error_refuse(error, "error= asks for more memory than 16T; allow a little more",
-                                NULL);
+            return error_refuse(error, WEIR_ERROR_LIMIT_UNREACHABLE,
+                                "error= asks for more memory than 16T; allow a little more", NULL);
         c->memory = ((uint64_t)bits + 511) / 512 * 512;
     }
     return true;
@@ -371,8 +374,8 @@ static uint64_t width_of(const struct sketch_config *c)
 static bool plan(struct sketch_config *c, uint64_t *bytes, struct weir_error *error)
 {
     if (c->half_life.length && spec_has(&c->is, SKETCH_COUNTER) && c->counter == COUNTER_32)
-        return error_refuse(error, "half-life= takes counter=64: counts that fade are fractions",
-                            NULL);
+        return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
+                            "half-life= takes counter=64: counts that fade are fractions", NULL);
     if (c->half_life.length)
         c->counter = COUNTER_64;
     if (!spec_has(&c->is, SKETCH_DEPTH))
@@ -380,11 +383,12 @@ static bool plan(struct sketch_config *c, uint64_t *bytes, struct weir_error *er
     if (!size_by_error(c, error))
         return false;
     if (c->layout == LAYOUT_LINE && (c->depth & (c->depth - 1) || c->depth > 8))
-        return error_refuse(
-            error, "layout=line takes a depth of 1, 2, 4 or 8: a line is shared evenly", NULL);
-    if (width_of(c) == 0)
-        return error_refuse(error, "memory= is less than one counter in each row; ask for more",
+        return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
+                            "layout=line takes a depth of 1, 2, 4 or 8: a line is shared evenly",
                             NULL);
+    if (width_of(c) == 0)
+        return error_refuse(error, WEIR_ERROR_MEMORY_TOO_SMALL,
+                            "memory= is less than one counter in each row; ask for more", NULL);
     *bytes = width_of(c) * c->depth * (bits_of(c) / 8);
     return true;
 }

@@ -253,25 +253,29 @@ static void complete(struct sketch_config *c)
 
 static bool plan(struct sketch_config *c, uint64_t *bytes, struct weir_error *error)
 {
+    enum weir_error_code code = WEIR_ERROR_INVALID_VALUE;
     const char *why = NULL;
 
     complete(c);
     uint64_t keys = bytes_of_keys(c->keys), width = 0;
     if (c->memory / 8 > keys)
         width = (c->memory / 8 - keys) / row_bytes(c);
-    if (spec_has(&c->is, SKETCH_WIDTH) && spec_has(&c->is, SKETCH_MEMORY))
+    if (spec_has(&c->is, SKETCH_WIDTH) && spec_has(&c->is, SKETCH_MEMORY)) {
+        code = WEIR_ERROR_CONFLICTING_PARAMETERS;
         why = "heavykeeper takes memory= or width=, not both";
-    else if (c->depth > ROWS_MOST)
+    } else if (c->depth > ROWS_MOST) {
         why = "heavykeeper takes a depth from 1 to 16";
-    else if (c->decay > DECAY_MOST && c->decay < DECAY_ALWAYS)
+    } else if (c->decay > DECAY_MOST && c->decay < DECAY_ALWAYS) {
         why = "heavykeeper takes a decay up to 0.9999, or 1";
-    else if (c->keys == 0 || width == 0)
+    } else if (c->keys == 0 || width == 0) {
+        code = WEIR_ERROR_MEMORY_TOO_SMALL;
         why = "heavykeeper needs a memory of 192 bytes, 88 for each of its keys= and 8 for each "
               "bucket of its rows";
-    else if (keys > SUMMARY_MOST || c->memory > UINT64_C(1) << 47)
+    } else if (keys > SUMMARY_MOST || c->memory > UINT64_C(1) << 47) {
         why = "heavykeeper asks for more memory than 16T; take fewer keys or a smaller width";
+    }
     if (why)
-        return error_refuse(error, why, NULL);
+        return error_refuse(error, code, why, NULL);
     *bytes = keys + width * row_bytes(c);
     return true;
 }

@@ -60,9 +60,9 @@ size_t weir_sketch_save_buffer(const weir_sketch *s, void *buffer, size_t size,
     struct part_buffer out = {buffer};
     size_t needed = weir_sketch_saved_size(s);
 
-    if (!part_fits(needed, size, error))
+    if (!part_fits(needed, size, error) ||
+        weir_sketch_save_stream(s, part_into_buffer, &out, error) != WEIR_OK)
         return 0;
-    weir_sketch_save_stream(s, part_into_buffer, &out, NULL);
     return needed;
 }
 
@@ -80,13 +80,13 @@ static enum weir_status plan_saved(const struct part_head *h, struct sketch_conf
     char text[WEIR_SPEC_MAX];
 
     if (h->kind != WEIR_PART_COUNTS && h->kind != WEIR_PART_TOP)
-        return part_bad(error, "this part is not a sketch");
+        return part_bad(error, WEIR_ERROR_WRONG_KIND, "this part is not a sketch");
     if (!part_spec(h, text) || !spec_restore(&sketch_grammar, text, c) || c->ops->part != h->kind)
-        return part_bad(error,
+        return part_bad(error, WEIR_ERROR_BAD_DATA,
                         "the saved configuration is not one that this version of weir writes");
     if (h->words != 1 + (c->half_life.length ? FADE_WORDS : 0) ||
         (c->ops->fixed ? h->cells != c->bytes : h->cells > c->bytes))
-        return part_bad(error,
+        return part_bad(error, WEIR_ERROR_CONTRADICTORY,
                         "the saved sketch is not of the size that its configuration asks for");
     return WEIR_OK;
 }
@@ -99,7 +99,8 @@ static enum weir_status take_cells(weir_sketch *s, const struct part_head *h, co
 
     if (take_state(s, h, &in))
         return WEIR_OK;
-    return part_bad(error, "the saved sketch is in a state that cannot be");
+    return part_bad(error, WEIR_ERROR_CONTRADICTORY,
+                    "the saved sketch is in a state that cannot be");
 }
 
 /* Cells of a fixed size are the counters, and go to their place; others are read first

@@ -145,12 +145,13 @@ static bool plan(struct sketch_config *c, uint64_t *bytes, struct weir_error *er
     uint64_t room = size < SUMMARY_BESIDE ? 0 : size - SUMMARY_BESIDE;
     if (!keys)
         c->keys = room / each < KEYS_MAX ? room / each : KEYS_MAX;
-    if (c->keys == 0 || size > SUMMARY_MOST || room / (beside + ARENA_LEAST) < c->keys)
-        return error_refuse(error,
-                            size > SUMMARY_MOST
-                                ? "top takes a memory of 32G at most"
-                                : "top needs a memory of 128 bytes, and 81 for each of its "
-                                  "keys= (104 if keys= is left out)",
+    if (size > SUMMARY_MOST)
+        return error_refuse(error, WEIR_ERROR_INVALID_VALUE, "top takes a memory of 32G at most",
+                            NULL);
+    if (c->keys == 0 || room / (beside + ARENA_LEAST) < c->keys)
+        return error_refuse(error, WEIR_ERROR_MEMORY_TOO_SMALL,
+                            "top needs a memory of 128 bytes, and 81 for each of its "
+                            "keys= (104 if keys= is left out)",
                             NULL);
     *bytes = size;
     return true;

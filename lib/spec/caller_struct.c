@@ -19,10 +19,10 @@ enum weir_status caller_struct_copy(void *to, struct caller_struct what, const v
     size_t from_size = *(const size_t *)from;
 
     if (from_size < what.first)
-        return error_say(error, WEIR_BAD_CONFIG, "size in struct ", what.name, " is not its sizeof",
-                         NULL);
+        return error_say(error, WEIR_ERROR_INVALID_ARGUMENT, "size in struct ", what.name,
+                         " is not its sizeof", NULL);
     if (!is_zero(from, what.size, from_size))
-        return error_say(error, WEIR_UNSUPPORTED, "struct ", what.name,
+        return error_say(error, WEIR_ERROR_UNSUPPORTED, "struct ", what.name,
                          " says what only a later version of libweir understands", NULL);
     memset(to, 0, what.size);
     memcpy(to, from, from_size < what.size ? from_size : what.size);
@@ -40,7 +40,7 @@ enum weir_status caller_memory(const struct weir_options *options, struct memory
     if (status != WEIR_OK)
         return status;
     if (!o.allocator.allocate != !o.allocator.free)
-        return error_say(error, WEIR_BAD_CONFIG,
+        return error_say(error, WEIR_ERROR_INVALID_ARGUMENT,
                          "memory in the options needs both, take and give, or neither", NULL);
     *memory =
         (struct memory){o.allocator.allocate, o.allocator.free, o.allocator.context, o.max_bytes};

@@ -1,4 +1,4 @@
-/* error.h - putting one message together. */
+/* error.h - fill in a struct weir_error. */
 #ifndef WEIR_SPEC_ERROR_H
 #define WEIR_SPEC_ERROR_H
 
@@ -6,13 +6,14 @@
 
 #include "base/memory.h"
 
-/* Fill in error, if there is one, with the strings up to NULL, and return the
+/* Fill in error, if there is one, with a code and the strings up to NULL. Returns the code's
  * status. */
-enum weir_status error_say(struct weir_error *error, enum weir_status status, ...)
+enum weir_status error_say(struct weir_error *error, enum weir_error_code code, ...)
     __attribute__((sentinel));
 
-/* The same with WEIR_BAD_CONFIG; always false. */
-bool error_refuse(struct weir_error *error, ...) __attribute__((sentinel));
+/* The same, but returns false. */
+bool error_refuse(struct weir_error *error, enum weir_error_code code, ...)
+    __attribute__((sentinel));
 
 /* The spec for memory= of so many bytes that are not to be had: a handle of so
  * many was asked for, of this memory. */

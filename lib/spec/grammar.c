@@ -100,8 +100,8 @@ struct names spec_names(const struct grammar *g, uint64_t trait)
 
 static bool refuse_name(const struct grammar *g, struct span name, struct weir_error *error)
 {
-    return error_refuse(error, "there is no ", g->noun, " '", quote(name).text, "'; there are ",
-                        spec_names(g, 0).text, NULL);
+    return error_refuse(error, WEIR_ERROR_UNKNOWN_ALGORITHM, "there is no ", g->noun, " '",
+                        quote(name).text, "'; there are ", spec_names(g, 0).text, NULL);
 }
 
 /* ---- reading ---- */
@@ -118,8 +118,8 @@ static bool refuse_parameter(const struct grammar *g, const struct named *of, st
         text_add(&t, *list ? ", " : "");
         text_add(&t, g->rows[i].about.name);
     }
-    return error_refuse(error, of->about.name, " has no parameter '", quote(name).text,
-                        "'; it takes ", list, NULL);
+    return error_refuse(error, WEIR_ERROR_UNKNOWN_PARAMETER, of->about.name, " has no parameter '",
+                        quote(name).text, "'; it takes ", list, NULL);
 }
 
 int spec_row(const struct grammar *g, const struct named *of, struct span parameter)
@@ -136,17 +136,18 @@ static bool read_word(const struct grammar *g, struct span word, struct spec *s,
     struct span name, value;
 
     if (!split(word, &name, &value))
-        return error_refuse(error, "'", quote(word).text,
+        return error_refuse(error, WEIR_ERROR_BAD_CONFIG, "'", quote(word).text,
                             "' is not of the form parameter=value, such as ", g->example, NULL);
     int i = spec_row(g, s->of, name);
     if (i < 0)
         return refuse_parameter(g, s->of, name, error);
     const struct weir_parameter *about = &g->rows[i].about;
     if (spec_has(s, i))
-        return error_refuse(error, about->name, " is given twice", NULL);
+        return error_refuse(error, WEIR_ERROR_REPEATED_PARAMETER, about->name, " is given twice",
+                            NULL);
     if (!parameter_read(&g->rows[i], value, s))
-        return error_refuse(error, about->name, "=", quote(value).text, " does not fit: it takes ",
-                            about->takes, NULL);
+        return error_refuse(error, WEIR_ERROR_INVALID_VALUE, about->name, "=", quote(value).text,
+                            " does not fit: it takes ", about->takes, NULL);
     s->given |= HAS(i);
     return true;
 }
@@ -176,7 +177,7 @@ enum weir_status spec_complete(const struct grammar *g, const char *text, void *
         return WEIR_BAD_CONFIG;
     uint64_t *seed = parameter_number(&g->rows[g->seed], record);
     if (!spec_has(record, g->seed) && getentropy(seed, sizeof *seed) != 0)
-        return error_say(error, WEIR_NO_MEMORY,
+        return error_say(error, WEIR_ERROR_NO_MEMORY,
                          "the system gives no random seed; give seed=", NULL);
     return g->plan(record, error) ? WEIR_OK : WEIR_BAD_CONFIG;
 }
@@ -300,6 +301,13 @@ bool spec_differ(const struct grammar *g, const void *a, const void *b, char *of
             return true;
     }
     return false;
+}
+
+enum weir_error_code spec_mismatch(const char *of_a)
+{
+    return strncmp(of_a, "seed=", 5) == 0 || strncmp(of_a, "hash=", 5) == 0
+               ? WEIR_ERROR_SEED_MISMATCH
+               : WEIR_ERROR_SPEC_MISMATCH;
 }
 
 /* ---- one parameter of a text ---- */

@@ -69,6 +69,9 @@ size_t spec_describe(const struct grammar *g, const void *record, char *buffer, 
  * bytes; false if they do not. */
 bool spec_differ(const struct grammar *g, const void *a, const void *b, char *of_a, char *of_b);
 
+/* The error code for a difference that spec_differ() found. */
+enum weir_error_code spec_mismatch(const char *of_a);
+
 /* The share of one of so many in what is complete: each number at least its minimum. */
 void spec_divide(const struct grammar *g, void *record, uint64_t by);
 

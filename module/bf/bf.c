@@ -163,7 +163,7 @@ static int bf_loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 }
 
 /* clang-format off */
-const struct command commands_bf[] = {
+const struct module_command commands_bf[] = {
     {"bf.reserve", bf_reserve, "write deny-oom fast", -4, KEY_CHANGE,
      "Creates a Bloom filter with an error rate and a capacity", "O(capacity)",
      "%error_rate #capacity EXPANSION=#expansion? !NONSCALING? SEED=#seed?"},

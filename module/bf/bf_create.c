@@ -151,7 +151,7 @@ int bf_reserve(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
 /* ---- BF.INSERT ---- */
 
-struct insertion {
+struct bf_insertion {
     struct chain_wish wish;
     bool expands, fixed, creates;
     uint64_t scale_to; /* items that it must be able to grow to, 0: not told */
@@ -159,7 +159,7 @@ struct insertion {
 };
 
 /* The option at argv[*i]; *i becomes that of its value, if it has one. */
-static const char *parse_option(struct insertion *in, struct rm_string **argv, int argc, int *i)
+static const char *parse_option(struct bf_insertion *in, struct rm_string **argv, int argc, int *i)
 {
     const struct rm_string *option = argv[*i], *value;
 
@@ -191,7 +191,7 @@ static const char *parse_option(struct insertion *in, struct rm_string **argv, i
     return "Unknown argument received";
 }
 
-static const char *parse_insert(struct insertion *in, struct rm_string **argv, int argc)
+static const char *parse_insert(struct bf_insertion *in, struct rm_string **argv, int argc)
 {
     const char *why = NULL;
     int i = 2;
@@ -208,7 +208,7 @@ static const char *parse_insert(struct insertion *in, struct rm_string **argv, i
 
 /* Would the memory of a filter grown to so many items be allowed here? An estimate: 1.44
  * log2(1/error) bits for each item, as if all lay in the last link. */
-static const char *check_scale(struct rm_ctx *ctx, const struct insertion *in)
+static const char *check_scale(struct rm_ctx *ctx, const struct bf_insertion *in)
 {
     const struct chain_wish *w = &in->wish;
     double capacity = (double)w->capacity, error = w->error * w->tightening, all = capacity, bits;
@@ -232,7 +232,7 @@ static const char *check_scale(struct rm_ctx *ctx, const struct insertion *in)
 
 int bf_insert(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    struct insertion in = {.wish = bf_default, .creates = true};
+    struct bf_insertion in = {.wish = bf_default, .creates = true};
     const char *why = parse_insert(&in, argv, argc);
 
     if ((argc < 4 && !settings_valkey()) || (!why && in.items == argc) ||

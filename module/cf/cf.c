@@ -106,7 +106,7 @@ static int cf_loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 }
 
 /* clang-format off */
-const struct command commands_cf[] = {
+const struct module_command commands_cf[] = {
     {"cf.reserve", cf_reserve, "write deny-oom fast", -3, KEY_CHANGE,
      "Creates a cuckoo filter with a capacity", "O(capacity)",
      "#capacity BUCKETSIZE=#size? MAXITERATIONS=#iterations? EXPANSION=#expansion? SEED=#seed?"},

@@ -47,14 +47,14 @@ static enum cf_answer add(struct rm_ctx *ctx, struct chain *c, struct weir_key k
 
 /* ---- CF.ADD, CF.ADDNX, CF.INSERT, CF.INSERTNX ---- */
 
-struct insertion {
+struct cf_insertion {
     struct chain_wish wish;
     bool creates, unless_there, many;
     int items; /* where they begin */
 };
 
 /* CF.INSERTNX answers whole numbers in RESP3 too: clients look for -1 among them. */
-static void answer(struct rm_ctx *ctx, enum cf_answer is, const struct insertion *in)
+static void answer(struct rm_ctx *ctx, enum cf_answer is, const struct cf_insertion *in)
 {
     if (in->many && (is == CF_NO_ROOM || in->unless_there))
         rm.ReplyWithLongLong(ctx, is);
@@ -65,7 +65,7 @@ static void answer(struct rm_ctx *ctx, enum cf_answer is, const struct insertion
 }
 
 /* What changed the filter is replicated, item by item. */
-static void insert_items(struct rm_ctx *ctx, struct chain *c, const struct insertion *in,
+static void insert_items(struct rm_ctx *ctx, struct chain *c, const struct cf_insertion *in,
                          struct rm_string **argv, int argc)
 {
     if (in->many)
@@ -82,7 +82,8 @@ static void insert_items(struct rm_ctx *ctx, struct chain *c, const struct inser
     }
 }
 
-static int insert(struct rm_ctx *ctx, struct rm_string **argv, int argc, const struct insertion *in)
+static int insert(struct rm_ctx *ctx, struct rm_string **argv, int argc,
+                  const struct cf_insertion *in)
 {
     struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_cuckoo);
     struct chain *c = o.value;
@@ -102,7 +103,7 @@ static int insert(struct rm_ctx *ctx, struct rm_string **argv, int argc, const s
 
 static int add_one(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool unless_there)
 {
-    struct insertion in = {cf_default, true, unless_there, false, 2};
+    struct cf_insertion in = {cf_default, true, unless_there, false, 2};
 
     return argc == 3 ? insert(ctx, argv, argc, &in) : rm.WrongArity(ctx);
 }
@@ -120,7 +121,7 @@ int cf_addnx(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 /* key [CAPACITY c] [NOCREATE] ITEMS item ... */
 static int insert_many(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool unless_there)
 {
-    struct insertion in = {cf_default, true, unless_there, true, 2};
+    struct cf_insertion in = {cf_default, true, unless_there, true, 2};
 
     if (argc < 4)
         return rm.WrongArity(ctx);

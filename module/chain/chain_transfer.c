@@ -97,7 +97,7 @@ static void load_head(struct rm_ctx *ctx, struct rm_string **argv, struct opened
                       uint64_t version)
 {
     struct weir_bytes head = arg_bytes(argv[3]);
-    struct loading *l = NULL;
+    struct value_loading *l = NULL;
     uint64_t total;
 
     if (!cursor_is_head(head.data, head.size, &total)) {
@@ -119,7 +119,7 @@ static void load_head(struct rm_ctx *ctx, struct rm_string **argv, struct opened
 static void load_chunk(struct rm_ctx *ctx, struct rm_string **argv, struct opened *o,
                        uint64_t version, uint64_t number)
 {
-    struct loading *l = o->loading ? rm.ModuleTypeGetValue(o->key) : NULL;
+    struct value_loading *l = o->loading ? rm.ModuleTypeGetValue(o->key) : NULL;
     struct weir_bytes chunk = arg_bytes(argv[3]);
 
     if (!l || l->total == 0 || l->version != version || number != l->chunks + 2 ||

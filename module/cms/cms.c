@@ -168,7 +168,7 @@ static int cms_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 }
 
 /* clang-format off */
-const struct command commands_cms[] = {
+const struct module_command commands_cms[] = {
     {"cms.initbydim", cms_initbydim, "write deny-oom fast", 4, KEY_CHANGE,
      "Creates a count-min sketch with a width and a depth", "O(width * depth)", "#width #depth"},
     {"cms.initbyprob", cms_initbyprob, "write deny-oom fast", 4, KEY_CHANGE,

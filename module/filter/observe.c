@@ -10,7 +10,7 @@
 #include "server/settings.h"
 #include "value/key_access.h"
 
-struct request {
+struct observe_request {
     struct items items;
     bool at, once;
     bool no_create; /* a missing key is an error */
@@ -19,7 +19,7 @@ struct request {
 };
 
 /* Parse the options, up to ITEMS or the first word that is no option. */
-static const char *parse(struct request *r, struct rm_string **argv, int argc)
+static const char *parse(struct observe_request *r, struct rm_string **argv, int argc)
 {
     int i = 2;
 
@@ -52,7 +52,7 @@ static const char *parse(struct request *r, struct rm_string **argv, int argc)
     return items_take(&r->items, argv + i, argc - i);
 }
 
-static const char *check_once(struct request *r)
+static const char *check_once(struct observe_request *r)
 {
     if (r->command.producer.size > ONCE_NAME)
         return "a producer name has at most 256 bytes";
@@ -74,7 +74,8 @@ static int answer_again(struct rm_ctx *ctx, const uint8_t *bits, size_t n)
 }
 
 /* Reply if this request number was used before: with its reply, or with an error. */
-static bool was_answered(struct rm_ctx *ctx, const struct filter_value *f, const struct request *r)
+static bool was_answered(struct rm_ctx *ctx, const struct filter_value *f,
+                         const struct observe_request *r)
 {
     const uint8_t *bits = NULL;
     uint64_t limit = 0;
@@ -112,7 +113,8 @@ static struct filter_value *create(struct rm_ctx *ctx, struct rm_string *name, s
     return f;
 }
 
-static void show(struct rm_ctx *ctx, struct filter_value *f, const struct request *r, uint8_t *bits)
+static void show(struct rm_ctx *ctx, struct filter_value *f, const struct observe_request *r,
+                 uint8_t *bits)
 {
     struct weir_key keys[ITEMS_AT_ONCE];
     uint64_t times[ITEMS_AT_ONCE];
@@ -138,7 +140,7 @@ static void show(struct rm_ctx *ctx, struct filter_value *f, const struct reques
 
 /* Verbatim, with the time that was used. */
 static void replicate(struct rm_ctx *ctx, struct rm_string **argv, int argc,
-                      const struct filter_value *f, const struct request *r)
+                      const struct filter_value *f, const struct observe_request *r)
 {
     if (f->timed && !r->at && !r->items.timed)
         rm.Replicate(ctx, "WEIR.OBSERVE", "sclv", argv[1], "AT", (long long)r->now, argv + 2,
@@ -149,7 +151,7 @@ static void replicate(struct rm_ctx *ctx, struct rm_string **argv, int argc,
 
 int command_observe(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    struct request r = {.items.n = 0};
+    struct observe_request r = {.items.n = 0};
     const char *why = argc < 3 ? NULL : parse(&r, argv, argc);
     uint8_t *bits = NULL;
 

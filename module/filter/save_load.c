@@ -59,10 +59,10 @@ int command_save(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
 /* The chunks that this one follows; a first one starts the transfer again. NULL after an error
  * reply. */
-static struct loading *chunks_before(struct rm_ctx *ctx, struct opened *o, const struct cursor *c,
-                                     size_t size)
+static struct value_loading *chunks_before(struct rm_ctx *ctx, struct opened *o,
+                                           const struct cursor *c, size_t size)
 {
-    struct loading *l = o->loading ? rm.ModuleTypeGetValue(o->key) : NULL;
+    struct value_loading *l = o->loading ? rm.ModuleTypeGetValue(o->key) : NULL;
     bool first = !l || (c->offset > 0 && c->offset == size);
 
     if (!first && c->offset > 0 && c->offset != l->have + size) {
@@ -95,7 +95,7 @@ static int load(struct rm_ctx *ctx, struct opened *o, struct rm_string **argv,
                 const struct cursor *c)
 {
     struct weir_bytes chunk = arg_bytes(argv[3]);
-    struct loading *l = chunks_before(ctx, o, c, chunk.size);
+    struct value_loading *l = chunks_before(ctx, o, c, chunk.size);
 
     if (!l)
         return RM_OK;

@@ -149,7 +149,7 @@ static int command_forget(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 }
 
 /* clang-format off */
-const struct command commands_weir[] = {
+const struct module_command commands_weir[] = {
     {"weir.create", command_create, "write deny-oom fast", -3, KEY_CHANGE,
      "Creates a filter from a spec", "O(memory of the filter)", "spec !NX?"},
     {"weir.observe", command_observe, "write deny-oom fast", -3, KEY_CHANGE,

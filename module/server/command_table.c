@@ -37,7 +37,7 @@ static const struct rm_key_spec counted_read = {
     .keys.counted = {0, 1, 1},
 };
 
-struct described {
+struct command_doc {
     struct rm_arg args[ARGS_MOST + 1], parts[ARGS_MOST + 1][PARTS_MOST + 1];
     char text[TEXT_MOST];
 };
@@ -88,7 +88,7 @@ static void describe(char *word, struct rm_arg *arg, struct rm_arg *parts)
         describe_type(arg);
 }
 
-static void describe_all(const struct command *c, struct described *d)
+static void describe_all(const struct module_command *c, struct command_doc *d)
 {
     struct rm_arg *args = d->args;
     int n = 1;
@@ -106,12 +106,12 @@ static void describe_all(const struct command *c, struct described *d)
     args[n] = (struct rm_arg){0};
 }
 
-static int inform(struct rm_command *command, const struct command *c)
+static int inform(struct rm_command *command, const struct module_command *c)
 {
     struct rm_key_spec specs[3] = {c->keys == KEY_READ ? first_read : first_changed,
                                    c->keys == KEYS_COUNTED ? counted_read : (struct rm_key_spec){0},
                                    {0}};
-    struct described d;
+    struct command_doc d;
     struct rm_command_info info = {
         .version = &info_version,
         .summary = c->summary,
@@ -126,11 +126,11 @@ static int inform(struct rm_command *command, const struct command *c)
     return rm.SetCommandInfo(command, &info);
 }
 
-bool commands_create(struct rm_ctx *ctx, const struct command *list, const char *category)
+bool commands_create(struct rm_ctx *ctx, const struct module_command *list, const char *category)
 {
     bool own = rm.AddACLCategory && rm.AddACLCategory(ctx, category) == RM_OK;
 
-    for (const struct command *c = list; c->name; c++) {
+    for (const struct module_command *c = list; c->name; c++) {
         struct rm_command *command;
         char categories[64];
 

@@ -13,7 +13,7 @@ enum command_keys {
     KEYS_COUNTED /* the first is changed by those that the second counts */
 };
 
-struct command {
+struct module_command {
     const char *name;
     rm_command_call call;
     const char *flags; /* as the server calls them */
@@ -30,9 +30,9 @@ struct command {
 /* Make the commands of a list that ends with a NULL name, all of one ACL category where
  * the server has such. False if another module has one of them: then none is made that
  * was not before it. */
-bool commands_create(struct rm_ctx *ctx, const struct command *list, const char *category);
+bool commands_create(struct rm_ctx *ctx, const struct module_command *list, const char *category);
 
-extern const struct command commands_weir[], commands_bf[], commands_cf[], commands_cms[],
+extern const struct module_command commands_weir[], commands_bf[], commands_cf[], commands_cms[],
     commands_topk[];
 
 #endif

@@ -248,7 +248,7 @@ static int topk_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 }
 
 /* clang-format off */
-const struct command commands_topk[] = {
+const struct module_command commands_topk[] = {
     {"topk.reserve", topk_reserve, "write deny-oom fast", -3, KEY_CHANGE,
      "Creates a list of the k most frequent items", "O(width * depth)",
      "#k #width,#depth,%decay? SEED=#seed?"},

@@ -65,6 +65,7 @@ uint32_t image_shards(const struct image_in *in)
 void image_refuse(struct weir_error *error, const char *text)
 {
     error->status = WEIR_BAD_DATA;
+    error->code = WEIR_ERROR_BAD_DATA;
     snprintf(error->text, sizeof error->text, "%s", text);
 }
 

@@ -15,9 +15,9 @@ struct loading_chunk {
     uint8_t data[];
 };
 
-struct loading *loading_begin(uint64_t version, uint64_t total)
+struct value_loading *loading_begin(uint64_t version, uint64_t total)
 {
-    struct loading *l = server_take(sizeof *l);
+    struct value_loading *l = server_take(sizeof *l);
 
     if (!l)
         return NULL;
@@ -28,7 +28,7 @@ struct loading *loading_begin(uint64_t version, uint64_t total)
     return l;
 }
 
-bool loading_add(struct loading *l, const void *data, size_t size)
+bool loading_add(struct value_loading *l, const void *data, size_t size)
 {
     struct loading_chunk *chunk = rm.TryAlloc(sizeof *chunk + size);
 
@@ -46,7 +46,7 @@ bool loading_add(struct loading *l, const void *data, size_t size)
 
 /* ---- from chunks to a value ---- */
 
-static void drop_first(struct loading *l)
+static void drop_first(struct value_loading *l)
 {
     struct loading_chunk *chunk = l->first;
 
@@ -57,7 +57,7 @@ static void drop_first(struct loading *l)
 /* The chunk that was read before is given back. */
 static bool next_chunk(struct image_in *in)
 {
-    struct loading *l = in->context;
+    struct value_loading *l = in->context;
 
     if (in->data && l->first)
         drop_first(l);
@@ -82,7 +82,7 @@ static const struct family *family_of(uint32_t kind)
     }
 }
 
-struct value *loading_finish(struct loading *l, uint64_t most, struct weir_error *error)
+struct value *loading_finish(struct value_loading *l, uint64_t most, struct weir_error *error)
 {
     struct image_in in = {.next = next_chunk, .context = l, .most = most};
 
@@ -93,7 +93,7 @@ struct value *loading_finish(struct loading *l, uint64_t most, struct weir_error
 
 static void free_loading(struct value *v)
 {
-    struct loading *l = (struct loading *)v;
+    struct value_loading *l = (struct value_loading *)v;
 
     while (l->first)
         drop_first(l);
@@ -102,8 +102,8 @@ static void free_loading(struct value *v)
 
 static struct value *copy(const struct value *v)
 {
-    const struct loading *from = (const struct loading *)v;
-    struct loading *l = loading_begin(from->version, from->total);
+    const struct value_loading *from = (const struct value_loading *)v;
+    struct value_loading *l = loading_begin(from->version, from->total);
 
     for (const struct loading_chunk *c = from->first; l && c; c = c->next)
         if (!loading_add(l, c->data, c->size)) {
@@ -115,7 +115,7 @@ static struct value *copy(const struct value *v)
 
 static bool write(const struct value *v, weir_sink sink, void *context)
 {
-    const struct loading *l = (const struct loading *)v;
+    const struct value_loading *l = (const struct value_loading *)v;
     struct bytes_out head = {0};
     bool good;
 
@@ -129,7 +129,7 @@ static bool write(const struct value *v, weir_sink sink, void *context)
     return good;
 }
 
-static bool read_chunks(struct image_in *in, struct loading *l, uint64_t have)
+static bool read_chunks(struct image_in *in, struct value_loading *l, uint64_t have)
 {
     while (l->have < have) {
         size_t size = have - l->have < PIECE ? (size_t)(have - l->have) : PIECE;
@@ -148,7 +148,7 @@ static struct value *read(struct image_in *in, struct weir_error *error)
     struct weir_part part;
     struct weir_bytes body;
     uint64_t have = 0, version = 0, total = 0, chunks = 0;
-    struct loading *l = NULL;
+    struct value_loading *l = NULL;
     void *head;
 
     if (image_kind(in) != PART_CHUNKS || !(head = image_part(in, &part, error))) {
@@ -173,7 +173,7 @@ static struct value *read(struct image_in *in, struct weir_error *error)
 /* In an AOF the chunks come again, with all that is known of them in the cursor. */
 static void rewrite(const struct value *v, struct rm_io *io, struct rm_string *key)
 {
-    const struct loading *l = (const struct loading *)v;
+    const struct value_loading *l = (const struct value_loading *)v;
     uint64_t told = 0;
     char cursor[CURSOR_SIZE];
 
@@ -188,14 +188,14 @@ static void rewrite(const struct value *v, struct rm_io *io, struct rm_string *k
 
 static size_t memory(const struct value *v)
 {
-    const struct loading *l = (const struct loading *)v;
+    const struct value_loading *l = (const struct value_loading *)v;
 
     return sizeof *l + l->have + l->chunks * sizeof *l->first;
 }
 
 static size_t blocks(const struct value *v)
 {
-    return 1 + ((const struct loading *)v)->chunks;
+    return 1 + ((const struct value_loading *)v)->chunks;
 }
 
 const struct family family_loading = {

@@ -8,7 +8,7 @@
 
 #include "value/image.h"
 
-struct loading {
+struct value_loading {
     struct value is;
     uint64_t have;    /* bytes */
     uint64_t version; /* of what is transferred, as its cursor tells */
@@ -18,13 +18,13 @@ struct loading {
 };
 
 /* One that has no bytes yet; NULL if memory is short. */
-struct loading *loading_begin(uint64_t version, uint64_t total);
+struct value_loading *loading_begin(uint64_t version, uint64_t total);
 
 /* Add a chunk; false if memory is short. */
-bool loading_add(struct loading *l, const void *data, size_t size);
+bool loading_add(struct value_loading *l, const void *data, size_t size);
 
 /* The value that they make: NULL with a message. Chunks are given back as they are read, so
  * that afterwards there is nothing but to free it. */
-struct value *loading_finish(struct loading *l, uint64_t most, struct weir_error *error);
+struct value *loading_finish(struct value_loading *l, uint64_t most, struct weir_error *error);
 
 #endif

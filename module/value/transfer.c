@@ -12,7 +12,8 @@ bool transfer_fits(struct rm_ctx *ctx, uint64_t bytes)
     return most == 0 || server_obeys(ctx) || bytes / 2 <= most; /* with room for checksums */
 }
 
-int transfer_finish(struct rm_ctx *ctx, struct rm_string *name, struct opened *o, struct loading *l)
+int transfer_finish(struct rm_ctx *ctx, struct rm_string *name, struct opened *o,
+                    struct value_loading *l)
 {
     struct weir_error error;
     struct value *v;

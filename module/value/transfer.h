@@ -8,7 +8,7 @@
 /* Put the value in the place of the chunks that make it, and answer OK; or take the key away and
  * answer what is wrong with them. */
 int transfer_finish(struct rm_ctx *ctx, struct rm_string *name, struct opened *o,
-                    struct loading *l);
+                    struct value_loading *l);
 
 /* May a client hold as many bytes in one key? */
 bool transfer_fits(struct rm_ctx *ctx, uint64_t bytes);

@@ -9,7 +9,7 @@ import pytest
 
 INCLUDE = pathlib.Path(os.environ["WEIR_SOURCE"]) / "include"
 HEADERS = sorted(str(p.relative_to(INCLUDE)) for p in INCLUDE.rglob("*.h"))
-WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{INCLUDE}"]
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-DWEIR_UNSTABLE", f"-I{INCLUDE}"]
 WAYS = {
     "c11": ["cc", "-x", "c", "-std=c11"],
     "c++17": ["g++", "-x", "c++", "-std=c++17"],
@@ -36,6 +36,18 @@ def test_a_header_stands_alone(header, way, here):
     """Objects may be unused, and calls undefined: nothing is linked but the C library."""
     text = f"#include <{header}>\n#include <stdio.h>\nint main(void) {{ return 0; }}\n"
     compile_and_run([*WAYS[way], "-Wl,--unresolved-symbols=ignore-all"], text, here)
+
+
+def test_the_unstable_header_is_asked_for():
+    done = subprocess.run(["cc", "-fsyntax-only", f"-I{INCLUDE}", "-x", "c", "-"], input="#include <weir/plan.h>\n", text=True, capture_output=True)
+    assert done.returncode != 0
+    assert "weir/plan.h is unstable: define WEIR_UNSTABLE before including it" in done.stderr
+
+
+def test_a_status_that_must_be_checked_is_not_ignored():
+    text = "#include <weir.h>\nvoid f(weir_filter *a, weir_filter *b);\nvoid f(weir_filter *a, weir_filter *b)\n{\n    weir_merge(a, b, NULL);\n}\n"
+    done = subprocess.run(["cc", "-c", "-o", "/dev/null", *WARNINGS, "-x", "c", "-"], input=text, text=True, capture_output=True)
+    assert "-Werror=unused-result" in done.stderr
 
 
 @pytest.mark.parametrize("header", [h for h in HEADERS if structs(h)])

@@ -317,6 +317,7 @@ static void keys_that_are_not_hashed_are_refused(void **state)
     assert_int_equal(weir_build_add(b, keys, n, NULL), WEIR_OK);
     assert_int_equal(weir_build_finish(b, &w, &error), WEIR_FULL);
     assert_null(w);
+    assert_int_equal(error.code, WEIR_ERROR_UNEVEN_KEYS);
     assert_string_equal(error.text, "fuse has no room for keys that are not spread evenly; hash "
                                     "them by weir/hash.h");
     free(keys);

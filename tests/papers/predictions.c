@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define WEIR_UNSTABLE
 #include <weir/plan.h>
 
 #include "theory/bloom.h"

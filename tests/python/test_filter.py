@@ -230,6 +230,19 @@ def test_a_set_is_built_whole():
             call()
 
 
+def test_an_error_has_a_code():
+    for code, spec in (("unknown-algorithm", "blom"), ("unknown-parameter", "bloom memry=1M"), ("needs-builder", "fuse capacity=9")):
+        with pytest.raises(weir.Error) as caught:
+            weir.Filter(spec)
+        assert caught.value.code == code
+    with pytest.raises(weir.UnsupportedError) as caught:
+        weir.Filter("recent memory=4K").forget("a")
+    assert caught.value.code == "unsupported"
+    with pytest.raises(weir.DataError) as caught:
+        weir.Filter.load(b"not a filter")
+    assert caught.value.code == "not-weir"
+
+
 def test_a_builder_is_used_once():
     b = weir.Builder("fuse seed=1")
     b.add("a")

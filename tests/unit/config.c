@@ -3,6 +3,10 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <weir/build.h>
+#include <weir/screen.h>
+#include <weir/shared.h>
+#include <weir/sketch.h>
 
 #include "filter/filter.h"
 #include "support/variants.h"
@@ -86,16 +90,52 @@ static void parameters_come_in_any_order_and_unit(void **state)
                      "sbf memory=64 k=2 cell=1 decay=256 hash=xxh3 seed=1");
 }
 
+/* As snprintf(): the length is that of the whole, whatever fits; nothing behind it is written. */
+#define ASSERT_CUT(call, handle)                                                                   \
+    do {                                                                                           \
+        char whole[WEIR_SPEC_MAX], cut[WEIR_SPEC_MAX];                                             \
+        size_t length = call(handle, whole, sizeof whole);                                         \
+                                                                                                   \
+        assert_int_equal(length, strlen(whole));                                                   \
+        assert_int_equal(call(handle, NULL, 0), length);                                           \
+        for (size_t size = 1; size <= length + 1; size++) {                                        \
+            memset(cut, '-', sizeof cut);                                                          \
+            assert_int_equal(call(handle, cut, size), length);                                     \
+            assert_int_equal(strlen(cut), size - 1);                                               \
+            assert_memory_equal(cut, whole, size - 1);                                             \
+            assert_int_equal(cut[size], '-');                                                      \
+        }                                                                                          \
+    } while (0)
+
+static size_t memory_in(const char *spec, char *buffer, size_t size)
+{
+    return weir_spec_get(spec, "memory", buffer, size);
+}
+
 static void a_config_is_cut_to_its_buffer(void **state)
 {
     weir_filter *w = open_filter("bloom memory=64 seed=1");
-    char config[8] = "-------";
+    struct weir_error error;
+    weir_builder *builder;
+    weir_sketch *sketch;
+    weir_screen *screen;
+    weir_shared *shared;
 
     (void)state;
-    assert_int_equal(weir_config(w, config, 6), strlen("bloom memory=64 k=4 hash=xxh3 seed=1"));
-    assert_string_equal(config, "bloom");
-    assert_int_equal(config[6], '-');
-    assert_int_equal(weir_config(w, NULL, 0), 36);
+    assert_int_equal(weir_build_begin(&builder, "fuse seed=1", NULL, &error), WEIR_OK);
+    assert_int_equal(weir_sketch_open(&sketch, "top memory=4K", &error), WEIR_OK);
+    assert_int_equal(weir_screen_open(&screen, "cache memory=4K", &error), WEIR_OK);
+    assert_int_equal(weir_shared_open(&shared, "bloom memory=4K", 2, NULL, &error), WEIR_OK);
+    ASSERT_CUT(weir_config, w);
+    ASSERT_CUT(weir_build_config, builder);
+    ASSERT_CUT(weir_sketch_config, sketch);
+    ASSERT_CUT(weir_screen_config, screen);
+    ASSERT_CUT(weir_shared_config, shared);
+    ASSERT_CUT(memory_in, "bloom memory=1234567");
+    weir_shared_close(shared);
+    weir_screen_close(screen);
+    weir_sketch_close(sketch);
+    weir_build_cancel(builder);
     weir_close(w);
 }
 

@@ -154,7 +154,7 @@ static void what_is_in_a_file_is_told_without_loading_it(void **state)
         weir_sketch_close(s);
         blob_free(file);
     }
-    weir_part_write(WEIR_PART_NOTE, "hello", 5, blob_sink, &note, NULL);
+    assert_int_equal(weir_part_write(WEIR_PART_NOTE, "hello", 5, blob_sink, &note, NULL), WEIR_OK);
     assert_told(note, "");
     blob_free(note);
 }
@@ -292,8 +292,9 @@ static void assert_described(const char *note, const char *keys)
     struct blob file = {NULL, 0};
     char text[WEIR_KEY_DESCRIPTION_MAX], few[4];
 
-    weir_part_write(WEIR_PART_NOTE, note, strlen(note), blob_sink, &file, NULL);
-    weir_save_stream(w, blob_sink, &file, NULL);
+    assert_int_equal(weir_part_write(WEIR_PART_NOTE, note, strlen(note), blob_sink, &file, NULL),
+                     WEIR_OK);
+    assert_int_equal(weir_save_stream(w, blob_sink, &file, NULL), WEIR_OK);
     assert_int_equal(weir_saved_key_description(file.data, file.size, text, sizeof text),
                      strlen(keys));
     assert_string_equal(text, keys);
@@ -338,10 +339,11 @@ static void parts_follow_each_other(void **state)
     size_t at = 0, used;
 
     (void)state;
-    weir_save_stream(a, blob_sink, &file, NULL);
-    weir_part_write(WEIR_PART_NOTE, "hello", 5, blob_sink, &file, NULL);
-    weir_part_write(77, "", 0, blob_sink, &file, NULL); /* of a later version */
-    weir_save_stream(b, blob_sink, &file, NULL);
+    assert_int_equal(weir_save_stream(a, blob_sink, &file, NULL), WEIR_OK);
+    assert_int_equal(weir_part_write(WEIR_PART_NOTE, "hello", 5, blob_sink, &file, NULL), WEIR_OK);
+    assert_int_equal(weir_part_write(77, "", 0, blob_sink, &file, NULL),
+                     WEIR_OK); /* of a later version */
+    assert_int_equal(weir_save_stream(b, blob_sink, &file, NULL), WEIR_OK);
     weir_filter *first = load(file.data, file.size, &used);
     assert_same_state(a, first);
     at += used;
@@ -404,7 +406,7 @@ static void shards_are_loaded_together(void **state)
     uint32_t n;
 
     (void)state;
-    weir_part_write(WEIR_PART_NOTE, "abc", 3, blob_sink, &file, NULL);
+    assert_int_equal(weir_part_write(WEIR_PART_NOTE, "abc", 3, blob_sink, &file, NULL), WEIR_OK);
     assert_int_equal(weir_load_shards(w, 3, &n, file.data, file.size, &used, NULL, NULL), WEIR_OK);
     assert_int_equal(n, 3);
     for (uint32_t i = 0; i < n; i++) {
@@ -459,15 +461,14 @@ static void a_shard_alone_or_out_of_order_is_refused(void **state)
     struct blob mixed = {NULL, 0};
 
     (void)state;
-    assert_not_loaded(file,
-                      "this is shard 1 of 3, a part of the keys only; weir_load_shards() takes "
-                      "all of them together");
+    assert_not_loaded(file, "this is shard 1 of 3; load all of them with weir_load_shards() or "
+                            "weir_shared_load_file()");
     assert_shards_refused(two, 3, order);
     assert_shards_refused(late, 3, order);
     assert_shards_refused(wrong, 3, order);
     assert_shards_refused(file, 2, "the filter has more shards than there is room for");
     blob_sink(&mixed, file.data, file.size / 3);
-    weir_save_shard(other, 1, 3, blob_sink, &mixed, NULL);
+    assert_int_equal(weir_save_shard(other, 1, 3, blob_sink, &mixed, NULL), WEIR_OK);
     assert_shards_refused(mixed, 3, "the shards of the filter are not of one configuration");
     weir_close(other);
     blob_free(mixed);

@@ -129,7 +129,7 @@ static void other_files_versions_and_kinds_are_told_apart(void **state)
     assert_not_loaded(b, "written by a newer version of weir; upgrade weir to read it");
     b.data[4] = 2;
     assert_not_loaded(b, "written by 0.2.0; build it again");
-    weir_part_write(WEIR_PART_NOTE, "abc", 3, blob_sink, &note, NULL);
+    assert_int_equal(weir_part_write(WEIR_PART_NOTE, "abc", 3, blob_sink, &note, NULL), WEIR_OK);
     assert_not_loaded(note, "this part is not a filter");
     blob_free(note);
     blob_free(b);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#define WEIR_UNSTABLE
 #include <weir/plan.h>
 #include <weir/screen.h>
 #include <weir/sketch.h>

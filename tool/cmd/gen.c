@@ -18,7 +18,7 @@ static bool print(struct stream *s)
     bool ok = line != NULL;
 
     for (uint64_t i = 0; (i < s->spec.n || !s->spec.n) && ok; i++) {
-        struct arrival a = stream_next(s);
+        struct synthetic_arrival a = stream_next(s);
         size_t n = (size_t)s->spec.length;
 
         stream_key(s, a.id, line);

@@ -1,7 +1,5 @@
 /* plan.c - weir plan: what theory expects of filters on a stream, which of
  * them to take, how much memory they need. */
-#include <weir/plan.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

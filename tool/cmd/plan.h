@@ -2,6 +2,7 @@
 #ifndef WEIR_CMD_PLAN_H
 #define WEIR_CMD_PLAN_H
 
+#define WEIR_UNSTABLE
 #include <weir/plan.h>
 
 #include "cmd/commands.h"

@@ -74,7 +74,7 @@ static enum read_result draw_arrivals(void *context, struct batch *b)
     b->important = a->weighed;
     a->left -= b->n;
     for (uint32_t i = 0; i < b->n; i++) {
-        struct arrival next = stream_next(&a->stream);
+        struct synthetic_arrival next = stream_next(&a->stream);
 
         id[i] = next.id;
         b->importance[i] = next.importance;

@@ -167,11 +167,11 @@ static uint64_t draw_rank(struct stream *s)
     return 1 + draw_below(&s->rng, s->spec.universe);
 }
 
-struct arrival stream_next(struct stream *s)
+struct synthetic_arrival stream_next(struct stream *s)
 {
     bool fresh = s->spec.universe == 0 || (s->spec.fresh > 0 && draw_share(s) < s->spec.fresh);
     uint64_t rank = fresh ? 0 : draw_rank(s);
-    struct arrival a = {.id = fresh ? ++s->next_fresh : key_at(s, rank)};
+    struct synthetic_arrival a = {.id = fresh ? ++s->next_fresh : key_at(s, rank)};
 
     s->shown++;
     a.importance = s->spec.important ? importance_of(s, a.id, rank) : 0;

@@ -3,6 +3,7 @@
 #ifndef WEIR_EVAL_SYNTHETIC_H
 #define WEIR_EVAL_SYNTHETIC_H
 
+#define WEIR_UNSTABLE
 #include <weir/plan.h>
 
 struct stream {
@@ -12,7 +13,7 @@ struct stream {
     double h_first, h_last, squeeze; /* of the zipf sampler */
 };
 
-struct arrival {
+struct synthetic_arrival {
     uint64_t
         id; /* keys of the universe from 1 on, fresh ones and those that replace others above */
     uint32_t importance;
@@ -23,7 +24,7 @@ uint64_t draw_below(uint64_t *rng, uint64_t n);
 
 /* False after a message. */
 bool stream_open(struct stream *s, const char *specification);
-struct arrival stream_next(struct stream *s);
+struct synthetic_arrival stream_next(struct stream *s);
 
 /* The text of a key: spec.length bytes, the first 16 unique to it. */
 void stream_key(const struct stream *s, uint64_t id, char *text);

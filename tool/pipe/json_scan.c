@@ -91,7 +91,7 @@ struct level {
     char close;
 };
 
-struct walk {
+struct json_walk {
     const char *end;
     const struct json_paths *paths;
     struct json_value *found;
@@ -104,7 +104,7 @@ struct walk {
 
 /* All that follow take the place of the next byte and give the one behind what
  * they passed over, or NULL. */
-static const char *refuse(struct walk *w, const char *at, const char *fault)
+static const char *refuse(struct json_walk *w, const char *at, const char *fault)
 {
     w->fault = at >= w->end ? "not JSON: the text ends too early" : fault;
     w->fault_at = at;
@@ -117,7 +117,7 @@ INLINE bool is_blank(char c)
 }
 
 /* The byte behind the end may be a line break, which must not be passed. */
-INLINE const char *skip_blanks(const struct walk *w, const char *at)
+INLINE const char *skip_blanks(const struct json_walk *w, const char *at)
 {
     if ((unsigned char)*at <= ' ')
         while (at < w->end && is_blank(*at))
@@ -127,7 +127,7 @@ INLINE const char *skip_blanks(const struct walk *w, const char *at)
 
 /* ---- strings ---- */
 
-INLINE const char *skip_string(struct walk *w, const char *at)
+INLINE const char *skip_string(struct json_walk *w, const char *at)
 {
     w->string.escaped = w->string.zero = false;
     at = text_end(at + 1);
@@ -148,14 +148,14 @@ INLINE bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-INLINE const char *skip_digits(struct walk *w, const char *at)
+INLINE const char *skip_digits(struct json_walk *w, const char *at)
 {
     if (!is_digit(*at))
         return refuse(w, at, "not JSON: a number lacks the digits that belong here");
     return digits_end(at + 1);
 }
 
-INLINE const char *skip_number(struct walk *w, const char *at)
+INLINE const char *skip_number(struct json_walk *w, const char *at)
 {
     at += *at == '-';
     at = *at == '0' ? at + 1 : skip_digits(w, at);
@@ -166,7 +166,7 @@ INLINE const char *skip_number(struct walk *w, const char *at)
     return at;
 }
 
-INLINE const char *skip_word(struct walk *w, const char *at)
+INLINE const char *skip_word(struct json_walk *w, const char *at)
 {
     if (memcmp(at, "true", 4) == 0 || memcmp(at, "null", 4) == 0)
         return at + 4;
@@ -177,7 +177,7 @@ INLINE const char *skip_word(struct walk *w, const char *at)
 
 /* ---- what is wanted ---- */
 
-static void note(struct walk *w, uint32_t which, const char *begin, const char *end)
+static void note(struct json_walk *w, uint32_t which, const char *begin, const char *end)
 {
     for (; which; which &= which - 1)
         w->found[__builtin_ctz(which)] =
@@ -186,7 +186,7 @@ static void note(struct walk *w, uint32_t which, const char *begin, const char *
 
 /* Of the paths that lead to the value at hand, those that end there. What an
  * earlier member of the same name gave is forgotten. */
-static uint32_t arrive(struct walk *w)
+static uint32_t arrive(struct json_walk *w)
 {
     uint32_t ends = 0;
 
@@ -199,7 +199,7 @@ static uint32_t arrive(struct walk *w)
     return ends;
 }
 
-INLINE uint32_t match_name(const struct walk *w, uint32_t live, const char *name, size_t size)
+INLINE uint32_t match_name(const struct json_walk *w, uint32_t live, const char *name, size_t size)
 {
     uint32_t here = 0;
 
@@ -214,7 +214,7 @@ INLINE uint32_t match_name(const struct walk *w, uint32_t live, const char *name
     return here;
 }
 
-static uint32_t match_index(const struct walk *w, uint32_t live, uint64_t index)
+static uint32_t match_index(const struct json_walk *w, uint32_t live, uint64_t index)
 {
     uint32_t here = 0;
 
@@ -229,7 +229,7 @@ static uint32_t match_index(const struct walk *w, uint32_t live, uint64_t index)
 /* ---- structure ---- */
 
 /* Up to the value of the next member or element. */
-INLINE const char *next_item(struct walk *w, struct level *l, const char *at)
+INLINE const char *next_item(struct json_walk *w, struct level *l, const char *at)
 {
     at = skip_blanks(w, at);
     if (l->close == ']') {
@@ -251,7 +251,7 @@ INLINE const char *next_item(struct walk *w, struct level *l, const char *at)
     return skip_blanks(w, at + 1);
 }
 
-INLINE const char *take_scalar(struct walk *w, const char *begin)
+INLINE const char *take_scalar(struct json_walk *w, const char *begin)
 {
     uint32_t ends = w->here ? arrive(w) : 0;
     const char *at;
@@ -268,7 +268,7 @@ INLINE const char *take_scalar(struct walk *w, const char *begin)
 }
 
 /* Up to the first value in it, or to the bracket that closes it. */
-INLINE const char *open_level(struct walk *w, const char *at, bool *empty)
+INLINE const char *open_level(struct json_walk *w, const char *at, bool *empty)
 {
     uint32_t ends = w->here ? arrive(w) : 0;
     struct level *l = &w->level[++w->depth];
@@ -287,7 +287,7 @@ INLINE const char *open_level(struct walk *w, const char *at, bool *empty)
     return next_item(w, l, at);
 }
 
-INLINE const char *close_level(struct walk *w, const char *at)
+INLINE const char *close_level(struct json_walk *w, const char *at)
 {
     struct level *l = &w->level[w->depth--];
 
@@ -299,7 +299,7 @@ INLINE const char *close_level(struct walk *w, const char *at)
 
 /* A value has ended: close what ends with it, go on to the next one. At depth 0
  * there is none. */
-INLINE const char *end_value(struct walk *w, const char *at)
+INLINE const char *end_value(struct json_walk *w, const char *at)
 {
     for (;;) {
         struct level *l = &w->level[w->depth];
@@ -315,7 +315,7 @@ INLINE const char *end_value(struct walk *w, const char *at)
     }
 }
 
-static bool walk(struct walk *w, const char *at)
+static bool walk(struct json_walk *w, const char *at)
 {
     at = skip_blanks(w, at);
     do {
@@ -337,7 +337,7 @@ static bool walk(struct walk *w, const char *at)
 bool json_scan(const struct json_paths *paths, const char *text, size_t size,
                struct json_value *found, struct json_fault *fault)
 {
-    struct walk w;
+    struct json_walk w;
 
     w.end = text + size;
     w.paths = paths;

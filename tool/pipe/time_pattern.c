@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-struct reading {
+struct pattern_reading {
     const char *at, *end;
     struct time_parts parts;
     uint32_t day_of_year; /* 0: not given */
@@ -20,12 +20,12 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-static bool number(struct reading *r, uint32_t digits, uint32_t *out)
+static bool number(struct pattern_reading *r, uint32_t digits, uint32_t *out)
 {
     return time_digits(&r->at, r->end, 1, digits, out);
 }
 
-static bool read_year(struct reading *r, uint32_t digits)
+static bool read_year(struct pattern_reading *r, uint32_t digits)
 {
     uint32_t year;
 
@@ -37,7 +37,7 @@ static bool read_year(struct reading *r, uint32_t digits)
     return true;
 }
 
-static bool read_half(struct reading *r)
+static bool read_half(struct pattern_reading *r)
 {
     if (r->end - r->at < 2 || (r->at[1] | 32) != 'm')
         return false;
@@ -49,7 +49,7 @@ static bool read_half(struct reading *r)
 }
 
 /* UTC and GMT are the only zones that a name says without doubt. */
-static bool read_zone(struct reading *r)
+static bool read_zone(struct pattern_reading *r)
 {
     if (r->end - r->at >= 3 && (memcmp(r->at, "UTC", 3) == 0 || memcmp(r->at, "GMT", 3) == 0)) {
         r->at += 3;
@@ -58,16 +58,16 @@ static bool read_zone(struct reading *r)
     return time_zone(&r->at, r->end, &r->parts);
 }
 
-static bool skip_blanks(struct reading *r)
+static bool skip_blanks(struct pattern_reading *r)
 {
     while (r->at < r->end && is_blank(*r->at))
         r->at++;
     return true;
 }
 
-static bool read_pattern(struct reading *r, const char *pattern);
+static bool read_pattern(struct pattern_reading *r, const char *pattern);
 
-static bool read_letter(struct reading *r, char letter)
+static bool read_letter(struct pattern_reading *r, char letter)
 {
     struct time_parts *p = &r->parts;
 
@@ -121,7 +121,7 @@ static bool read_letter(struct reading *r, char letter)
     }
 }
 
-static bool read_pattern(struct reading *r, const char *pattern)
+static bool read_pattern(struct pattern_reading *r, const char *pattern)
 {
     for (; *pattern; pattern++) {
         bool fine;
@@ -139,7 +139,7 @@ static bool read_pattern(struct reading *r, const char *pattern)
 }
 
 /* Day 60 of a year is a day that far behind its first. */
-static bool join(struct reading *r, int64_t *microseconds)
+static bool join(struct pattern_reading *r, int64_t *microseconds)
 {
     struct time_parts *p = &r->parts;
     uint32_t year_days = p->year % 4 == 0 && (p->year % 100 != 0 || p->year % 400 == 0) ? 366 : 365;
@@ -159,7 +159,8 @@ static bool join(struct reading *r, int64_t *microseconds)
 
 bool time_pattern_read(const char *pattern, struct weir_bytes text, int64_t *microseconds)
 {
-    struct reading r = {.at = text.data, .end = (const char *)text.data + text.size, .half = -1};
+    struct pattern_reading r = {
+        .at = text.data, .end = (const char *)text.data + text.size, .half = -1};
 
     return read_pattern(&r, pattern) && r.at == r.end && join(&r, microseconds);
 }

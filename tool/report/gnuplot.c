@@ -27,12 +27,12 @@ struct hue plotter_hue(int hue)
 
 /* ---- running it ---- */
 
-struct run {
+struct gnuplot_run {
     int fd[3]; /* its standard streams */
     int status;
 };
 
-static bool spawn(struct run *r, const char *option)
+static bool spawn(struct gnuplot_run *r, const char *option)
 {
     char name[] = "gnuplot", defaults[] = "-d";
     char *arguments[] = {name, option ? (char *)(uintptr_t)option : defaults, NULL};
@@ -61,7 +61,7 @@ static bool put(int fd, const char *text, size_t size)
 }
 
 /* False with errno where it could not be started. */
-static bool run_open(struct run *r, const char *option, const char *script, size_t size)
+static bool run_open(struct gnuplot_run *r, const char *option, const char *script, size_t size)
 {
     bool ok = true;
 
@@ -70,7 +70,7 @@ static bool run_open(struct run *r, const char *option, const char *script, size
     return ok && put(r->fd[0], script, size) && spawn(r, option);
 }
 
-static void run_close(struct run *r)
+static void run_close(struct gnuplot_run *r)
 {
     for (int i = 0; i < 3; i++)
         if (r->fd[i] >= 0)
@@ -78,7 +78,7 @@ static void run_close(struct run *r)
 }
 
 /* What it wrote; NULL if memory is short. */
-static char *run_text(const struct run *r, int stream)
+static char *run_text(const struct gnuplot_run *r, int stream)
 {
     struct stat st;
     size_t size = fstat(r->fd[stream], &st) == 0 ? (size_t)st.st_size : 0;
@@ -92,7 +92,7 @@ static char *run_text(const struct run *r, int stream)
 }
 
 /* Its last line says what was wrong, after those that repeat the script. */
-static void complain(const struct run *r)
+static void complain(const struct gnuplot_run *r)
 {
     char *said = run_text(r, 2), *last = NULL, *rest = said;
 
@@ -105,7 +105,7 @@ static void complain(const struct run *r)
 
 bool plotter_ready(void)
 {
-    struct run r = {{-1, -1, -1}, 0};
+    struct gnuplot_run r = {{-1, -1, -1}, 0};
     bool ok = run_open(&r, "--version", "", 0) && r.status == 0;
 
     run_close(&r);
@@ -179,7 +179,7 @@ static bool copy_svg(const char *svg, const char *title, bool shapes, FILE *page
 
 bool plotter_draw(const char *script, size_t size, const char *title, bool shapes, FILE *page)
 {
-    struct run r = {{-1, -1, -1}, 0};
+    struct gnuplot_run r = {{-1, -1, -1}, 0};
     bool ok = run_open(&r, NULL, script, size);
     char *svg = ok && r.status == 0 ? run_text(&r, 1) : NULL;
 

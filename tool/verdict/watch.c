@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#define WEIR_UNSTABLE
 #include <weir/plan.h>
 
 #include "cli/units.h"

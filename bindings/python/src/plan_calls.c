@@ -2,6 +2,7 @@
 #include "binding.h"
 
 #include <string.h>
+#define WEIR_UNSTABLE
 #include <weir/plan.h>
 
 static PyTypeObject *prediction_type, *algorithm_type;

@@ -51,22 +51,31 @@ bool errors_add(PyObject *module)
     return true;
 }
 
-PyObject *raise_status(enum weir_status status, const char *text)
+static PyObject *raise_code(enum weir_status status, int32_t code, const char *text)
 {
-    PyObject *type = base;
-    PyObject *spec = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+    PyObject *type = base, *exception = NULL, *name = NULL;
+    PyObject *message = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
 
     for (size_t i = 0; i < ERRORS; i++) {
         if (errors[i].status == status)
             type = errors[i].type;
     }
-    if (spec)
-        PyErr_SetObject(type, spec);
-    Py_XDECREF(spec);
+    if (message && (name = PyUnicode_FromString(weir_error_name(code))) &&
+        (exception = PyObject_CallFunctionObjArgs(type, message, NULL)) &&
+        PyObject_SetAttrString(exception, "code", name) == 0)
+        PyErr_SetObject(type, exception);
+    Py_XDECREF(exception);
+    Py_XDECREF(name);
+    Py_XDECREF(message);
     return NULL;
+}
+
+PyObject *raise_status(enum weir_status status, const char *text)
+{
+    return raise_code(status, 100 * (int32_t)status, text);
 }
 
 PyObject *raise_error(const struct weir_error *error)
 {
-    return raise_status((enum weir_status)error->status, error->text);
+    return raise_code((enum weir_status)error->status, error->code, error->text);
 }

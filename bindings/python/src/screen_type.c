@@ -548,10 +548,9 @@ static PyObject *load(PyObject *type, PyObject *args, PyObject *named)
         !is_store(store) || !saved_open(&saved, source))
         return NULL;
     found = saved_find(&saved, 1u << WEIR_PART_SCREEN, "screen", &data, &size, &shards);
-    if (found)
-        (void)weir_screen_load_buffer(&s, data, size, NULL, NULL, &error);
+    bool loaded = found && weir_screen_load_buffer(&s, data, size, NULL, NULL, &error) == WEIR_OK;
     saved_close(&saved);
-    if (s)
+    if (loaded)
         return wrap(s, store);
     return found ? raise_error(&error) : NULL;
 }

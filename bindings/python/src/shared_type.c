@@ -359,7 +359,7 @@ static enum weir_status view_shards(weir_shared **out, const void *data, size_t 
     enum weir_status status;
 
     if (!w) {
-        *error = (struct weir_error){.status = WEIR_NO_MEMORY, .text = "out of memory"};
+        *error = (struct weir_error){WEIR_NO_MEMORY, WEIR_ERROR_NO_MEMORY, "out of memory"};
         return WEIR_NO_MEMORY;
     }
     status = weir_view_shards(w, most, &n, data, size, NULL, NULL, error);

@@ -533,10 +533,9 @@ static PyObject *load(PyObject *type, PyObject *source)
         return NULL;
     found = saved_find(&saved, 1u << WEIR_PART_COUNTS | 1u << WEIR_PART_TOP, "sketch", &data, &size,
                        &shards);
-    if (found)
-        (void)weir_sketch_load_buffer(&s, data, size, NULL, NULL, &error);
+    bool loaded = found && weir_sketch_load_buffer(&s, data, size, NULL, NULL, &error) == WEIR_OK;
     saved_close(&saved);
-    if (s)
+    if (loaded)
         return wrap(s);
     return found ? raise_error(&error) : NULL;
 }

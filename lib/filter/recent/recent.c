@@ -63,28 +63,31 @@ static void choose_width(struct config *c)
     }
 }
 
-static bool refuse(struct weir_error *error, const char *why)
-{
-    error_say(error, WEIR_BAD_CONFIG, why, NULL);
-    return false;
-}
-
 static bool plan(struct config *c, struct shape *s, struct weir_error *error)
 {
     if (config_has(c, PARAMETER_WIDTH) && !is_a_width(c->width))
-        return refuse(error, "width= does not fit: it takes 8 to 16, 20, 24 or 32");
+        return error_refuse(error, WEIR_ERROR_INVALID_VALUE,
+                            "width= does not fit: it takes 8 to 16, 20, 24 or 32", NULL);
     if (c->window && c->span)
-        return refuse(error, "window= and span= do not go together: a window is of records or of "
-                             "time");
+        return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
+                            "window= and span= do not go together: a window is of records or of "
+                            "time",
+                            NULL);
     if (c->refresh && !has_window(c))
-        return refuse(error, "refresh=no goes with window= or span= only: it is their end that a "
-                             "repeat puts off");
+        return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
+                            "refresh=no goes with window= or span= only: it is their end that a "
+                            "repeat puts off",
+                            NULL);
     if (has_window(c) && c->importance.mode != IMPORTANCE_NONE)
-        return refuse(error, "window= and importance= do not go together: the order within a line "
-                             "is either by time or by importance");
+        return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
+                            "window= and importance= do not go together: the order within a line "
+                            "is either by time or by importance",
+                            NULL);
     if (c->enter && (has_window(c) || c->importance.mode != IMPORTANCE_NONE))
-        return refuse(error, "enter= does not go with window=, span= or importance=: there time or "
-                             "importance says where a key enters");
+        return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
+                            "enter= does not go with window=, span= or importance=: there time or "
+                            "importance says where a key enters",
+                            NULL);
     uint64_t most = config_has(c, PARAMETER_SLOTS) ? c->slots : LINE_SLOTS_MOST;
     if (config_has(c, PARAMETER_FPR)) {
         choose_width(c);

@@ -42,8 +42,8 @@ static bool refuse_bits(const struct config *c, struct weir_error *error)
     struct text t = text_in(bits, sizeof bits);
 
     text_add_u64(&t, c->bits);
-    return error_refuse(error, "bits=", bits, " does not fit: it takes 4 to 16, 20, 24 or 32",
-                        NULL);
+    return error_refuse(error, WEIR_ERROR_INVALID_VALUE, "bits=", bits,
+                        " does not fit: it takes 4 to 16, 20, 24 or 32", NULL);
 }
 
 static bool choose_bits(struct config *c, const struct print_sizes *sizes, struct weir_error *error)
@@ -82,7 +82,8 @@ static bool refuse_memory(const struct config *c, uint64_t needed, struct weir_e
 
     text_add_u64(&tk, c->capacity);
     text_add_u64(&tb, (needed + 7) / 8);
-    return error_refuse(error, "memory= is too small: ", keys, " keys take ", bytes,
+    return error_refuse(error, WEIR_ERROR_MEMORY_TOO_SMALL, "memory= is too small: ", keys,
+                        " keys take ", bytes,
                         " bytes as fingerprints of this size; allow more, or a larger fpr=", NULL);
 }
 
