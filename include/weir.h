@@ -1,31 +1,30 @@
-/* weir.h - have I seen this before? On a stream without end, in memory that
- * never grows.
+/* weir.h - filters that report whether a key was seen before, on unbounded streams, in
+ * constant memory.
  *
- *     weir_filter *w;
+ *     weir_filter *f;
  *     struct weir_error error;
- *     if (weir_open(&w, "recent memory=64M fpr=0.1%", &error) != WEIR_OK)
+ *     if (weir_open(&f, "recent memory=64M fpr=0.1%", &error) != WEIR_OK)
  *         die(error.text);
- *     if (weir_observe(w, weir_hash(w, line, length)) == WEIR_NEW)
+ *     if (weir_observe(f, weir_hash(f, line, length)) == WEIR_NEW)
  *         puts(line);
- *     weir_close(w);
+ *     weir_close(f);
  *
- * A filter is opened from a spec, shown hashed keys, and answers before it
- * remembers. It can err in both ways, at rates that its configuration bounds:
- * a new key taken for seen (false positive), a seen one forgotten (false
- * negative).
+ * A filter is opened from a spec. It looks up each hashed key before it records the key.
+ * Two kinds of errors occur, at rates that the spec bounds: a false positive reports a new
+ * key as seen; a false negative reports an evicted key as new.
  *
- * Threads: a handle belongs to one thread at a time; several may ask at once
- * while nobody changes it. Different handles share nothing.
+ * Threads: one thread at a time may use a handle. Several threads may look up keys
+ * concurrently while none modifies the handle. Different handles share nothing.
  *
- * Costs: a call with one key waits for the memory where its cells are, one cache line of the
- * filter recent, of others as many as they have probes; batches hide that. Calls on a whole
- * handle (clone, clear, merge, save, load) pass over its memory once; opening takes it
- * untouched. Calls on specs take less than a millisecond. Nothing allocates but what
- * opens, loads, clones or builds, and merging where that is said.
+ * Cost: a call with one key waits for the memory of its cells: one cache line for `recent`,
+ * one per probe for other filters. Batches prefetch and hide this latency. Calls on a whole
+ * handle (clone, clear, merge, save, load) pass over its memory once; opening does not touch
+ * it. Calls on specs take less than a millisecond. Only calls that open, load, clone or build
+ * allocate memory, and merging if documented.
  *
- * Frozen since 0.2.0: a program that was linked with libweir.so.0 runs with
- * every later one of that name. Calls and constants are added, never changed or
- * taken away; structs grow at their end only where their size is passed along. */
+ * Stability: a program that was linked with libweir.so.0 runs with every later libweir.so.0.
+ * Calls and constants are added, never changed or removed. Structs grow at their end, and
+ * only if the caller passes their size. */
 #ifndef WEIR_H
 #define WEIR_H
 
@@ -48,23 +47,23 @@ extern "C" {
 
 typedef struct weir_filter weir_filter;
 
-/* ---- what can go wrong ---- */
+/* ---- errors ---- */
 
 enum weir_status {
     WEIR_OK = 0,
-    WEIR_BAD_CONFIG,   /* the spec asks for what cannot be */
-    WEIR_NO_MEMORY,    /* the system gave no memory, or no randomness */
-    WEIR_BAD_DATA,     /* these bytes are not a saved filter, or a damaged one */
-    WEIR_MISMATCH,     /* two filters of different configuration */
-    WEIR_UNSUPPORTED,  /* this filter cannot do that */
-    WEIR_WRITE_FAILED, /* the sink refused bytes, or a file cannot be written */
-    WEIR_FULL,         /* no room for a key, or for so many (weir/build.h) */
-    WEIR_READ_FAILED   /* a file cannot be opened or read */
+    WEIR_BAD_CONFIG,   /* the spec is invalid or cannot be satisfied */
+    WEIR_NO_MEMORY,    /* no memory, or no random numbers, from the system */
+    WEIR_BAD_DATA,     /* not saved data, or damaged */
+    WEIR_MISMATCH,     /* the configurations differ */
+    WEIR_UNSUPPORTED,  /* the handle does not support the operation */
+    WEIR_WRITE_FAILED, /* the sink, the buffer or the file system accepted too few bytes */
+    WEIR_FULL,         /* no room for the key or keys (weir/build.h) */
+    WEIR_READ_FAILED   /* the file cannot be opened or read */
 };
 
-/* What exactly went wrong, for programs that react to it. A code is 100 times its status
- * plus a number; the code of a status without a more specific one ends in 00. Later versions
- * can add codes, so compare code / 100 with the status for those that you do not know. */
+/* The exact error, for programs that react to it. A code is 100 times its status plus a number.
+ * The code of a status without a more specific one ends in 00. Later versions can add codes, so
+ * compare code / 100 with the status for unknown codes. */
 enum weir_error_code {
     WEIR_ERROR_NONE = 0, /* no error */
 
@@ -113,7 +112,7 @@ enum weir_error_code {
 };
 
 /* One message for a person: what was wrong, the value, what would be right.
- * No line break, no full stop. Wherever an error is taken, NULL will do. It is filled in on
+ * No line break, no full stop. Every `error` parameter may be NULL. It is written on
  * failure only. */
 struct weir_error {
     int32_t status; /* enum weir_status */
@@ -121,178 +120,203 @@ struct weir_error {
     char text[320];
 };
 
-/* The name of a code in lower case, for logs and other languages: "unknown-parameter". Names
- * never change. NULL for a number that is not a code of this library. */
+/* Get the name of a code in lower case, for logs and other languages. Names never change.
+ * Returns the name, such as "unknown-parameter"; NULL for an unknown code.
+ * Threads: any thread may call. */
 WEIR_API const char *weir_error_name(int32_t code);
 
-/* ---- open and close ---- */
+/* ---- open and close filters ---- */
 
-/* Open a filter: "NAME parameter=value ...". The name may be left out (weir), as
- * may every parameter; docs/filters.md lists them, weir_algorithm_at() too. NULL means "".
- * Without seed= the seed is random: filters that are to be merged, or to give
- * the same verdicts twice, need one. On failure *out is NULL. */
+/* Open a filter from a spec, "NAME parameter=value ...". The name (default: recent) and every
+ * parameter are optional. NULL means "". docs/filters.md and weir_parameter_at() list the
+ * parameters. Without seed= the seed is random. Set seed= for filters that are to be merged,
+ * or that are to return the same verdicts twice.
+ * Returns WEIR_OK. On failure *out is NULL.
+ * Errors: WEIR_BAD_CONFIG, WEIR_NO_MEMORY. */
 WEIR_API enum weir_status weir_open(weir_filter **out, const char *config,
                                     struct weir_error *error);
 
-/* Where the memory of a handle comes from: for programs that account for theirs. A
- * block taken is zeroed, and aligned as malloc() does; NULL says that there is none. */
+/* The memory functions of a handle, for programs that account for their memory. allocate()
+ * returns zeroed memory with the alignment of malloc(), or NULL if there is none. */
 struct weir_allocator {
     void *(*allocate)(void *context, size_t size);
     void (*free)(void *context, void *block);
     void *context;
 };
 
-/* What is said beside the spec; zero stands for what was not said. */
+/* Options outside the spec. Zero means the default. */
 struct weir_options {
-    size_t size;                     /* sizeof this struct: it may grow */
+    size_t size;                     /* sizeof this struct, which may grow */
     struct weir_allocator allocator; /* both NULL: the system's */
-    uint64_t max_bytes;              /* bytes that a handle may take, as in its figures; 0: any */
+    uint64_t max_bytes;              /* maximum `bytes` of a handle's statistics; 0: no limit */
 };
 
-/* weir_open() with options; NULL are the defaults. Every byte of the handle is taken by
- * its functions, in one block of `bytes` in its figures (weir_measure()), which keeps
- * 64 of them to begin on a cache line; so is what merging needs meanwhile. Clones have
- * the same options. The functions may be called by any call that opens, loads, clones,
- * merges or closes, in the thread of that call, and no other. A handle that would take
- * more than the most is refused (WEIR_NO_MEMORY) before anything is taken. The system's memory
- * comes on huge pages from 2 MiB up; what a program gives is used as it is. */
+/* weir_open() with options; NULL selects the defaults. The allocator provides all memory of
+ * the handle: one block of `bytes` bytes (weir_measure()), 64 of which are reserved to align
+ * the rest to a cache line, and the temporary memory of a merge. Clones inherit the options.
+ * The system's memory is on huge pages from 2 MiB up. Memory of a custom allocator is used as
+ * it is.
+ * Returns as weir_open().
+ * Errors: as weir_open(), and WEIR_NO_MEMORY if the handle would need more than max_bytes. That
+ * is checked before any memory is allocated.
+ * Threads: any call that opens, loads, clones, merges or closes may call the functions of the
+ * allocator, in the calling thread only. */
 WEIR_API enum weir_status weir_open_with(weir_filter **out, const char *config,
                                          const struct weir_options *options,
                                          struct weir_error *error);
 
-WEIR_API void weir_close(weir_filter *w);
+/* Free a filter. NULL is allowed. */
+WEIR_API void weir_close(weir_filter *f);
 
-/* A second filter in the same state; NULL if memory is short (WEIR_NO_MEMORY), or of a
- * view (WEIR_UNSUPPORTED). */
-WEIR_API weir_filter *weir_clone(const weir_filter *w, struct weir_error *error);
+/* Copy a filter with its state.
+ * Returns NULL on failure.
+ * Errors: WEIR_NO_MEMORY, or WEIR_UNSUPPORTED for a view. */
+WEIR_API weir_filter *weir_clone(const weir_filter *f, struct weir_error *error);
 
-/* Forget everything, as if just opened with the same seed. */
-WEIR_API void weir_clear(weir_filter *w);
+/* Remove all keys and reset all counters. The filter is then in the state of a filter just
+ * opened with the same seed. */
+WEIR_API void weir_clear(weir_filter *f);
 
 /* ---- keys ---- */
 
-/* A key as a filter sees it: 128 hashed bits and how much it matters
- * (0..2^32-1; only filters with importance= look at it). */
+/* A key as a filter receives it: a 128-bit hash and an importance from 0 to 2^32-1, which
+ * only filters with importance= use. */
 struct weir_key {
     uint64_t lo, hi;
     uint32_t importance;
-    uint32_t origin; /* made of seed and hash= by the calls that hash; 0: not told */
+    uint32_t origin; /* derived from seed= and hash= by the calls that hash; 0: unknown */
 };
 
-/* Key bytes as the caller has them. */
+/* A key as the caller has it. */
 struct weir_bytes {
     const void *data;
     size_t size;
 };
 
-/* Hash a key for this filter, and for others of the same seed and hash=; weir/hash.h
- * does so without a filter. Importance is set to 1; assign it where it matters. A
- * key that was hashed for another seed is a caller's bug, which builds with
- * WEIR_DEBUG notice and stop at; others give verdicts that mean nothing. */
-WEIR_API struct weir_key weir_hash(const weir_filter *w, const void *data, size_t size);
+/* Hash a key for this filter and for all others with its seed= and hash=. weir/hash.h hashes
+ * without a filter. The importance is set to 1; assign another one if needed. Passing a key
+ * that was hashed for another seed is a bug of the caller: builds with WEIR_DEBUG abort,
+ * others return meaningless verdicts.
+ * Returns the key. */
+WEIR_API struct weir_key weir_hash(const weir_filter *f, const void *data, size_t size);
 
-WEIR_API void weir_hash_many(const weir_filter *w, const struct weir_bytes *bytes, size_t n,
+/* weir_hash() for n keys. */
+WEIR_API void weir_hash_many(const weir_filter *f, const struct weir_bytes *bytes, size_t n,
                              struct weir_key *keys);
 
-/* ---- observe and ask ---- */
+/* ---- observe and look up keys ---- */
 
 enum weir_verdict { WEIR_NEW = 0, WEIR_SEEN = 1 };
 
-/* Show one key to the filter: say whether it was probably seen before, then
- * remember it. Cannot fail, never allocates.
+/* Report whether a key was probably observed before, then record it. Never fails and never
+ * allocates.
  *
- * A filter that is full and has no room for it (cuckoo; others have no such state) does not
- * remember the key, which weir_measure() counts as overflow. On a filter that cannot learn
- * (without WEIR_CAN_OBSERVE: fuse, made by weir/build.h) and on a view this is a caller's
- * bug: of a filter that cannot learn builds with WEIR_DEBUG stop at it, others answer as
- * weir_ask(). */
-WEIR_API enum weir_verdict weir_observe(weir_filter *w, struct weir_key key);
+ * A full cuckoo filter does not record the key and counts it in `overflow`
+ * (weir_measure()). No other filter can be full. A filter without WEIR_CAN_OBSERVE (fuse,
+ * created by weir/build.h) and a view cannot record keys. Calling this on them is a bug of the
+ * caller: builds with WEIR_DEBUG abort, others act as weir_ask().
+ * Returns WEIR_SEEN or WEIR_NEW. */
+WEIR_API enum weir_verdict weir_observe(weir_filter *f, struct weir_key key);
 
-/* The same for n keys in order, several times as fast: memory is fetched ahead.
- * verdicts[i] becomes 0 (new) or 1 (seen); verdicts and bytes of the filter are
- * exactly those that one by one would give. */
-WEIR_API void weir_observe_many(weir_filter *w, const struct weir_key *keys, size_t n,
+/* weir_observe() for n keys in order. verdicts[i] becomes 0 (new) or 1 (seen). The verdicts
+ * and the filter's bytes are identical to those of single calls.
+ * Cost: several times as fast as single calls, because memory is prefetched. */
+WEIR_API void weir_observe_many(weir_filter *f, const struct weir_key *keys, size_t n,
                                 uint8_t *verdicts);
 
-/* Say whether a key was probably seen, without remembering it. */
-WEIR_API enum weir_verdict weir_ask(const weir_filter *w, struct weir_key key);
+/* Report whether a key was probably observed before, without recording it.
+ * Returns WEIR_SEEN or WEIR_NEW. */
+WEIR_API enum weir_verdict weir_ask(const weir_filter *f, struct weir_key key);
 
-WEIR_API void weir_ask_many(const weir_filter *w, const struct weir_key *keys, size_t n,
+/* weir_ask() for n keys. verdicts and cost as weir_observe_many(). */
+WEIR_API void weir_ask_many(const weir_filter *f, const struct weir_key *keys, size_t n,
                             uint8_t *verdicts);
 
-/* The same for keys as bytes, each hashed on the way. */
-WEIR_API enum weir_verdict weir_observe_bytes(weir_filter *w, const void *data, size_t size);
-WEIR_API void weir_observe_bytes_many(weir_filter *w, const struct weir_bytes *bytes, size_t n,
+/* The four calls above for keys as bytes, which they hash. */
+WEIR_API enum weir_verdict weir_observe_bytes(weir_filter *f, const void *data, size_t size);
+WEIR_API void weir_observe_bytes_many(weir_filter *f, const struct weir_bytes *bytes, size_t n,
                                       uint8_t *verdicts);
-WEIR_API enum weir_verdict weir_ask_bytes(const weir_filter *w, const void *data, size_t size);
-WEIR_API void weir_ask_bytes_many(const weir_filter *w, const struct weir_bytes *bytes, size_t n,
+WEIR_API enum weir_verdict weir_ask_bytes(const weir_filter *f, const void *data, size_t size);
+WEIR_API void weir_ask_bytes_many(const weir_filter *f, const struct weir_bytes *bytes, size_t n,
                                   uint8_t *verdicts);
 
-/* How many showings of a key are stored, in filters that store each of them (cuckoo): not
- * fewer than there are, more if the fingerprint of another is the same. Others say 0 or 1,
- * as weir_ask(). */
-WEIR_API uint32_t weir_count(const weir_filter *w, struct weir_key key);
+/* Count the stored insertions of a key. Only cuckoo filters store each insertion; others
+ * return 0 or 1, as weir_ask().
+ * Returns at least the true number; more if another key has the same fingerprint. */
+WEIR_API uint32_t weir_count(const weir_filter *f, struct weir_key key);
 
-/* Fetch the memory of a key ahead: for callers that see one key at a time but know
- * the next few. A dozen keys before its turn is about right. Changes nothing. */
-WEIR_API void weir_prefetch(const weir_filter *w, struct weir_key key);
+/* Prefetch the memory of a key, for callers that process one key at a time but have the next
+ * few. About twelve keys ahead is best. Does not modify the filter. */
+WEIR_API void weir_prefetch(const weir_filter *f, struct weir_key key);
 
-/* Take back one showing of a key. WEIR_UNSUPPORTED where the filter cannot;
- * *was_there, if not NULL, says whether there was anything to forget.
- * Forgetting what was never shown makes others be forgotten. */
-WEIR_API enum weir_status weir_forget(weir_filter *w, struct weir_key key, bool *was_there,
+/* ---- remove keys ---- */
+
+/* Remove one insertion of a key. *was_there (may be NULL) reports whether the filter
+ * contained a matching fingerprint. Removing a key that was never inserted may remove other
+ * keys.
+ * Returns WEIR_OK, whether or not the key was there.
+ * Errors: WEIR_UNSUPPORTED if the filter cannot remove keys (WEIR_CAN_FORGET). */
+WEIR_API enum weir_status weir_forget(weir_filter *f, struct weir_key key, bool *was_there,
                                       struct weir_error *error);
 
-/* Tell a filter opened with span= what time it is, in milliseconds of one clock
- * (say, since 1970). The first call sets the beginning; a time before the
- * latest told changes nothing. Between calls no time passes. Filters without
- * span= take no notice. */
-WEIR_API void weir_advance(weir_filter *w, uint64_t now);
+/* ---- event time ---- */
 
-/* weir_observe_many() of keys that have a time each, in the milliseconds of
- * weir_advance(): exactly as if that were called before each of them. So a time
- * before the latest does not turn the clock back; its key is shown as of now. */
-WEIR_API void weir_observe_many_at(weir_filter *w, const struct weir_key *keys,
+/* Set the current time of a filter that has span=, in milliseconds since any fixed epoch, for
+ * example 1970. The first call defines the start. Earlier times are ignored. Time does not
+ * advance between calls. Filters without span= ignore the call. */
+WEIR_API void weir_advance(weir_filter *f, uint64_t now);
+
+/* weir_observe_many() for keys with a time each, in the milliseconds of weir_advance(). The
+ * result is identical to calling weir_advance() before each key. A key whose time is earlier
+ * than the current time is observed at the current time. */
+WEIR_API void weir_observe_many_at(weir_filter *f, const struct weir_key *keys,
                                    const uint64_t *times, size_t n, uint8_t *verdicts);
 
-/* Add to a filter all that another of the same configuration and seed has
- * seen. WEIR_MISMATCH or WEIR_UNSUPPORTED leave it as it was. */
+/* ---- merge filters ---- */
+
+/* Add all keys of another filter of the same configuration and seed.
+ * Returns WEIR_OK. On failure `into` is unchanged.
+ * Errors: WEIR_MISMATCH if the configurations differ, WEIR_UNSUPPORTED if the filter cannot
+ * merge (WEIR_CAN_MERGE). */
 WEIR_API WEIR_MUST_CHECK enum weir_status weir_merge(weir_filter *into, const weir_filter *from,
                                                      struct weir_error *error);
 
-/* ---- what it knows of itself ---- */
+/* ---- statistics and configuration ---- */
 
 struct weir_stats {
-    uint64_t memory;   /* bytes of cells, at most what memory= asked for */
-    uint64_t bytes;    /* all that the handle occupies */
-    uint64_t observed; /* keys observed, of which */
-    uint64_t seen;     /* were said to be seen, and */
-    uint64_t new_keys; /* to be new */
+    uint64_t memory;   /* bytes of cells, at most memory= */
+    uint64_t bytes;    /* bytes of the whole handle */
+    uint64_t observed; /* keys observed: seen + new_keys */
+    uint64_t seen;     /* keys reported as seen */
+    uint64_t new_keys; /* keys reported as new */
     double fill;       /* share of cells in use */
-    double error;      /* chance that a new key would be taken for seen now */
-    uint64_t lost;     /* keys that fell out of window= or span= too early: for want of memory */
-    uint64_t overflow; /* showings for which a full filter had no room: see weir_observe() */
+    double error;      /* current false-positive rate */
+    uint64_t lost;     /* keys evicted before the end of window= or span=, for lack of memory */
+    uint64_t overflow; /* keys that a full filter did not record: see weir_observe() */
 };
 
-/* Fill in the figures, as many as the caller's struct of this size has room for; a
- * struct of a later version gets zeros for what this library does not know. Reads
- * at most four million cells: some milliseconds. */
-WEIR_API void weir_measure(const weir_filter *w, struct weir_stats *out, size_t size);
+/* Write the filter's statistics to *out, of `size` bytes. A smaller struct of an earlier
+ * version is filled to its size; the fields of a later version that this library does not have
+ * are set to 0.
+ * Cost: reads at most four million cells, which takes some milliseconds. */
+WEIR_API void weir_measure(const weir_filter *f, struct weir_stats *out, size_t size);
 
-/* The same by value; compiled into the caller, so that the struct may grow. */
-static inline struct weir_stats weir_stats_of(const weir_filter *w)
+/* weir_measure() by value. Compiled into the caller, so that the struct may grow.
+ * Returns the statistics. */
+static inline struct weir_stats weir_stats_of(const weir_filter *f)
 {
     struct weir_stats stats;
 
-    weir_measure(w, &stats, sizeof stats);
+    weir_measure(f, &stats, sizeof stats);
     return stats;
 }
 
-/* The configuration in full, with every choice made: a spec that opens an equal filter.
- * Like snprintf(): returns the length of the whole text without the terminating NUL, even if
- * less of it fits. Writes at most size bytes, the NUL among them, and nothing if size is 0
- * (buffer may be NULL then). WEIR_SPEC_MAX bytes are always enough. */
-WEIR_API size_t weir_config(const weir_filter *w, char *buffer, size_t size);
+/* Write the complete configuration, with all defaults: a spec that opens an equal filter. Writes
+ * at most size bytes, including the terminating NUL, and nothing if size is 0; buffer may be
+ * NULL then. WEIR_SPEC_MAX bytes are always enough.
+ * Returns the length of the whole text without the NUL, as snprintf(), even if it was
+ * truncated. */
+WEIR_API size_t weir_config(const weir_filter *f, char *buffer, size_t size);
 
 /* ---- save and load ---- */
 
@@ -303,51 +327,58 @@ typedef bool (*weir_sink)(void *context, const void *data, size_t size);
 typedef bool (*weir_source)(void *context, void *data, size_t size);
 
 /* Bytes that saving will take. Does not change while the filter lives. */
-WEIR_API size_t weir_saved_size(const weir_filter *w);
+WEIR_API size_t weir_saved_size(const weir_filter *f);
 
-/* Save into a buffer of at least that many bytes; returns them, or 0 if the
- * buffer is too small (WEIR_WRITE_FAILED). */
-WEIR_API WEIR_MUST_CHECK size_t weir_save_buffer(const weir_filter *w, void *buffer, size_t size,
+/* Save into a buffer of at least that many bytes.
+ * Returns the bytes written, or 0 on failure.
+ * Errors: WEIR_WRITE_FAILED if the buffer is too small. */
+WEIR_API WEIR_MUST_CHECK size_t weir_save_buffer(const weir_filter *f, void *buffer, size_t size,
                                                  struct weir_error *error);
 
-/* Save through a sink: WEIR_OK or WEIR_WRITE_FAILED. */
-WEIR_API WEIR_MUST_CHECK enum weir_status weir_save_stream(const weir_filter *w, weir_sink sink,
+/* Save through a sink.
+ * Errors: WEIR_WRITE_FAILED if the sink returns false. */
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_save_stream(const weir_filter *f, weir_sink sink,
                                                            void *context, struct weir_error *error);
 
-/* Load the filter that data begins with. Any bytes give a usable filter or an
- * error; so does one shard of several, which weir/saved.h loads together. *used, if not
- * NULL, gets the bytes it took: another part may follow. */
+/* Load the filter at the start of data. *used (may be NULL) becomes the length of its part;
+ * other parts may follow. Any bytes give a usable filter or an error.
+ * Returns WEIR_OK. On failure *out is NULL.
+ * Errors: WEIR_BAD_DATA, WEIR_NO_MEMORY. One of several shards is an error; load shards with
+ * weir/saved.h. */
 WEIR_API WEIR_MUST_CHECK enum weir_status weir_load_buffer(weir_filter **out, const void *data,
                                                            size_t size, size_t *used,
                                                            const struct weir_options *options,
                                                            struct weir_error *error);
 
-/* Save to a file, which is replaced atomically: a temporary file in the same directory
- * (".weir-" and 16 hex digits) is written, synced and renamed, and the directory is synced. On
- * failure the old file is untouched and the temporary file is removed. Permissions of an
- * existing file are kept, its owner if the system permits it. A symbolic link is followed.
- * WEIR_OK or WEIR_WRITE_FAILED; what is not a regular file is refused. Needs no memory, and
- * permission to write to the directory. */
-WEIR_API WEIR_MUST_CHECK enum weir_status weir_save_file(const weir_filter *w, const char *path,
+/* Save to a file and replace it atomically: write a temporary file in the same directory
+ * (".weir-" and 16 hex digits), sync it, rename it, and sync the directory. On failure the old
+ * file is unchanged and the temporary file is removed. The permissions of an existing file are
+ * kept; so is its owner if the system permits. Symbolic links are followed. The directory must
+ * be writable. Never allocates.
+ * Errors: WEIR_WRITE_FAILED, also if the path is not a regular file. */
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_save_file(const weir_filter *f, const char *path,
                                                          struct weir_error *error);
 
-/* Load the first filter of a file; notes before it are skipped, what follows it is not read.
- * Statuses as of weir_load_buffer(); WEIR_READ_FAILED if the file cannot be read, with the code
- * WEIR_ERROR_FILE_NOT_FOUND if there is none. Takes no memory but the handle's. */
+/* Load the first filter of a file. Notes before it are skipped. What follows it is not read.
+ * Allocates only the handle.
+ * Returns as weir_load_buffer().
+ * Errors: as weir_load_buffer(). WEIR_READ_FAILED if the file cannot be read, with the code
+ * WEIR_ERROR_FILE_NOT_FOUND if it does not exist. */
 WEIR_API WEIR_MUST_CHECK enum weir_status weir_load_file(weir_filter **out, const char *path,
                                                          const struct weir_options *options,
                                                          struct weir_error *error);
 
-/* ---- files of several parts ---- */
+/* ---- parts of a file ---- */
 
-/* Saved data is a sequence of parts, each with its kind, length and checksum
- * (docs/format.md): shards of one filter, or a filter and a program's notes on
- * it. weir_save_stream() writes one part; these write and read the others. */
+/* Saved data is a sequence of parts, each with a kind, a length and a checksum
+ * (docs/format.md), for example the shards of a filter, or a filter and a program's notes.
+ * weir_save_stream() writes one part. weir_part_read() and weir_part_write() read and write
+ * parts of any kind. */
 enum weir_part_kind {
     WEIR_PART_FILTER = 1,
     WEIR_PART_NOTE = 2,
     WEIR_PART_COUNTS = 3, /* a count-min sketch, see weir/sketch.h */
-    WEIR_PART_TOP = 4,    /* a sketch that keeps keys */
+    WEIR_PART_TOP = 4,    /* a sketch that stores keys */
     WEIR_PART_SCREEN = 5  /* see weir/screen.h */
 };
 
@@ -355,107 +386,117 @@ struct weir_part {
     uint32_t kind;
     const void *body;
     size_t body_size;
-    size_t size;            /* of the whole part: the next begins after as many bytes */
-    uint32_t shard, shards; /* 0 of 1: the whole; see weir/saved.h */
-    const char *spec;       /* what opens an equal one, not terminated; a note has none */
+    size_t size;            /* of the whole part: offset of the next one */
+    uint32_t shard, shards; /* 0 of 1: not sharded; see weir/saved.h */
+    const char *spec;       /* opens an equal handle; not terminated; notes have none */
     size_t spec_size;
 };
 
-/* Look at the part that data begins with: WEIR_OK, or WEIR_BAD_DATA if it is
- * none, is cut off or damaged. As much is filled in as a struct of part_size bytes has
- * room for. */
+/* Describe the part at the start of data, in as many fields of *part as part_size bytes have
+ * room for. Reads and checks the whole part.
+ * Errors: WEIR_BAD_DATA if there is no part, or if it is truncated or damaged. */
 WEIR_API enum weir_status weir_part_read(const void *data, size_t size, struct weir_part *part,
                                          size_t part_size, struct weir_error *error);
 
-/* Write a part of a kind below 65536: WEIR_OK, WEIR_WRITE_FAILED, or for another
- * kind WEIR_UNSUPPORTED. */
+/* Write a part of a kind below 65536.
+ * Errors: WEIR_WRITE_FAILED, or WEIR_UNSUPPORTED for another kind. */
 WEIR_API WEIR_MUST_CHECK enum weir_status weir_part_write(uint32_t kind, const void *body,
                                                           size_t size, weir_sink sink,
                                                           void *context, struct weir_error *error);
 
-/* ---- which filters there are ---- */
+/* ---- algorithms and parameters ---- */
 
+/* A filter, sketch or screen. */
 struct weir_algorithm {
     const char *name;
     const char *idea; /* one line */
-    uint64_t traits;  /* of enum weir_trait: what it can do, given the parameters for it */
+    uint64_t traits;  /* of enum weir_trait: what it can do with suitable parameters */
 };
 
-/* What can be asked of a filter, a sketch (weir/sketch.h) or a screen
- * (weir/screen.h), and what it is there for. */
+/* Capabilities and purposes of a filter, sketch (weir/sketch.h) or screen (weir/screen.h). */
 enum weir_trait {
-    WEIR_CAN_FORGET = 1 << 0,      /* take back a key: weir_forget(), weir_sketch_take() */
+    WEIR_CAN_FORGET = 1 << 0,      /* remove a key: weir_forget(), weir_sketch_take() */
     WEIR_CAN_MERGE = 1 << 1,       /* weir_merge(), weir_sketch_merge(), weir_screen_merge() */
-    WEIR_CAN_WINDOW = 1 << 2,      /* forget by count: window=; half-life= in records */
-    WEIR_CAN_TIME = 1 << 3,        /* by time, which it must be told: span=; half-life= as a time */
-    WEIR_CAN_IMPORTANCE = 1 << 4,  /* keep longer what matters more: importance= */
-    WEIR_CAN_RUN_FOREVER = 1 << 5, /* serve a stream without end: neither fills up nor ages */
-    WEIR_CAN_KEEP_ALL = 1 << 6,    /* miss no key that was shown: forgets none by itself */
-    WEIR_CAN_LIST = 1 << 7,        /* list the keys that came most often: weir_sketch_top() */
-    WEIR_CAN_COUNT_ANY = 1 << 8,   /* count any key, by its hash alone: weir_sketch_add_hashed() */
-    WEIR_CAN_HOLD_SET = 1 << 9,    /* a screen that is told the set before the first check */
-    WEIR_CAN_CONFIRM = 1 << 10,    /* a screen that asks the store at all */
-    WEIR_CAN_OBSERVE = 1 << 11,    /* be shown keys, one after the other: weir_observe() */
-    WEIR_CAN_ONE_LINE = 1 << 12,   /* do with one cache line per key */
-    WEIR_FOR_IMPORTANCE = 1 << 16, /* of use only where some keys matter more than others */
-    WEIR_FOR_TABLES = 1 << 17      /* there to reproduce the tables of a paper, not to be chosen */
+    WEIR_CAN_WINDOW = 1 << 2,      /* evict by number of records: window=, half-life=100k */
+    WEIR_CAN_TIME = 1 << 3,        /* evict by time: span=, half-life=1h; see weir_advance() */
+    WEIR_CAN_IMPORTANCE = 1 << 4,  /* keep important keys longer: importance= */
+    WEIR_CAN_RUN_FOREVER = 1 << 5, /* serve an unbounded stream: never full, never saturated */
+    WEIR_CAN_KEEP_ALL = 1 << 6,    /* no false negatives: never evicts a key by itself */
+    WEIR_CAN_LIST = 1 << 7,        /* list the most frequent keys: weir_sketch_top() */
+    WEIR_CAN_COUNT_ANY = 1 << 8,   /* count a key given only its hash: weir_sketch_add_hashed() */
+    WEIR_CAN_HOLD_SET = 1 << 9,    /* a screen that needs the set before the first check */
+    WEIR_CAN_CONFIRM = 1 << 10,    /* a screen that asks the store */
+    WEIR_CAN_OBSERVE = 1 << 11,    /* record keys one at a time: weir_observe() */
+    WEIR_CAN_ONE_LINE = 1 << 12,   /* access one cache line per key */
+    WEIR_FOR_IMPORTANCE = 1 << 16, /* useful only if some keys are more important than others */
+    WEIR_FOR_TABLES = 1 << 17      /* reproduces the tables of a paper; not for production */
 };
 
-/* A parameter, and what it takes. */
+/* A parameter of an algorithm. */
 struct weir_parameter {
     const char *name;
-    const char *takes; /* "a whole number from 1 to 32" */
+    const char *takes; /* valid values: "a whole number from 1 to 32" */
     const char *does;  /* "hash functions" */
 };
 
-/* ---- specs as values ---- */
-
-/* The same for filters, sketches and screens. Nothing here opens one or takes its
- * memory; any thread may call. */
 enum weir_kind { WEIR_KIND_FILTER, WEIR_KIND_SKETCH, WEIR_KIND_SCREEN };
 
-#define WEIR_SPEC_MAX 512 /* no completed spec is longer, with its end */
-
-/* The i-th of a kind, and its j-th parameter; NULL after the last. The first filter and the
- * first screen are the defaults, for specs without a name. */
+/* Enumerate the algorithms of a kind, and their parameters. The first filter and the first
+ * screen are the defaults, for specs without a name.
+ * Returns the i-th algorithm, or its j-th parameter; NULL after the last.
+ * Threads: any thread may call. */
 WEIR_API const struct weir_algorithm *weir_algorithm_at(enum weir_kind kind, size_t i);
 WEIR_API const struct weir_parameter *weir_parameter_at(enum weir_kind kind, size_t i, size_t j);
 
-/* What a spec names, and a parameter of that by name ("k", or "k=3"); NULL if there
- * is none. Only the name in the spec is looked at. */
+/* Find the algorithm that a spec names, and one of its parameters by name ("k" or "k=3").
+ * Only the name in the spec is read.
+ * Returns NULL if there is none.
+ * Threads: any thread may call. */
 WEIR_API const struct weir_algorithm *weir_find_algorithm(enum weir_kind kind, const char *spec);
 WEIR_API const struct weir_parameter *weir_find_parameter(enum weir_kind kind, const char *spec,
                                                           const char *parameter);
 
-/* Complete a spec: what weir_config() says of the filter that it opens. WEIR_OK, or
- * what weir_open() would say, but for memory that is not to be had. */
+/* ---- specs ---- */
+
+#define WEIR_SPEC_MAX 512 /* maximum size of a completed spec, with its terminator */
+
+/* Complete a spec: write what weir_config() returns for the filter, sketch or screen that the
+ * spec opens. Nothing is opened and no memory is allocated for it.
+ * Errors: as weir_open(), except for unavailable memory.
+ * Threads: any thread may call, as for the other calls on specs. */
 WEIR_API enum weir_status weir_spec_complete(enum weir_kind kind, const char *spec, char *buffer,
                                              size_t size, struct weir_error *error);
 
-/* What can be done with these parameters: of enum weir_trait. Statuses as of
- * weir_spec_complete(). */
+/* Report what a handle of this spec can do: *traits becomes a set of enum weir_trait.
+ * Errors: as weir_spec_complete(). */
 WEIR_API enum weir_status weir_spec_traits(enum weir_kind kind, const char *spec, uint64_t *traits,
                                            struct weir_error *error);
 
-/* The spec of one of n filters that share out the keys of the one asked for:
- * each has its part of memory=, capacity= and window=. A part is at least 64 bytes, and as
- * much as its keys need: n of them can take a little more than memory=. Also
- * WEIR_BAD_CONFIG if n is 0. */
+/* Write the spec of one of n shards that share the keys of one filter. Each has its part of
+ * memory=, capacity= and window=. A shard has at least 64 bytes, and as much as its keys need,
+ * so n shards can take a little more than memory=.
+ * Errors: as weir_spec_complete(), and WEIR_BAD_CONFIG if n is 0. */
 WEIR_API enum weir_status weir_shard_spec(const char *spec, uint32_t n, char *buffer, size_t size,
                                           struct weir_error *error);
 
-/* The value of a parameter as a spec of any kind has it. Returned length and buffer as of
- * weir_config(); the length is 0 if the spec does not have the parameter. */
+/* Copy the value of a parameter from a spec of any kind to buffer, as weir_config() writes it.
+ * Returns the length of the whole value; 0 if the spec does not contain the parameter. */
 WEIR_API size_t weir_spec_get(const char *spec, const char *parameter, char *buffer, size_t size);
 
-/* The same of a completed spec, where it is a whole number: a count, a size in
- * bytes (rounded up), a time in milliseconds. False if it is none. */
+/* Read the value of a parameter of a completed spec as a whole number: a count, a size in bytes
+ * (rounded up) or a time in milliseconds.
+ * Returns false if the value is not a number. */
 WEIR_API bool weir_spec_number(const char *spec, const char *parameter, uint64_t *number);
 
-/* A size as memory= takes it, in bytes: 65536, 64K, 64KB, 64KiB, 1.5m, 8000bit. K, M, G
- * and T are powers of 1024 whatever follows them. False if it is none, or not whole. */
+/* Parse a size, as memory= accepts it: 65536, 64K, 64KB, 64KiB, 1.5m, 8000bit. K, M, G and T
+ * are powers of 1024, with any suffix.
+ * Returns false if the text is not a size, or not a whole number of bytes. */
 WEIR_API bool weir_parse_size(const char *text, uint64_t *bytes);
 
+/* ---- library version ---- */
+
+/* Get the version of the library in use; WEIR_VERSION is that of the headers.
+ * Returns a string such as "1.0.0". */
 WEIR_API const char *weir_version(void);
 
 #ifdef __cplusplus

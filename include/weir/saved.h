@@ -1,12 +1,10 @@
-/* weir/saved.h - saved filters at large: in shards, from any source, asked where they
- * lie.
+/* weir/saved.h - saved filters in shards, loaded from a stream, or used in place.
  *
- * What weir.h has for the plain case, weir_save_stream() and weir_load_buffer(), works on one
- * filter in memory. docs/format.md draws the bytes.
+ * weir.h has the calls for one filter in memory: weir_save_stream() and weir_load_buffer().
+ * docs/format.md specifies the format. `options` are those of weir_open_with(); NULL selects
+ * the defaults.
  *
- * Options are those of weir_open_with(), NULL the defaults.
- *
- * Threads: the calls keep nothing; a handle is under the rule of weir.h. */
+ * Threads: the calls keep no state. Handles follow the rule of weir.h. */
 #ifndef WEIR_SAVED_H
 #define WEIR_SAVED_H
 
@@ -16,81 +14,91 @@
 extern "C" {
 #endif
 
-/* ---- shards ---- */
+/* ---- save and load shards ---- */
 
-#define WEIR_SHARDS_MAX 65536 /* at most */
+#define WEIR_SHARDS_MAX 65536 /* maximum number of shards */
 
-/* Save one of several filters that share out the keys of one: shard 0 to shards - 1.
- * They are to be written in this order, one after the other. Statuses as of
- * weir_save_stream(); WEIR_UNSUPPORTED for a shard that cannot be. */
-WEIR_API WEIR_MUST_CHECK enum weir_status weir_save_shard(const weir_filter *w, uint32_t shard,
+/* Save one of several filters that share the keys of one: shard 0 to shards - 1. Write the
+ * shards in this order, one after the other.
+ * Errors: as weir_save_stream(), and WEIR_UNSUPPORTED for an invalid shard number. */
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_save_shard(const weir_filter *f, uint32_t shard,
                                                           uint32_t shards, weir_sink sink,
                                                           void *context, struct weir_error *error);
 
-/* Load all shards of the filter that data begins with into out[0] and on, at most
- * `most`; *n becomes how many they are, 1 for a filter that is whole. They must all be
- * there, in their order, of one configuration (but for the sizes of fixed filters). *used, if not
- * NULL, gets the bytes they took. On failure there are none: *n is 0. */
+/* Load all shards of the filter at the start of data into out[0], out[1] and so on, at most
+ * `max`. *n becomes their number, 1 for a filter that is not sharded. All shards must be
+ * present, in order, and of one configuration (except for the sizes of fixed filters). *used
+ * (may be NULL) becomes the length of their parts.
+ * Returns WEIR_OK. On failure nothing is loaded and *n is 0.
+ * Errors: as weir_load_buffer(). */
 WEIR_API WEIR_MUST_CHECK enum weir_status
-weir_load_shards(weir_filter **out, uint32_t most, uint32_t *n, const void *data, size_t size,
+weir_load_shards(weir_filter **out, uint32_t max, uint32_t *n, const void *data, size_t size,
                  size_t *used, const struct weir_options *options, struct weir_error *error);
 
-/* ---- from a source ---- */
+/* ---- load from a stream ---- */
 
-/* Load a filter from a source, which is asked for just the bytes of one part. The head
- * comes first and is checked; a filter whose handle would take more bytes than the most
- * of the options is refused then (WEIR_NO_MEMORY). The cells go straight to where they belong, at
- * most 1 MiB at a time. */
+/* Load a filter from a source, which is read to the end of one part and no further. The head is
+ * read and checked first. If the handle would need more than max_bytes of the options, loading
+ * fails before memory is allocated. Cells are read directly into the filter, at most 1 MiB at
+ * a time.
+ * Returns as weir_load_buffer().
+ * Errors: as weir_load_buffer(). */
 WEIR_API WEIR_MUST_CHECK enum weir_status weir_load_stream(weir_filter **out, weir_source source,
                                                            void *context,
                                                            const struct weir_options *options,
                                                            struct weir_error *error);
 
-/* ---- asked where they lie ---- */
+/* ---- view a saved filter in place ---- */
 
-/* A handle on the filter that data begins with, which stays where it is and must
- * outlive the handle: in a mapped file, only what is asked for is ever read. The head
- * is checked as on load, the cells are not (weir_verify() does): cells that are damaged
- * can answer wrongly, but not crash. If the file is cut short while it is mapped,
- * reading it raises SIGBUS, as of any mapping.
+/* Open a view: a handle that looks up keys in saved data without copying it. The data must
+ * outlive the handle. In a mapped file, only the pages of looked-up keys are read. The head is
+ * checked as on load. The cells are not; weir_verify() checks them. Damaged cells can give
+ * wrong verdicts but never a crash. If a mapped file is truncated, reading it raises SIGBUS, as
+ * for any mapping.
  *
- * The handle is for asking. weir_observe() on it is a caller's bug, at which builds with
- * WEIR_DEBUG stop; others answer as weir_ask(). weir_clear() and weir_advance() do
- * nothing, weir_clone() gives NULL, weir_forget() and weir_merge() say WEIR_UNSUPPORTED.
- * weir_save_stream() copies the cells with the sums that they have: what is damaged stays so.
- * Statuses as of weir_load_buffer(); *used too. Costs some kilobytes. */
+ * A view is read-only. Calling weir_observe() is a bug of the caller: builds with WEIR_DEBUG
+ * abort, others act as weir_ask(). weir_clear() and weir_advance() do nothing. weir_clone()
+ * returns NULL. weir_forget() and weir_merge() return WEIR_UNSUPPORTED. weir_save_stream()
+ * copies the cells with their stored checksums, so damage remains detectable.
+ * *used is set as by weir_load_buffer().
+ * Returns as weir_load_buffer().
+ * Errors: as weir_load_buffer().
+ * Cost: some kilobytes of memory. */
 WEIR_API WEIR_MUST_CHECK enum weir_status weir_view_buffer(weir_filter **out, const void *data,
                                                            size_t size, size_t *used,
                                                            const struct weir_options *options,
                                                            struct weir_error *error);
 
-/* The same of all shards, as weir_load_shards(). */
+/* Open views of all shards, as weir_load_shards() loads them.
+ * Returns as weir_load_shards().
+ * Errors: as weir_load_shards(). */
 WEIR_API WEIR_MUST_CHECK enum weir_status
-weir_view_shards(weir_filter **out, uint32_t most, uint32_t *n, const void *data, size_t size,
+weir_view_shards(weir_filter **out, uint32_t max, uint32_t *n, const void *data, size_t size,
                  size_t *used, const struct weir_options *options, struct weir_error *error);
 
-/* ---- how keys were made ---- */
+/* ---- key descriptions ---- */
 
-/* A file may describe how its keys were made of records, for example "2 fields --ignore-case", in
- * a note before the filter: keys made in another way match nothing. Without a description keys are
- * one field or line each, as they are. To describe a filter, write this text and the description
- * with weir_part_write(WEIR_PART_NOTE, ...), then the filter. */
+/* A note before the filter can describe how its keys were made from records, for example
+ * "2 fields --ignore-case". Keys made in another way match nothing. Without a description, each
+ * key is one unmodified field or line. To describe a filter, write this text followed by the
+ * description with weir_part_write(WEIR_PART_NOTE, ...), then write the filter. */
 #define WEIR_KEYS_NOTE "weir keys 1\nkeys="
-#define WEIR_KEY_DESCRIPTION_MAX 256 /* no description is longer, with its end */
+#define WEIR_KEY_DESCRIPTION_MAX 256 /* maximum size of a description, with its terminator */
 
-/* Copy the description in the notes before the first filter to text, as much as fits in room bytes
- * with its end. Returns its length; 0 if there is none. Bytes that are not printable ASCII
- * become '?'. */
+/* Copy the description from the notes before the first filter to text, truncated to room - 1
+ * bytes. Bytes that are not printable ASCII become '?'.
+ * Returns the length of the description; 0 if there is none. */
 WEIR_API size_t weir_saved_key_description(const void *data, size_t size, char *text, size_t room);
 
-/* ---- parts ---- */
+/* ---- inspect and verify parts ---- */
 
-/* As weir_part_read(), but of the cells only the place is looked at: they may be
- * damaged. Reads no more than the head. */
+/* weir_part_read() without checking the cells, which may be damaged. Reads only the head.
+ * Errors: as weir_part_read(). */
 WEIR_API enum weir_status weir_part_head(const void *data, size_t size, struct weir_part *part,
                                          size_t part_size, struct weir_error *error);
 
-/* Are all parts as they were written? Reads every byte. WEIR_OK, or WEIR_BAD_DATA. */
+/* Verify the checksums of all parts. Reads every byte.
+ * Errors: WEIR_BAD_DATA if a part is damaged. */
 WEIR_API WEIR_MUST_CHECK enum weir_status weir_verify(const void *data, size_t size,
                                                       struct weir_error *error);
 

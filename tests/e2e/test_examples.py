@@ -1,10 +1,11 @@
-"""Programs against the installed library: those in examples/, README's, and the one in the manual."""
+"""Programs against the installed library: those in examples/ and README's. One is also in the manual."""
 import concurrent.futures
 import contextlib
 import os
 import re
 import shutil
 import subprocess
+import textwrap
 
 import pytest
 
@@ -97,15 +98,38 @@ def test_all_threads_of_the_server_can_say_seen_at_once(installed, here):
         assert server.end() == (0, "72008 lines, 1 new\n", "")
 
 
+def test_once_per_hour_passes_keys_by_event_time_from_run_to_run(installed, here):
+    program = [*installed.compile(SOURCE / "examples/once_per_hour.c", here / "once_per_hour"), "seen.weir"]
+    noon = 1700000000
+    lines = [f"{noon + 60 * minute} {key}\n" for minute in (0, 10, 40, 59, 80, 90, 130) for key in ("a", f"only {minute}")]
+    due = [line for line in lines if " only" in line or line in (f"{noon} a\n", f"{noon + 60 * 80} a\n")]
+    assert run(installed, program, "".join(lines[:7])) + run(installed, program, "".join(lines[7:])) == "".join(due)
+    assert run(installed, program, f"{noon} a\n") == ""  # an earlier time does not turn the clock back
+
+
+@pytest.mark.parametrize("line", ["a 1700000000", "1700000000", "", "99999999999999 a", "-1 a"])
+def test_once_per_hour_rejects_lines_without_a_time(installed, here, line):
+    program = installed.compile(SOURCE / "examples/once_per_hour.c", here / "once_per_hour")
+    done = subprocess.run([*program, "seen.weir"], input=line + "\n", env=installed.env, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, "once_per_hour: input: expected lines TIME KEY\n")
+    assert not (here / "seen.weir").exists()
+
+
+def test_once_per_hour_leaves_a_file_that_is_no_state_alone(installed, here):
+    program = installed.compile(SOURCE / "examples/once_per_hour.c", here / "once_per_hour")
+    (here / "seen.weir").write_bytes(b"no filter")
+    done = subprocess.run([*program, "seen.weir"], input="1 a\n", env=installed.env, capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.startswith("once_per_hour: seen.weir: ")
+    assert (here / "seen.weir").read_bytes() == b"no filter"
+
+
 @pytest.mark.skipif(not shutil.which("man"), reason="needs man")
-def test_the_example_of_the_manual_runs_as_it_is_shown(installed, here):
+def test_the_manual_has_the_example_as_it_is_in_the_file(installed):
     page = next(installed.root.rglob("weir.3"))
     shown = subprocess.run(["man", "-l", page], capture_output=True, text=True, check=True,
                            env={**os.environ, "MANPAGER": "cat", "MANWIDTH": "120", "LC_ALL": "C"}).stdout
-    code = re.search(r"^EXAMPLE$.*?^ +(#include.*?^ +})$\n\n", shown, re.M | re.S)[1]
-    (here / "example.c").write_text(code + "\n")
-    program = installed.compile("example.c", here / "example")
-    assert run(installed, [*program, "a", "b", "a", "c", "b"], "") == "a\nb\nc\n"
+    code = re.search(r"^EXAMPLE$.*?^( +/\* once_per_hour.c.*?^ +})$\n\n +share/doc", shown, re.M | re.S)[1]
+    assert textwrap.dedent(code) + "\n" == (SOURCE / "examples/once_per_hour.c").read_text()
 
 
 def test_every_page_that_headers_and_manual_point_to_is_installed(installed):
@@ -121,8 +145,8 @@ def test_every_header_is_installed_and_in_the_manual(installed):
     headers = {str(p.relative_to(include)) for p in include.rglob("*.h*")}
     assert headers == {str(p.relative_to(installed.prefix / "include"))
                        for p in (installed.prefix / "include").rglob("*.h*")}
-    page = (SOURCE / "man/weir.3.scd").read_text()
-    assert headers <= set(re.findall(r"^\|  (\S+)$", page, re.M))
+    pages = "".join(p.read_text() for p in installed.prefix.rglob("man3/weir*.3")).replace(r"\&", "")
+    assert headers == set(re.findall(r"(?:#include <|\\fI)(weir(?:/\w+)?\.hp{0,2})(?:>\\fP$|\\fR)", pages, re.M))
 
 
 @pytest.mark.skipif(not LONG or SANITIZED or RACES_SEEN, reason="builds all of it again")

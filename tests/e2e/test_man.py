@@ -1,4 +1,4 @@
-"""The manual: a page for every command, every option told, every example run as it is rendered."""
+"""The manual: a page for every command and call, all options described, every example run as it is rendered."""
 import os
 import pathlib
 import re
@@ -10,8 +10,9 @@ import pytest
 from conftest import run
 from shown import shortfall
 
-MAN = pathlib.Path(os.environ["WEIR_SOURCE"]) / "man"
-PAGES = sorted(MAN.glob("*.1.scd"))  # of the command; test_examples.py has that of the library
+SOURCE = pathlib.Path(os.environ["WEIR_SOURCE"])
+MAN = SOURCE / "man"
+PAGES = sorted(MAN.glob("*.1.scd"))  # of the command; those of the library are generated
 
 needs_groff = pytest.mark.skipif(not (shutil.which("scdoc") and shutil.which("groff")), reason="needs scdoc and groff")
 
@@ -75,3 +76,80 @@ def test_every_option_is_in_the_manual(command):
 def test_the_pages_are_well_formed(page):
     done = subprocess.run(["scdoc"], input=page.read_bytes(), capture_output=True)
     assert done.returncode == 0 and done.stderr == b"" and b".TH" in done.stdout
+
+
+# The pages of the library, which scripts/man3 generates.
+
+def generate(source, folder):
+    return subprocess.run([source / "scripts/man3", folder], capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    """Name to text."""
+    if not shutil.which("scdoc"):
+        pytest.skip("needs scdoc")
+    folder = tmp_path_factory.mktemp("man3")
+    done = generate(SOURCE, folder)
+    assert done.returncode == 0, done.stderr
+    return {p.stem: p for p in folder.glob("*.3")}
+
+
+def is_alias(page):
+    return page.read_text().startswith(".so ")
+
+
+def shown_page(page):
+    done = subprocess.run(["groff", "-man", "-ww", "-Tutf8", "-P-cbou", page], capture_output=True)
+    assert done.returncode == 0 and done.stderr == b"", (page.name, done.stderr)
+    return done.stdout.decode()
+
+
+def section(page, title):
+    return re.search(rf"^{title}\n(.*?)(?=^\S)", shown_page(page), re.M | re.S)[1]
+
+
+@needs_groff
+def test_every_call_is_on_one_page_of_the_library(library):
+    headers = "".join(p.read_text() for p in (SOURCE / "include").rglob("*.h"))
+    calls = re.findall(r"^(?:WEIR_API|static inline) [^;{]*?\b(weir_\w+)\(", headers, re.M)
+    synopses = {name: section(page, "SYNOPSIS") for name, page in library.items() if name != "weir" and not is_alias(page)}
+    assert len(calls) > 120
+    for call in calls:
+        pages = [name for name, text in synopses.items() if re.search(rf"\b{call}\(", text)]
+        assert len(pages) == 1, (call, pages)
+        assert call == pages[0] or library[call].read_text() == f".so man3/{pages[0]}.3\n"
+
+
+@needs_groff
+def test_the_overview_lists_every_page_of_the_library(library):
+    listed = set(re.findall(r"^ +(weir_\w+)\(3\)$", section(library["weir"], "DESCRIPTION"), re.M))
+    assert listed == {name for name, page in library.items() if name != "weir" and not is_alias(page)}
+
+
+@needs_groff
+def test_what_a_call_returns_and_its_errors_have_sections(library):
+    page = library["weir_observe"]
+    assert re.search(r"weir_forget\(\)\n +WEIR_UNSUPPORTED if", section(page, "ERRORS"))
+    assert re.search(r"weir_observe\(\)\n +Returns WEIR_SEEN", section(page, "RETURN VALUE"))
+    assert "Several threads may look up" in section(page, "THREADS")
+    assert "Returns WEIR_SEEN" not in section(page, "DESCRIPTION")
+
+
+@pytest.mark.skipif(not shutil.which("lexgrog"), reason="needs man-db")
+def test_apropos_finds_every_call(library):
+    for name, page in library.items():
+        if is_alias(page):
+            continue
+        parsed = subprocess.run(["lexgrog", page], capture_output=True, text=True, check=True).stdout
+        assert set(re.findall(r'"(weir\w*) - ', parsed)) >= {name, *re.findall(r"\\fB.*?\b(weir_\w+)\(", page.read_text().partition(
+            ".SH \"DESCRIPTION")[0])}, name
+
+
+def test_a_group_of_calls_without_a_page_is_an_error(library, tmp_path):
+    for part in ("include", "man", "scripts", "examples"):
+        shutil.copytree(SOURCE / part, tmp_path / part)
+    with (tmp_path / "include/weir.h").open("a") as header:
+        header.write("\n/* ---- magic ---- */\n\n/* Planted. */\nWEIR_API void weir_magic(void);\n")
+    done = generate(tmp_path, tmp_path / "out")
+    assert done.returncode == 1 and done.stderr.startswith("man3: on no page: weir.h: magic;")
