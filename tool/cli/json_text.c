@@ -1,9 +1,13 @@
 /* json_text.c - see json_text.h. */
 #include "cli/json_text.h"
 
+#include <endian.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/messages.h"
+#include "cli/print.h"
 #include "cli/utf8.h"
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
@@ -40,4 +44,123 @@ json_t *utf8_string(const char *name)
     string = json_string(text);
     free(text);
     return string;
+}
+
+/* ---- printing ---- */
+
+bool json_print(json_t *value, size_t flags)
+{
+    char *text = json_text(value, flags | JSON_REAL_PRECISION(6));
+
+    if (text)
+        puts(text);
+    free(text);
+    json_decref(value);
+    return text || reject("memory is short");
+}
+
+static void print_cell(const json_t *value)
+{
+    if (json_is_string(value))
+        print_tsv_text(json_string_value(value), json_string_length(value));
+    else if (json_is_integer(value))
+        printf("%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else if (json_is_real(value))
+        printf("%.6g", json_real_value(value));
+    else
+        putchar('-');
+}
+
+static void print_row(json_t *object, bool names)
+{
+    const char *before = "", *name;
+    json_t *value;
+
+    json_object_foreach(object, name, value)
+    {
+        fputs(before, stdout);
+        before = "\t";
+        if (names)
+            fputs(name, stdout);
+        else
+            print_cell(value);
+    }
+    putchar('\n');
+}
+
+bool json_print_tsv(json_t *value)
+{
+    json_t *first = json_is_array(value) ? json_array_get(value, 0) : value, *row;
+    bool whole = value != NULL;
+    size_t i;
+
+    if (first)
+        print_row(first, true);
+    if (first == value)
+        print_row(value, false);
+    json_array_foreach(value, i, row) print_row(row, false);
+    json_decref(value);
+    return whole || reject("memory is short");
+}
+
+/* ---- escapes ---- */
+
+#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* How many of the next 8 bytes are ASCII that a JSON string has as it is. */
+static size_t count_plain(uint64_t x)
+{
+    uint64_t quote = x ^ EACH('"'), backslash = x ^ EACH('\\');
+    uint64_t stop = (quote - EACH(1)) | (backslash - EACH(1)) | (x - EACH(' ')) | x;
+
+    stop &= EACH(0x80); /* the lowest is exact: nothing is borrowed from below it */
+    return stop ? (size_t)__builtin_ctzll(stop) / 8 : 8;
+}
+
+/* One character, or one byte that is none. At most 6 bytes. */
+static size_t escape(const char **from, const char *end, char *to)
+{
+    static const char shorts[] = "\"\\\b\f\n\r\t", names[] = "\"\\bfnrt",
+                      hex[] = "0123456789abcdef";
+    uint8_t c = (uint8_t) * *from;
+    char first[5] = ""; /* a NUL ends what the text ends within */
+
+    memcpy(first, *from, end - *from < 4 ? (size_t)(end - *from) : 4);
+    const char *mark = c < 0x80 ? memchr(shorts, c, sizeof shorts - 1) : NULL;
+    size_t n = c < ' ' || mark ? 0 : c < 0x80 ? 1 : utf8_character(first);
+    *from += n ? n : 1;
+    if (n > 0) {
+        memcpy(to, first, 4);
+        return n;
+    }
+    if (mark) {
+        to[0] = '\\';
+        to[1] = names[mark - shorts];
+        return 2;
+    }
+    memcpy(to, c < ' ' ? "\\u00" : "\\udc", 4);
+    to[4] = hex[c >> 4];
+    to[5] = hex[c & 15];
+    return 6;
+}
+
+size_t json_escape(const char **from, const char *end, char *to, size_t room)
+{
+    const char *begin = to, *last = to + room - JSON_ESCAPE_ROOM;
+
+    while (*from < end && to <= last) {
+        uint64_t next;
+        size_t n = 0;
+
+        if (end - *from >= 8) {
+            memcpy(&next, *from, 8);
+            memcpy(to, &next, 8);
+            n = count_plain(le64toh(next));
+        }
+        *from += n;
+        to += n;
+        if (n == 0)
+            to += escape(from, end, to);
+    }
+    return (size_t)(to - begin);
 }

@@ -22,7 +22,8 @@ struct run {
 
     struct verdict verdict;
     struct output output;
-    uint8_t passes; /* verdicts of records that are passed on: see write.h */
+    const char *const *words; /* for the verdicts in JSON; NULL: those of the verdict */
+    uint8_t passes;           /* verdicts of records that are passed on: see write.h */
 
     enum on_full on_full; /* when the filter is past what was asked of it */
 

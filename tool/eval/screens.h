@@ -3,6 +3,7 @@
 #ifndef WEIR_EVAL_SCREENS_H
 #define WEIR_EVAL_SCREENS_H
 
+#include "cli/table.h"
 #include "eval/arrivals.h"
 #include "verdict/by_screen.h"
 
