@@ -241,7 +241,7 @@ def test_a_state_remembers_what_the_store_said(keys):
     assert result.lines == FOUND
     info = json.loads(run("info", "--json", "s").out)
     assert info["checked"] == 18000 and info["asked"] == first["asked"] and url in info["records"]
-    assert "screen      recent memory=1048576" in run("info", "s").out.decode()
+    assert "screen      cache memory=1048576" in run("info", "s").out.decode()
 
 
 def test_a_screen_of_the_set_learns_what_was_added_since(keys):

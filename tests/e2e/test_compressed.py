@@ -89,7 +89,7 @@ def test_every_reader_of_records_and_keys_decompresses(here, kind):
     for name, content in ("log", items), ("keys", keys):
         (here / name).write_bytes(text(content))
         (here / f"{name}.{kind}").write_bytes(PACK[kind](text(content)))
-    eval_ = ["eval", "-q", "--seed", "1", "-m", "64K", "-a", "bloom,weir", "--format", "json"]
+    eval_ = ["eval", "-q", "--seed", "1", "-m", "64K", "-a", "bloom,recent", "--format", "json"]
     for command in (["build", "-q", "--seed", "1", "-o", "F", "keys"], ["filter", "F", "log"],
                     ["filter", "--seed", "1", "--keys", "keys", "log"], ["ask", "F", "log"],
                     ["top", "--seed", "1", "-n", "5", "log"], ["count", "-q", "--seed", "1", "log"],

@@ -121,7 +121,7 @@ def test_all_filters_but_the_tables_own_take_part_unless_told():
 
 
 def test_a_parameter_goes_to_those_that_have_it():
-    a, b, c = table("--synthetic", "uniform:n=1k", "-m", "4K", "-a", "bsbfsd,sbf,weir", "-S", "k=3",
+    a, b, c = table("--synthetic", "uniform:n=1k", "-m", "4K", "-a", "bsbfsd,sbf,recent", "-S", "k=3",
                     "-S", "decay=7", "-e", "10%")
     assert a["settings"] == "k=3 hash=xxh3" and "decay=7" in b["settings"]
     assert "k=3" not in c["settings"] and "decay" not in c["settings"]
@@ -177,7 +177,7 @@ def test_a_curve_ends_where_the_row_is_and_its_intervals_add_up(known):
     spec = "uniform:n=100k,distinct=30%"
     source = ["--synthetic", spec] if known else ["-"]
     lines = b"" if known else run("gen", spec).out
-    args = [*source, "-a", "rlbsbf,weir", "-m", "4K"]
+    args = [*source, "-a", "rlbsbf,recent", "-m", "4K"]
     rows = table(*args, "--curve", "8", input=lines)
     for row in table(*args, input=lines):
         mine = [r for r in rows if r["algorithm"] == row["algorithm"]]
@@ -221,7 +221,7 @@ def test_permutations_average_over_orders_that_forget_where_things_were():
 
 def test_the_limit_is_what_its_formula_says():
     from math import log2
-    for row in table("--synthetic", "uniform:n=200k,distinct=50%", "-m", "8K", "-a", "sbf,rlbsbf,weir,bsbf"):
+    for row in table("--synthetic", "uniform:n=200k,distinct=50%", "-m", "8K", "-a", "sbf,rlbsbf,recent,bsbf"):
         e, d = row["fpr"], row["limit_fnr"]
         need = (1 - d) * log2((1 - d) / e) + d * log2(d / (1 - e))
         assert need == pytest.approx(8 * row["memory_bytes"] / row["distinct"], rel=1e-3)
@@ -237,7 +237,7 @@ COLUMNS = ("algorithm settings memory_bytes n distinct fpr fnr wfpr wfnr wfpr_al
 
 @pytest.mark.parametrize("more", [[], ["--curve", "3"], ["--by-importance"], ["--permutations", "2"]])
 def test_the_formats_say_the_same(more):
-    args = ["eval", "--seed", "1", "--synthetic", SPEC, "-m", "2K", "-a", "weir,sbf", *more]
+    args = ["eval", "--seed", "1", "--synthetic", SPEC, "-m", "2K", "-a", "recent,sbf", *more]
     tsv = table(*args[3:])
     objects = json.loads(run(*args, "--format", "json").out)
     assert [list(o) for o in objects] == [list(row) for row in tsv]
@@ -280,7 +280,7 @@ WRONG = [
     ([*U, "-a", "blom"], "there is no filter 'blom'"),
     ([*U, "-a", "bloom,,sbf"], "does not fit"),
     ([*U, "-a", "bloom", "-S", "decay=3"], "bloom has no parameter 'decay'"),
-    ([*U, "-a", "bloom,weir", "-S", "decay=3"], "has no parameter 'decay'"),
+    ([*U, "-a", "bloom,recent", "-S", "decay=3"], "has no parameter 'decay'"),
     ([*U, "-a", "bsbfsd", "-e", "1%"], "bsbfsd has no parameter 'fpr'"),
     ([*U, "-S", "foo=3"], "no parameter 'foo'"),
     ([*U, "-m", "lots"], "a size"),
@@ -353,7 +353,7 @@ def test_the_truth_of_a_stream_that_drifts(here):
     spec = "zipf:n=60k,universe=2k,alpha=0.9,fresh=5%,drift=20%/5k,seed=4"
     lines = run("gen", spec).lines
     (here / "file").write_text("\n".join(lines) + "\n")
-    asked = ["-a", "weir,bloom", "-m", "4K", "--seed", "9", "--format", "json"]
+    asked = ["-a", "recent,bloom", "-m", "4K", "--seed", "9", "--format", "json"]
     made = json.loads(run("eval", *asked, "--synthetic", spec).out)
     read = json.loads(run("eval", *asked, "file").out)
     for a, b in zip(made, read, strict=True):

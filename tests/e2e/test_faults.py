@@ -88,8 +88,8 @@ COMMANDS = {
     "list in JSON": command("list --json"),
     "help": command("help"),
     "version": command("version"),
-    "eval": command("eval -q --seed 1 -m 64K --synthetic uniform:n=20k,distinct=60% -a bloom,weir --format tsv"),
-    "eval of a file": command("eval -q --seed 1 -m 64K -a bloom,weir --format tsv input"),
+    "eval": command("eval -q --seed 1 -m 64K --synthetic uniform:n=20k,distinct=60% -a bloom,recent --format tsv"),
+    "eval of a file": command("eval -q --seed 1 -m 64K -a bloom,recent --format tsv input"),
 }
 
 def words(first, last):

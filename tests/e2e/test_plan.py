@@ -103,7 +103,7 @@ UNIFORM = "uniform:n=1M,distinct=60%"
 def test_a_stream_that_fits_is_for_a_plain_bloom_filter():
     out = printed("-m", "1M", "--stream", UNIFORM)
     assert "a plain Bloom filter is enough: your stream fits" in out
-    assert "weir, the default, is not the best here" in out
+    assert "recent, the default, is not the best here" in out
     assert plan("-m", "1M", "--stream", UNIFORM)[0]["reason"].startswith("a plain Bloom filter")
 
 
@@ -145,7 +145,7 @@ def test_where_keys_differ_in_importance_no_filter_is_advised_that_has_one_level
 
 
 def test_a_window_that_is_not_kept_is_not_said_to_be():
-    refused("plan", "--window", "10M", "-m", "64", saying="weir remembers 29 keys in 64 B, less than the window")
+    refused("plan", "--window", "10M", "-m", "64", saying="recent remembers 29 keys in 64 B, less than the window")
     for row in plan("--window", "1M", "-m", "4M"):
         assert row["remembered"] >= 1e6
 
@@ -210,7 +210,7 @@ def test_no_single_level_of_importance_is_advised():
 
 def test_a_stream_that_does_not_fit_has_something_forgotten():
     out = run("plan", "-m", "4K", "--stream", "zipf:n=1M,universe=1M,fresh=30%", "--cost", "5:1").out.decode()
-    assert "does not fit" in out and "weir forgets what costs least" in out
+    assert "does not fit" in out and "recent forgets what costs least" in out
 
 
 def test_an_endless_stream_is_for_who_remembers_most():
@@ -219,7 +219,7 @@ def test_an_endless_stream_is_for_who_remembers_most():
     told = {r["algorithm"]: r for r in rows}
     assert told["sbf"]["remembered"] < rows[0]["remembered"] / 2
     assert told["sbf"]["fpr"] <= 0.01
-    assert "weir remembers most" in rows[0]["reason"]
+    assert "recent remembers most" in rows[0]["reason"]
 
 
 def test_one_filter_is_told_with_its_papers_formula():
@@ -333,7 +333,7 @@ WRONG = [
     (["--window", "1M", "-a", "bloom"], "bloom has no parameter 'window'"),
     (["-a", "blom"], "there is no filter 'blom'"),
     (["-a", "bloom", "-S", "decay=3"], "bloom has no parameter 'decay'"),
-    (["-a", "recent", "-S", "span=1h", "-m", "1M"], "there is no model of weir"),
+    (["-a", "recent", "-S", "span=1h", "-m", "1M"], "there is no model of recent"),
     (["-a", "bloom", "-e", "1%", "--fnr", "1%", "--stream", "endless:universe=1k,fresh=10%"],
      "does not keep these ceilings"),
 ]
@@ -416,7 +416,7 @@ def test_gaps_that_make_no_sense():
     refused("plan", "--gap", "1k", "--keys", "1M", saying="--gap tells of filters as they are opened")
     refused("plan", "--gap", "1k", "-a", "rsbf", saying="the model of rsbf does not tell misses by gap")
     refused("plan", "--gap", "1k", "-a", "recent", "-S", "importance=1-9", "--stream",
-            "endless:importance=1-9", saying="no model of weir")
+            "endless:importance=1-9", saying="no model of recent")
     refused("plan", "--gap", "1k", "file", saying="reads no files")
 
 

@@ -54,8 +54,8 @@ def test_check(here):
 
 def test_eval(here):
     (here / "keys").write_text(TEXT)
-    with_four("eval", "-a", "weir,bloom,sbf,rlbsbf", "-m", "16K,64K", "keys")
-    with_four("eval", "--synthetic", "zipf:n=200k,universe=20k", "-a", "weir,bloom,apbf", "-m", "16K")
+    with_four("eval", "-a", "recent,bloom,sbf,rlbsbf", "-m", "16K,64K", "keys")
+    with_four("eval", "--synthetic", "zipf:n=200k,universe=20k", "-a", "recent,bloom,apbf", "-m", "16K")
 
 
 def test_top_and_count(here):

@@ -14,7 +14,7 @@ from conftest import QUICK, WEIR, refused, run
 
 CHARTS = ["tradeoff", "memory", "fpr", "fnr", "fill", "throughput"]
 BY_IMPORTANCE = ["importance_fnr", "importance_fpr"]
-SMALL = ["--seed", "1", "-a", "weir,bloom,sbf", "-m", "1K,2K"]
+SMALL = ["--seed", "1", "-a", "recent,bloom,sbf", "-m", "1K,2K"]
 
 needs_gnuplot = pytest.mark.skipif(not shutil.which("gnuplot"), reason="needs gnuplot")
 

@@ -652,7 +652,7 @@ def part(kind, body):
 
     rest = padded(body) + padded(sum64(body))
     fields = "<4sHHQIIQIIQ8sII"
-    values = [b"WEIR", 2, kind, 64 + len(rest), 64, 0, len(body), 0, 1, 0, bytes(8), 0, 0]
+    values = [b"WEIR", 3, kind, 64 + len(rest), 64, 0, len(body), 0, 1, 0, bytes(8), 0, 0]
     values[10] = sum64(struct.pack(fields, *values))
     return struct.pack(fields, *values) + rest
 
@@ -661,19 +661,28 @@ def part_size(data):
     return struct.unpack_from("<Q", data, 8)[0]
 
 
-def test_a_state_of_an_earlier_version_is_resumed(here):
-    """Its note has a hash of the last bytes and nothing else."""
+@pytest.mark.parametrize("command", [
+    ["info", "s"], ["info", "--verify", "s"], ["ask", "s"], ["ask", "--any", "s"], ["filter", "s"], ["add", "s"],
+    ["merge", "-o", "out", "s", "s"], ["dedup", "--state", "s"], ["dedup", "--state", "s", "--resume", "log"],
+    ["top", "--state", "s"], ["count", "--state", "s"], ["load", "--at", "redis://127.0.0.1:1/k", "s"]], ids=" ".join)
+def test_a_file_of_0_2_0_is_refused_and_stays(command, here):
     put("log", ["a", "b"])
-    run(*LOG, "log")
-    data = (here / "s").read_bytes()
-    note = data[data.index(b"weir state 1"):]
-    note = note[:note.index(b"input=log") + len(b"input=log")]
-    old = b"\n".join(line for line in note.split(b"\n")
-                     if not line.startswith((b"unfinished", b"device", b"inode", b"first", b"head", b"last")))
-    assert len(old) < len(note)
-    (here / "s").write_bytes(part(2, old) + data[part_size(data):])
-    put("log", ["c"], "a")
-    assert run(*LOG, "log").lines == ["c"]
+    run("dedup", *SMALL, "--state", "s", "log")
+    old = bytearray((here / "s").read_bytes())
+    for at in 0, part_size(old):
+        assert old[at:at + 6] == b"WEIR\3\0"
+        old[at + 4] = 2
+    (here / "s").write_bytes(old)
+    refused(*command, input="a\n", saying="s: written by 0.2.0; build it again")
+    assert (here / "s").read_bytes() == old
+
+
+def test_a_file_of_0_2_0_is_not_read_as_records(here):
+    run("build", "-q", "-m", "1K", "-o", "f", input="a\n")
+    data = bytearray((here / "f").read_bytes())
+    data[4] = 2
+    (here / "f").write_bytes(data)
+    refused("dedup", "f", saying="f is a filter file, not records")
 
 
 # ---- the output, as the state knows it ----

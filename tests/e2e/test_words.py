@@ -439,7 +439,7 @@ def test_help_and_lists_fit_the_terminal(columns, command):
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80, 120])
-@pytest.mark.parametrize("command", [["eval", "-q", "--synthetic", "uniform:n=20k,distinct=60%", "-m", "4K,16K", "-a", "weir,bloom,ibf-mc"],
+@pytest.mark.parametrize("command", [["eval", "-q", "--synthetic", "uniform:n=20k,distinct=60%", "-m", "4K,16K", "-a", "recent,bloom,ibf-mc"],
                                      ["plan", "-q", "-m", "1M", "--stream", "endless"],
                                      ["plan", "-q", "-m", "64M", "--stream", "uniform:n=100M,distinct=60%"],
                                      ["plan", "-q", "--window", "1M", "-e", "0.1%"],
@@ -456,7 +456,7 @@ def test_tables_fit_the_terminal(columns, command):
 
 
 def test_rates_of_a_table_are_those_of_the_figures():
-    args = ["eval", "-q", "--synthetic", "uniform:n=20k,distinct=60%,seed=1", "-m", "4K", "--seed", "1", "-a", "weir,bloom,sbf"]
+    args = ["eval", "-q", "--synthetic", "uniform:n=20k,distinct=60%,seed=1", "-m", "4K", "--seed", "1", "-a", "recent,bloom,sbf"]
     rows = json.loads(run(*args, "--format", "json").out)
     shown = [re.split("  +", line) for line in run(*args).lines]
     assert shown[0] == ["algorithm", "settings", "memory", "fpr", "fnr"]

@@ -99,7 +99,7 @@ def test_a_transfer_that_begins_again(r):
 
 
 def test_what_is_no_file_leaves_no_key(r):
-    for data in b"", b"x", b"WEIR", os.urandom(1000), b"WEIR\2\0\1\0" + b"\xff" * 200:
+    for data in b"", b"x", b"WEIR", os.urandom(1000), b"WEIR\3\0\1\0" + b"\xff" * 200:
         refused(r, "WEIR.LOAD", "g", 0, data)
         assert r("EXISTS", "g") == 0
     for cursor in "x", "-1", "1-", "1-2-3-4-5", "", "99999999999999999999999":

@@ -23,7 +23,7 @@ static const struct magic {
     {KIND_BZIP2, 10, {'B', 'Z', 'h', '0', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59}, 0, false},
     {KIND_ZIP, 4, {'P', 'K', 3, 4}, 0, false},
     {KIND_SQLITE, 16, "SQLite format 3", 0, false},
-    {KIND_WEIR, 6, {'W', 'E', 'I', 'R', 2, 0}, 0, false},
+    {KIND_WEIR, 4, {'W', 'E', 'I', 'R'}, 0, true}, /* of any version: control characters follow */
     {KIND_PARQUET, 4, {'P', 'A', 'R', '1'}, 0, true},
     {KIND_PARQUET, 4, {'P', 'A', 'R', 'E'}, 0, true},         /* encrypted */
     {KIND_ARROW, 6, {'A', 'R', 'R', 'O', 'W', '1'}, 0, true}, /* two NULs follow */
