@@ -85,7 +85,7 @@ COMMANDS = {
     "plan": command("plan -a bloom -m 1M --stream uniform:n=1M,distinct=60%"),
     "gen": command("gen uniform:n=1k,distinct=60%,seed=1"),
     "list": command("list"),
-    "list in JSON": command("list --json"),
+    "list in JSON": command("list --format json"),
     "help": command("help"),
     "version": command("version"),
     "eval": command("eval -q --seed 1 -m 64K --synthetic uniform:n=20k,distinct=60% -a bloom,recent --format tsv"),

@@ -41,7 +41,7 @@ _weir()
         --delimiter | --max-record | --checkpoint | -j | --threads | --shards | --baseline-memory | \
         --curve | --permutations | -w | --weight | --ngrams | -n | --number | --share | \
         --store | --window | --theta | --max-wait | --words | --timeout | --retries | \
-        --fnr | --cost | --time | --lateness | --once-per | --at | --wait)
+        --fnr | --cost | --count | --time | --lateness | --once-per | --at | --wait)
         return
         ;;
     --synthetic | --stream)
@@ -53,7 +53,7 @@ _weir()
         return
         ;;
     --screen)
-        COMPREPLY=($(compgen -W "auto weir dabf 1bf strict none" -- "$word"))
+        COMPREPLY=($(compgen -W "auto cache dabf 1bf strict none" -- "$word"))
         return
         ;;
     --emit | --stats | --on-error | --on-missing | --on-full | --on-store-error | --format)
