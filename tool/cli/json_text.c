@@ -117,28 +117,36 @@ static size_t count_plain(uint64_t x)
     return stop ? (size_t)__builtin_ctzll(stop) / 8 : 8;
 }
 
-/* One character, or one byte that is none. At most 6 bytes. */
+/* One that is a control character, a quote, a backslash or not ASCII. At most 6 bytes. */
 static size_t escape(const char **from, const char *end, char *to)
 {
-    static const char shorts[] = "\"\\\b\f\n\r\t", names[] = "\"\\bfnrt",
-                      hex[] = "0123456789abcdef";
+    static const char hex[] = "0123456789abcdef";
+    static const char shorts[128] = {['"'] = '"',  ['\\'] = '\\', ['\b'] = 'b', ['\f'] = 'f',
+                                     ['\n'] = 'n', ['\r'] = 'r',  ['\t'] = 't'};
     uint8_t c = (uint8_t) * *from;
-    char first[5] = ""; /* a NUL ends what the text ends within */
 
-    memcpy(first, *from, end - *from < 4 ? (size_t)(end - *from) : 4);
-    const char *mark = c < 0x80 ? memchr(shorts, c, sizeof shorts - 1) : NULL;
-    size_t n = c < ' ' || mark ? 0 : c < 0x80 ? 1 : utf8_character(first);
-    *from += n ? n : 1;
-    if (n > 0) {
-        memcpy(to, first, 4);
-        return n;
+    if (c >= 0x80) {
+        char first[5] = ""; /* a NUL ends what the text ends within */
+        size_t left = (size_t)(end - *from);
+
+        memcpy(first, *from, left < 4 ? left : 4);
+        size_t n = utf8_character(first);
+        if (n > 0) {
+            memcpy(to, first, 4);
+            *from += n;
+            return n;
+        }
     }
-    if (mark) {
+    ++*from;
+    if (c < 0x80 && shorts[c]) {
         to[0] = '\\';
-        to[1] = names[mark - shorts];
+        to[1] = shorts[c];
         return 2;
     }
-    memcpy(to, c < ' ' ? "\\u00" : "\\udc", 4);
+    to[0] = '\\';
+    to[1] = 'u';
+    to[2] = c < ' ' ? '0' : 'd';
+    to[3] = c < ' ' ? '0' : 'c';
     to[4] = hex[c >> 4];
     to[5] = hex[c & 15];
     return 6;
@@ -149,17 +157,18 @@ size_t json_escape(const char **from, const char *end, char *to, size_t room)
     const char *begin = to, *last = to + room - JSON_ESCAPE_ROOM;
 
     while (*from < end && to <= last) {
-        uint64_t next;
-        size_t n = 0;
+        size_t left = (size_t)(end - *from);
+        uint64_t next = 0; /* whose zeros are not plain */
 
-        if (end - *from >= 8) {
+        if (left >= 8)
             memcpy(&next, *from, 8);
-            memcpy(to, &next, 8);
-            n = count_plain(le64toh(next));
-        }
+        else
+            memcpy(&next, *from, left);
+        memcpy(to, &next, 8);
+        size_t n = count_plain(le64toh(next));
         *from += n;
         to += n;
-        if (n == 0)
+        if (n < 8 && n < left && to <= last)
             to += escape(from, end, to);
     }
     return (size_t)(to - begin);

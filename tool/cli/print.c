@@ -53,10 +53,10 @@ void print_open(void)
 
 void print_tsv_text(const char *text, size_t size)
 {
-    static const char escaped[] = "\t\n\r\\", names[] = "tnr\\";
+    static const char escaped[] = {'\t', '\n', '\r', '\\'}, names[] = "tnr\\";
 
     for (const char *end = text + size; text < end; text++) {
-        const char *mark = memchr(escaped, *text, 4);
+        const char *mark = memchr(escaped, *text, sizeof escaped);
 
         if (mark)
             putchar('\\');

@@ -9,7 +9,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/plan.h"
-#include "cli/table.h"
+#include "cli/print.h"
 #include "cli/messages.h"
 #include "cli/units.h"
 
