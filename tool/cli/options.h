@@ -67,7 +67,7 @@ struct options {
 };
 
 /* Read the words after the command's name; 0, or the exit status after a
- * spec on what was wrong. --help is answered here: *done becomes true. */
+ * message on what was wrong. --help is answered here: *done becomes true. */
 int options_read(struct options *o, int argc, char **argv, bool *done);
 
 /* The options of a command, for its help. */

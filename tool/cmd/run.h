@@ -41,7 +41,7 @@ struct run {
 struct run run_asked(const struct options *o, int from);
 
 /* Something goes by time: where that is the clock of the machine and records come out of a
- * file, say so. what: for the spec. */
+ * file, say so. what: for the message. */
 void run_tell_clock(const struct run *r, const char *what);
 
 /* Run it; the exit status, after a message if it is EXIT_ERROR. */

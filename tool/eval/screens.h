@@ -33,7 +33,7 @@ struct screens {
 };
 
 /* Those of --screen (or all that hold anything) with every memory of -m. False after a
- * spec. */
+ * message. */
 bool screens_open(struct screens *s, const struct request *o);
 bool screens_run(struct screens *s);
 void screens_close(struct screens *s);
