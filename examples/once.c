@@ -1,4 +1,4 @@
-/* once.c - each line once: what weir dedup does, in a few lines of C.
+/* once.c - print each line once, as weir dedup does.
  *
  *     cc once.c $(pkg-config --cflags --libs weir) -o once
  *     ./once < access.log */

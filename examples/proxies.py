@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""proxies.py NAME PEER LOG [SPEC [redis://HOST:PORT]] - one of two proxies that tell each other what they have.
+"""proxies.py NAME PEER LOG [SPEC [redis://HOST:PORT]] - one of two proxies that exchange summaries of their caches.
 
-LOG has a key and a size in bytes per line. The proxy keeps objects in a cache of CACHE bytes and drops those that were used
-longest ago. After every ROUND requests it publishes a summary of its cache, a filter that SPEC opens, and takes that of
-its peer. What is not in its own cache but in the peer's summary is asked for there, the rest is fetched from afar. Without a
-SPEC nothing is exchanged. Summaries are files of this folder, or keys of a Redis with weir.so.
+LOG has a key and a size in bytes per line. The proxy keeps objects in an LRU cache of CACHE bytes. After every ROUND requests it
+publishes a summary of its cache, a filter of this SPEC, and reads its peer's summary. Objects that are in the summary, but not in
+its own cache, are requested from the peer; the others are fetched from the origin. Without a SPEC nothing is exchanged. Summaries
+are files in the current directory, or keys of a Redis with weir.so.
 
 Run two of them at once, each with the other as its peer, under names that no run before has used; each prints one line of JSON."""
 import json
@@ -22,7 +22,7 @@ CLASSES = {"small": 10_000, "medium": 100_000, "large": 1 << 40}  # sizes below
 
 
 class Files:
-    """A summary is a file, and so is the list of what is in the cache, which stands for the proxy that is asked."""
+    """A summary is a file. So is the list of the cache's keys, which simulates requests to that proxy."""
 
     def publish(self, name, spec, objects):
         summary = weir.open(spec)
@@ -34,7 +34,7 @@ class Files:
 
     @staticmethod
     def put(name, data):
-        """Whole or not at all: it gets its name last."""
+        """Replaces the file in one step."""
         pathlib.Path(name + ".new").write_bytes(data)
         os.rename(name + ".new", name)
 
@@ -51,7 +51,7 @@ class Files:
 
 
 class Server:
-    """The same in a server: the filter is made there, and asked there."""
+    """The same with filters in a server."""
 
     def __init__(self, url):
         import redis
@@ -79,26 +79,26 @@ class Server:
 class Proxy:
     def __init__(self):
         self.cache, self.held = OrderedDict(), 0
-        self.told = dict(requests=0, own=0, peer=0, wasted=0, bytes=0, far=0, exchanged=0,
+        self.stats = dict(requests=0, own=0, peer=0, wasted=0, bytes=0, far=0, exchanged=0,
                          by_size={name: [0, 0] for name in CLASSES})
 
     def request(self, key, size, says, has):
-        """says: does the peer's summary have it? has: does the peer?"""
-        self.told["requests"] += 1
-        self.told["bytes"] += size
+        """says: is the key in the peer's summary? has: is it in the peer's cache?"""
+        self.stats["requests"] += 1
+        self.stats["bytes"] += size
         if key in self.cache:
             self.cache.move_to_end(key)
-            self.told["own"] += 1
+            self.stats["own"] += 1
             return
         kind = next(name for name, below in CLASSES.items() if size < below)
         there = has(key)
-        self.told["by_size"][kind][0] += there
+        self.stats["by_size"][kind][0] += there
         if says(key):
-            self.told["peer" if there else "wasted"] += 1
-            self.told["by_size"][kind][1] += there
+            self.stats["peer" if there else "wasted"] += 1
+            self.stats["by_size"][kind][1] += there
         else:
             there = False
-        self.told["far"] += 0 if there else size
+        self.stats["far"] += 0 if there else size
         self.keep(key, size)
 
     def keep(self, key, size):
@@ -115,12 +115,12 @@ def main(name, peer, log, spec="", url=""):
     for start in range(0, len(requests), ROUND):
         number = start // ROUND
         if spec and number:
-            proxy.told["exchanged"] += exchange.publish(f"{name}.{number}", spec, proxy.cache.items())
+            proxy.stats["exchanged"] += exchange.publish(f"{name}.{number}", spec, proxy.cache.items())
             says, has = exchange.fetch(f"{peer}.{number}")
-            exchange.drop(f"{name}.{number - 2}")  # the peer has read it, or would not be in this round
+            exchange.drop(f"{name}.{number - 2}")  # the peer has read it, because it is in this round too
         for key, size in requests[start:start + ROUND]:
             proxy.request(key, int(size), says, has)
-    print(json.dumps(proxy.told))
+    print(json.dumps(proxy.stats))
 
 
 if len(sys.argv) not in (4, 5, 6):

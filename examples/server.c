@@ -1,5 +1,5 @@
-/* server.c - one memory for many programs: a server on the loopback that answers each line with
- * "new" or "seen". Eight threads, each with one client at a time, share one filter.
+/* server.c - a filter for many programs: a server on the loopback interface that answers each
+ * line with "new" or "seen". Eight threads, with one client each, share one filter.
  *
  *     cc server.c $(pkg-config --cflags --libs weir) -pthread -o server
  *     ./server 7777 &
@@ -29,7 +29,7 @@ struct worker {
     weir_shared *filter;
     int listener;
     pthread_t thread;
-    pthread_mutex_t lock; /* of the client: it is hung up on from outside */
+    pthread_mutex_t lock; /* of client: main() may disconnect it */
     int client;           /* or -1 */
 
     char text[BLOCK];

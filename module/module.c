@@ -27,7 +27,7 @@ static void set_options(struct rm_ctx *ctx)
 static void create_if_free(struct rm_ctx *ctx, const struct command *list, const char *category)
 {
     if (!commands_create(ctx, list, category))
-        rm.Log(ctx, "warning", "%s is another module's; the commands that begin so are left to it",
+        rm.Log(ctx, "warning", "another module has registered %s; weir leaves this family to it",
                list->name);
 }
 
@@ -38,12 +38,13 @@ __attribute__((visibility("default"))) int RedisModule_OnLoad(struct rm_ctx *ctx
 
     if (missing) {
         if (rm.Log)
-            rm.Log(ctx, "warning", "weir needs Redis 7.0 or Valkey: there is no %s", missing);
+            rm.Log(ctx, "warning", "weir needs Redis 7.0 or later, or Valkey: %s is missing",
+                   missing);
         return RM_ERR;
     }
     why = settings_read(argv, argc);
     if (rm.IsModuleNameBusy(settings_name()))
-        why = "a module of this NAME is there already";
+        why = "a module with this NAME is loaded already; choose another NAME";
     rm.SetModuleAttribs(ctx, settings_name(), VERSION_NUMBER, RM_API_VERSION);
     if (why) {
         rm.Log(ctx, "warning", "%s", why);

@@ -1,29 +1,32 @@
-/* answers.c - what a server says, and what follows from it. */
+/* answers.c - handle the replies of servers: results, redirections, errors. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "client.h"
 
-static bool begins(const char *text, const char *word)
+/* The first word of an error reply is its code. The rest is for people and is not parsed, except
+ * the arguments of MOVED, ASK and WEIRGONE. */
+static bool has_code(const char *text, const char *code)
 {
-    return strncmp(text, word, strlen(word)) == 0;
+    size_t size = strlen(code);
+
+    return strncmp(text, code, size) == 0 && (text[size] == ' ' || text[size] == '\0');
 }
 
-/* What will be otherwise in a moment. */
+/* Transient errors: the command is sent again. */
 static bool passes(const char *text)
 {
-    static const char *const words[] = {"LOADING ",     "BUSY ",       "TRYAGAIN ",
-                                        "CLUSTERDOWN ", "MASTERDOWN ", "MISCONF ",
-                                        "OOM ",         "NOREPLICAS ", NULL};
+    static const char *const codes[] = {"LOADING",    "BUSY",    "TRYAGAIN", "CLUSTERDOWN",
+                                        "MASTERDOWN", "MISCONF", "OOM",      "NOREPLICAS"};
 
-    for (const char *const *word = words; *word; word++)
-        if (begins(text, *word))
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (has_code(text, codes[i]))
             return true;
     return false;
 }
 
-/* "MOVED 3999 127.0.0.1:6381": the node, or NULL. No host, or "?": the one that tells. */
+/* "MOVED 3999 127.0.0.1:6381": the node, or NULL. No host, or "?": the node that replied. */
 static struct node *redirected(struct remote *r, const struct node *from, const char *text,
                                unsigned *slot)
 {
@@ -41,12 +44,12 @@ static struct node *redirected(struct remote *r, const struct node *from, const 
 
 static void follow(struct remote *r, const struct node *n, struct command *c, const char *text)
 {
-    bool moved = begins(text, "MOVED ");
+    bool moved = has_code(text, "MOVED");
     unsigned slot;
     struct node *to = redirected(r, n, text, &slot);
 
     if (!to) {
-        remote_give_up(r, "%s: it sends keys away to nowhere: %s", n->name, text);
+        remote_give_up(r, "%s: invalid redirection: %s", n->name, text);
         return;
     }
     r->figures.redirections++;
@@ -58,19 +61,7 @@ static void follow(struct remote *r, const struct node *n, struct command *c, co
     } else {
         c->lane->asked = to;
     }
-    lane_again(r, c, to == n); /* one that sends us to itself may know better soon */
-}
-
-/* What a server refuses, with a key, for good. */
-static void explain(const struct node *n, const char *key, const char *text, char why[480])
-{
-    if (begins(text, "ERR unknown command"))
-        snprintf(why, 480,
-                 "%s: this server has no weir.so; 'loadmodule /usr/local/lib/weir/weir.so' in its "
-                 "configuration loads it",
-                 n->name);
-    else
-        snprintf(why, 480, "%s, key %.200s: %s", n->name, key, text);
+    lane_again(r, c, to == n); /* a redirection to itself may resolve soon */
 }
 
 static void take_refusal(struct remote *r, const struct node *n, struct command *c,
@@ -78,7 +69,7 @@ static void take_refusal(struct remote *r, const struct node *n, struct command 
 {
     char why[480];
 
-    explain(n, c->lane->key, text, why);
+    snprintf(why, sizeof why, "%s, key %.200s: %s", n->name, c->lane->key, text);
     if (!c->refusable) {
         remote_give_up(r, "%s", why);
         return;
@@ -87,16 +78,17 @@ static void take_refusal(struct remote *r, const struct node *n, struct command 
     command_done(r, c);
 }
 
-/* A server that has forgotten producers wants numbers above all of theirs: the clock of one of them
- * was ahead of ours. Only what was sent once, and refused with this, is certain not to have been
- * carried out. */
+/* "WEIRGONE 1700000000000000": a server that has evicted producers requires numbers above all of
+ * theirs, and the clock of one of them was ahead of ours. Only a command that was sent once, and
+ * refused with this, was certainly not carried out. */
 static bool wants_higher_number(struct command *c, const char *text)
 {
-    static const char gone[] = "ERR the answer to this number is gone", above[] = "go on above ";
-    const char *limit = begins(text, gone) ? strstr(text, above) : NULL;
-    unsigned long long number = limit ? strtoull(limit + strlen(above), NULL, 10) : 0;
+    static const char code[] = "WEIRGONE";
+    const char *digits = has_code(text, code) ? text + strlen(code) : "";
+    char *end;
+    unsigned long long number = strtoull(digits, &end, 10);
 
-    if (!limit || c->sends != 1 || !c->number_at || number >= REMOTE_NUMBER_MOST)
+    if (end == digits || c->sends != 1 || !c->number_at || number >= REMOTE_NUMBER_MOST)
         return false;
     command_number(c, number);
     return true;
@@ -104,9 +96,9 @@ static bool wants_higher_number(struct command *c, const char *text)
 
 static void take_error(struct remote *r, struct node *n, struct command *c, const char *text)
 {
-    if (begins(text, "MOVED ") || begins(text, "ASK ")) {
+    if (has_code(text, "MOVED") || has_code(text, "ASK")) {
         follow(r, n, c, text);
-    } else if (begins(text, "READONLY ")) {
+    } else if (has_code(text, "READONLY")) {
         lane_again(r, c, true);
         node_drop(r, n, "%s", text);
     } else if (passes(text)) {
@@ -116,7 +108,7 @@ static void take_error(struct remote *r, struct node *n, struct command *c, cons
     } else if (wants_higher_number(c, text)) {
         c->sends = 0;
         lane_again(r, c, false);
-    } else if (begins(text, "ERR there is no such key") && c->verdicts && *r->spec) {
+    } else if (has_code(text, "WEIRNOKEY") && c->verdicts && *r->spec) {
         r->figures.lost++;
         c->lane->lost = true;
         lane_again(r, c, true);
@@ -145,7 +137,7 @@ static void finish_waited(struct remote *r, struct node *n, uint64_t wait)
     while (*at) {
         struct command *c = *at;
 
-        if (c->wait > wait) { /* a later one tells of it */
+        if (c->wait > wait) { /* a later WAIT covers it */
             at = &c->next_answered;
             continue;
         }
@@ -163,15 +155,82 @@ static bool take_wait(struct remote *r, struct node *n, const redisReply *reply,
         return true;
     }
     snprintf(r->problem, sizeof r->problem,
-             "%s: %lld of %u replicas have what it was told; --wait needs so many that run",
-             n->name, reply->integer, r->options.replicas);
-    n->unwaited = true; /* so it is asked again */
+             "%s: %lld of %u replicas acknowledged; --wait needs as many running replicas", n->name,
+             reply->integer, r->options.replicas);
+    n->unwaited = true; /* ask again */
     return true;
+}
+
+/* ---- the module's protocol ---- */
+
+/* The field `protocol` of a flat map; 0 if there is none. */
+static long long protocol_of(const redisReply *reply)
+{
+    for (size_t i = 0; reply->type == REDIS_REPLY_ARRAY && i + 1 < reply->elements; i += 2) {
+        const redisReply *name = reply->element[i], *value = reply->element[i + 1];
+
+        if ((name->type == REDIS_REPLY_STATUS || name->type == REDIS_REPLY_STRING) &&
+            strcmp(name->str, "protocol") == 0 && value->type == REDIS_REPLY_INTEGER)
+            return value->integer;
+    }
+    return 0;
+}
+
+static void refuse_older(struct remote *r, const struct node *n)
+{
+    remote_give_up(r, "server %s: speaks an older protocol; upgrade weir.so on the server",
+                   n->name);
+}
+
+/* The reply to WEIR.INFO without a key. Without the module, and with that of 0.2.0, it is an error
+ * with the code ERR. COMMAND GETKEYS then tells them apart. */
+static bool take_protocol(struct remote *r, struct node *n, const redisReply *reply)
+{
+    static const char ask[] = "*4\r\n$7\r\nCOMMAND\r\n$7\r\nGETKEYS\r\n"
+                              "$9\r\nWEIR.INFO\r\n$3\r\nkey\r\n";
+    bool error = reply->type == REDIS_REPLY_ERROR;
+    long long protocol = protocol_of(reply);
+
+    if (!error && reply->type != REDIS_REPLY_ARRAY)
+        return false;
+    if (error && has_code(reply->str, "ERR")) {
+        if (!node_put(n, ask, sizeof ask - 1, (struct expected){.kind = TO_GETKEYS}))
+            node_drop(r, n, "memory is short");
+    } else if (error && passes(reply->str)) {
+        node_drop(r, n, "%.200s", reply->str);
+    } else if (error) {
+        remote_give_up(r, "%s: %s", n->name, reply->str);
+    } else if (protocol < REMOTE_PROTOCOL) {
+        refuse_older(r, n);
+    } else if (protocol > REMOTE_PROTOCOL) {
+        remote_give_up(r,
+                       "server %s: speaks protocol %lld, this weir knows %d; upgrade weir on this "
+                       "machine",
+                       n->name, protocol, REMOTE_PROTOCOL);
+    } else {
+        n->understood = true;
+    }
+    return true;
+}
+
+/* The reply to COMMAND GETKEYS WEIR.INFO: an array if the command exists. */
+static void take_keys(struct remote *r, const struct node *n, const redisReply *reply)
+{
+    if (reply->type == REDIS_REPLY_ARRAY)
+        refuse_older(r, n);
+    else
+        remote_give_up(r,
+                       "server %s: weir.so is not loaded%s; add 'loadmodule "
+                       "/usr/local/lib/weir/weir.so' to its configuration",
+                       n->name,
+                       reply->type == REDIS_REPLY_ERROR && has_code(reply->str, "ERR")
+                           ? ""
+                           : ", or speaks an older protocol");
 }
 
 /* ---- one reply ---- */
 
-/* Of something that is no command of a lane. False: it is no reply to that. */
+/* A reply to a command outside the lanes. False if it cannot be one. */
 static bool take_other(struct remote *r, struct node *n, struct expected e, const redisReply *reply)
 {
     bool error = reply->type == REDIS_REPLY_ERROR;
@@ -181,17 +240,21 @@ static bool take_other(struct remote *r, struct node *n, struct expected e, cons
         if (error)
             remote_give_up(r, "%s: %s", n->name, reply->str);
         return reply->type == REDIS_REPLY_STATUS || error;
+    case TO_PROTOCOL:
+        return take_protocol(r, n, reply);
+    case TO_GETKEYS:
+        take_keys(r, n, reply);
+        return true;
     case TO_CREATE:
-        if (error && !begins(reply->str, "MOVED ") && !begins(reply->str, "ASK ") &&
+        if (error && !has_code(reply->str, "MOVED") && !has_code(reply->str, "ASK") &&
             !passes(reply->str))
-            remote_give_up(r, "%s: a shard that is gone cannot be made anew: %s", n->name,
-                           reply->str);
+            remote_give_up(r, "%s: cannot create a lost shard again: %s", n->name, reply->str);
         return true;
     case TO_WAIT:
         return !error && take_wait(r, n, reply, e.wait);
     case TO_SLOTS:
         r->asking_slots = false;
-        if (error && (passes(reply->str) || begins(reply->str, "NOAUTH"))) {
+        if (error && (passes(reply->str) || has_code(reply->str, "NOAUTH"))) {
             snprintf(r->problem, sizeof r->problem, "%s: %.200s", n->name, reply->str);
             if (!passes(reply->str))
                 remote_give_up(r, "%s: %s", n->name, reply->str);
@@ -204,7 +267,7 @@ static bool take_other(struct remote *r, struct node *n, struct expected e, cons
     }
 }
 
-/* Of a command, if it is an object. False if it is none of weir.so's. */
+/* A reply to a command of a lane, as an object. False if weir.so cannot have sent it. */
 static bool take_object(struct remote *r, struct node *n, struct command *c, redisReply *reply)
 {
     c->lane->under_way--;
@@ -241,14 +304,13 @@ static bool take_one(struct remote *r, struct node *n, struct expected e, enum r
     return good;
 }
 
-/* A server that never said anything sensible is none. */
+/* An unexpected reply. Before the first valid one, the address is probably wrong. */
 static bool refuse(struct remote *r, struct node *n)
 {
     if (!n->good)
-        remote_give_up(r, "%s: what it answers is not what Redis or Valkey with weir.so says",
-                       n->name);
+        remote_give_up(r, "%s: unexpected reply; expected Redis or Valkey with weir.so", n->name);
     else
-        node_drop(r, n, "what it answered is not what weir.so says");
+        node_drop(r, n, "unexpected reply");
     return false;
 }
 

@@ -43,7 +43,7 @@ static bool add_hosts(struct remote *r, char *why, size_t size)
         const char *end = at + strcspn(at, ",");
 
         if (!add_host(r, at, end))
-            return refuse(why, size, "this is no address of servers; its form is " REMOTE_FORM);
+            return refuse(why, size, "invalid server address; expected " REMOTE_FORM);
         if (!*end)
             return true;
         at = end + 1;
@@ -55,11 +55,10 @@ static bool check_name(struct remote *r, char *why, size_t size)
     const char *name = r->url.path;
 
     if (!*name || r->url.parameters > 0 || r->url.odd)
-        return refuse(why, size, "this is no address of a filter; its form is " REMOTE_FORM);
+        return refuse(why, size, "invalid address; expected " REMOTE_FORM);
     if (strlen(name) > NAME_MOST || strpbrk(name, "{}"))
         return refuse(why, size,
-                      "the name of a filter in servers has at most 400 bytes, and no { or }: "
-                      "these are for its shards");
+                      "a filter name has at most 400 bytes and no { or }, which mark its shards");
     return true;
 }
 
@@ -127,7 +126,7 @@ static bool start(struct remote *r, char *why, size_t size)
     r->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (r->wake < 0 || !open_lanes(r) || !name_producer(r) ||
         pthread_create(&r->thread, NULL, remote_loop, r) != 0)
-        return refuse(why, size, "the system is short of memory or files");
+        return refuse(why, size, "not enough memory or file descriptors");
     r->started = true;
     return true;
 }

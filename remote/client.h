@@ -1,13 +1,16 @@
-/* client.h - commands to the nodes of a server or cluster, from inside: see remote.h.
+/* client.h - the inside of the client of remote.h.
  *
- * A lane is the way of all commands for one key. They are sent in order, several at once, to
- * the node that has the key's slot, and answered in order. What comes back with a redirection
- * or an error that passes, or was under way on a connection that is lost, goes again, and
- * those behind it in the lane after it. Commands that change something have a number (ONCE), so
- * that one that was carried out already is only answered again.
+ * A lane is the queue of all commands for one key. They are sent in order, several at once, to
+ * the node that owns the key's slot, and answered in order. A command is sent again after a
+ * redirection, a transient error or a lost connection, and those behind it in the lane after it.
+ * Commands that change something have a number (ONCE): if one was carried out already, the
+ * server returns its first reply.
  *
- * A thread of its own does all sending and receiving (loop.c); the others put commands into
- * lanes and wait. One lock guards everything here. */
+ * Each connection begins with WEIR.INFO, which reports the protocol of the module. Lanes send
+ * nothing to a node before the protocol is known to be REMOTE_PROTOCOL.
+ *
+ * One thread sends and receives (loop.c); the others put commands into lanes and wait. One lock
+ * guards everything here. */
 #ifndef WEIR_REMOTE_CLIENT_H
 #define WEIR_REMOTE_CLIENT_H
 
@@ -22,7 +25,8 @@
 #define IN_FLIGHT 16        /* commands of a lane: so many numbers of a producer are remembered */
 #define KEYS_MOST_ONCE 8192 /* keys of a command that has a number */
 #define NODES_MOST 1024
-#define FIRST_PAUSE 0.05 /* seconds before another attempt, then twice as long, up to */
+#define REMOTE_PROTOCOL 1 /* of weir.so: see WEIR.INFO in docs/module.md */
+#define FIRST_PAUSE 0.05  /* seconds before another attempt, then twice as long, up to */
 #define LONGEST_PAUSE 1.0
 
 enum command_state { COMMAND_QUEUED, COMMAND_SENT, COMMAND_ANSWERED, COMMAND_DONE };
@@ -39,7 +43,7 @@ struct command {
     size_t number_at; /* where its number stands in the text, of REMOTE_DIGITS; 0: it has none */
     enum command_state state;
     bool writes;    /* replicas are waited for */
-    bool refusable; /* a server may refuse it: then it is done without a reply, see refusal */
+    bool refusable; /* an error reply ends it without a reply: see refusal */
     uint32_t sends; /* how often it was sent */
     double since;   /* when it was its turn; 0: it was not yet */
 
@@ -63,7 +67,16 @@ struct lane {
 
 /* What a reply is to. */
 struct expected {
-    enum expected_kind { TO_COMMAND, TO_LOGIN, TO_ASKING, TO_CREATE, TO_WAIT, TO_SLOTS } kind;
+    enum expected_kind {
+        TO_COMMAND,
+        TO_LOGIN,
+        TO_PROTOCOL,
+        TO_GETKEYS,
+        TO_ASKING,
+        TO_CREATE,
+        TO_WAIT,
+        TO_SLOTS
+    } kind;
     struct command *command;
     uint64_t wait; /* its number, of the node's */
 };
@@ -75,8 +88,9 @@ struct node {
     struct connection connection;
     struct expected *expected; /* a ring of room entries */
     size_t first, count, room;
-    double alive; /* when something came last, or was first waited for */
-    bool good;    /* it has answered as a server does, once */
+    double alive;    /* when something came last, or was first waited for */
+    bool good;       /* at least one valid reply arrived */
+    bool understood; /* the protocol of this connection is ours */
     unsigned attempts;
     double not_before, pause; /* of connecting */
     bool unwaited;            /* commands were sent since the last WAIT */
@@ -95,10 +109,10 @@ struct remote {
     pthread_cond_t changed;
     int wake; /* an eventfd */
     bool closing, failed;
-    bool answered; /* somebody has, as a server does */
+    bool answered; /* some node has sent a valid reply */
     char failure[480];
-    char problem[400]; /* the latest that may pass */
-    char refusal[480]; /* what a server said to a command that may be refused; empty: nothing */
+    char problem[400]; /* the latest transient error */
+    char refusal[480]; /* error reply to a refusable command; empty: none */
     bool registered;   /* the register is there because of us */
 
     double clock, last; /* seconds of patience that have gone by; the system's when it was read */
@@ -169,7 +183,7 @@ void *remote_loop(void *remote);
 /* All time since the clock was read last was waited for somebody. */
 void remote_has_waited(struct remote *r);
 
-/* It cannot go on: everybody who waits is told. Secrets are taken out of the text. */
+/* Fail the client and wake all waiting threads. Secrets are removed from the text. */
 void remote_give_up(struct remote *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

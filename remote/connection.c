@@ -158,10 +158,10 @@ bool connection_receive(struct connection *c, size_t *came, const char **why)
     while (n < 0 && errno == EINTR);
     if (n < 0)
         return errno == EAGAIN || errno == EWOULDBLOCK || fail(why, errno);
-    *why = "it has hung up";
+    *why = "connection closed";
     if (n == 0)
         return false;
     *came = (size_t)n;
-    *why = "its answer is longer than any of weir.so";
+    *why = "reply too long";
     return reply_feed(&c->replies, bytes, (size_t)n);
 }

@@ -34,7 +34,7 @@ static bool take_chunk(struct remote *r, const redisReply *reply, struct remote_
     uint8_t *more;
 
     if (!chunk)
-        return fail(r, "what WEIR.SAVE answered is no chunk of a filter");
+        return fail(r, "invalid reply to WEIR.SAVE");
     more = realloc(image->data, image->size + (size_t)chunk->len + 1);
     if (!more)
         return fail(r, "memory is short");
@@ -127,8 +127,7 @@ static bool is_free(struct remote *r, uint32_t shard)
     if (there == 0)
         return true;
     snprintf(why, sizeof why,
-             "there is a key %.300s already, but no filter to which it belongs: remove it, or take "
-             "another name",
+             "key %.300s exists, but belongs to no filter; delete it or use another name",
              r->lane[1 + shard].key);
     return fail(r, why);
 }
@@ -147,7 +146,7 @@ bool remote_bring(struct remote *r, uint32_t shard, const uint8_t *data, size_t 
             return false;
         came = bring_chunks(r, shard, data, size);
     }
-    return came == BROUGHT || fail(r, "connections are lost before a shard is there");
+    return came == BROUGHT || fail(r, "the connection was lost in every attempt to load a shard");
 }
 
 void remote_expect(struct remote *r, uint32_t shards)

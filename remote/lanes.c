@@ -109,7 +109,7 @@ void lane_send(struct remote *r, struct lane *l)
         return;
     }
     node_connect(r, n);
-    if (!node_is_ready(n))
+    if (!node_is_ready(n) || !n->understood)
         return;
     l->again = false;
     for (struct command *c = l->first; c && l->unfinished < IN_FLIGHT; c = c->next) {

@@ -95,9 +95,9 @@ static void describe_silence(struct remote *r, const struct lane *l)
     const struct node *n = l->asked ? l->asked : r->owner[l->slot];
 
     if (n || !r->known)
-        snprintf(r->problem, sizeof r->problem, "%s: no whole answer", n ? n->name : r->url.name);
+        snprintf(r->problem, sizeof r->problem, "%s: incomplete reply", n ? n->name : r->url.name);
     else
-        snprintf(r->problem, sizeof r->problem, "no node has the slot of the filter");
+        snprintf(r->problem, sizeof r->problem, "no node owns the slot of the filter");
 }
 
 static void look_at_lanes(struct remote *r)

@@ -71,6 +71,15 @@ static bool log_in(struct remote *r, struct node *n)
     return put;
 }
 
+/* The first command of every connection, see take_protocol(). */
+static bool ask_protocol(struct node *n)
+{
+    static const char ask[] = "*1\r\n$9\r\nWEIR.INFO\r\n";
+
+    n->understood = false;
+    return node_put(n, ask, sizeof ask - 1, (struct expected){.kind = TO_PROTOCOL});
+}
+
 void node_connect(struct remote *r, struct node *n)
 {
     const char *why;
@@ -83,7 +92,7 @@ void node_connect(struct remote *r, struct node *n)
     n->alive = r->clock;
     if (!begun)
         node_drop(r, n, "cannot connect: %s", why);
-    else if (!log_in(r, n))
+    else if (!log_in(r, n) || !ask_protocol(n))
         node_drop(r, n, "memory is short");
 }
 
@@ -257,7 +266,7 @@ static void leave_hanging(struct remote *r, const struct node *from)
         struct node *n = r->node[i];
 
         if (n != from && n->count > 0 && is_silent(r, n) && !has_slots(r, n))
-            node_drop(r, n, "it does not answer, and others have its slots");
+            node_drop(r, n, "no answer, and other nodes own its slots");
     }
 }
 

@@ -69,8 +69,7 @@ bool remote_look(struct remote *r, struct remote_filter *f)
     *f = (struct remote_filter){.shards = 0};
     if (good && reply->type != REDIS_REPLY_NIL &&
         (reply->type != REDIS_REPLY_STRING || !read_register(reply, f)))
-        good = fail(r, "the key ", r->url.path,
-                    " there is not the register of a filter of weir; take another name");
+        good = fail(r, "key ", r->url.path, " is not a weir filter; use another name");
     call_free(&c);
     return good;
 }
@@ -145,7 +144,7 @@ static bool refuse_shard(struct remote *r, const char *key, const redisReply *re
 {
     pthread_mutex_lock(&r->lock);
     snprintf(r->refusal, sizeof r->refusal,
-             "the key %s there is another filter, '%.200s'; take another name", key,
+             "key %s holds another filter, '%.200s'; use another name", key,
              reply->type == REDIS_REPLY_STRING ? reply->str : "");
     pthread_mutex_unlock(&r->lock);
     return false;

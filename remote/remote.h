@@ -1,16 +1,16 @@
-/* remote.h - a filter that lives in Redis or Valkey servers with weir.so: alone, or a cluster.
+/* remote.h - a filter in Redis or Valkey servers with weir.so: one server, or a cluster.
  *
- * The filter NAME is in shards, the keys NAME:{0}, NAME:{1} and on, each a filter of its
- * part of the memory, spread over the slots of a cluster. The key NAME itself is a text that
- * says how many they are and what they are like: whoever comes first sets it, all others go by
- * it. Keys are hashed here, once, and sent as hashes.
+ * The filter NAME consists of shards: the keys NAME:{0}, NAME:{1}, ..., each a filter with its
+ * share of the memory, spread over the slots of a cluster. The key NAME is the register, a text
+ * with the number of shards and the spec. The first client sets it; all others use it. Keys are
+ * hashed here, once, and sent as hashes.
  *
- * Everything is tried again until it goes well or the time is over: redirections are followed,
- * connections made anew. Commands that show keys are numbered, so that none is carried out
- * twice. No text that comes out of here holds a password.
+ * The client retries until it succeeds or times out: it follows redirections and reconnects.
+ * Commands that insert keys are numbered, so that none is carried out twice. No text that is
+ * returned contains a password.
  *
- * Threads: remote_batch_send() in the order of the stream; the rest from any, a batch from one
- * at a time. */
+ * Thread safety: remote_batch_send() in the order of the stream; all other calls from any thread,
+ * a batch from one at a time. */
 #ifndef WEIR_REMOTE_REMOTE_H
 #define WEIR_REMOTE_REMOTE_H
 
@@ -22,18 +22,18 @@
 struct remote;
 
 struct remote_options {
-    double timeout;            /* seconds without an answer, after which it is given up */
-    uint32_t replicas;         /* that must have what was shown before it counts; 0: none */
-    bool (*interrupted)(void); /* whether the run is to end; may be NULL */
+    double timeout;            /* seconds without a reply before it gives up */
+    uint32_t replicas;         /* that must acknowledge a write; 0: none */
+    bool (*interrupted)(void); /* whether to stop early; may be NULL */
 };
 
-/* Connect. NULL and one message if the address is none, or nobody answers there. Several hosts may
- * stand in an address, with commas between. */
+/* Connect. NULL and one message if the address is invalid. An address may list several hosts,
+ * separated by commas. */
 struct remote *remote_open(const char *url, const struct remote_options *options, char *why,
                            size_t size);
 void remote_close(struct remote *r);
 
-/* Nothing is sent or read any more: what batches and calls have under way may be freed. */
+/* Stop sending and receiving: batches and calls in flight may be freed afterwards. */
 void remote_stop(struct remote *r);
 
 /* The address without user and password. */
@@ -41,32 +41,32 @@ const char *remote_name(const struct remote *r);
 const char *remote_key(const struct remote *r); /* the NAME in it */
 bool remote_is_cluster(const struct remote *r);
 
-/* Why it failed: a spec. From then on nothing goes any more. */
+/* The message of the failure that ended the client; empty if there was none. */
 const char *remote_failure(const struct remote *r);
 
 /* ---- the filter ---- */
 
-/* What is there: the spec of the whole, completed, and its shards. */
+/* The register: the complete spec of the whole filter, and its shards. */
 struct remote_filter {
     char spec[WEIR_SPEC_MAX];
     uint32_t shards;
-    char keys[WEIR_KEY_DESCRIPTION_MAX]; /* how keys were made, see weir_saved_key_description();
-                                            has no semicolon */
+    char keys[WEIR_KEY_DESCRIPTION_MAX]; /* see weir_saved_key_description(); no semicolon */
 };
 
-/* Look for it: f->shards is 0 if it is not there. False if it failed. */
+/* Read the register: f->shards is 0 if there is none. False if the client failed. */
 bool remote_look(struct remote *r, struct remote_filter *f);
 
-/* Say that it is this one, unless another was quicker: look afterwards. False if it failed. */
+/* Write the register unless another client was first: read it again afterwards. False if the
+ * client failed. */
 bool remote_register(struct remote *r, const struct remote_filter *f);
 
-/* Go by what was found. Shards that are not there are made, or that is a failure. Each must be of
- * this filter. False if it failed. */
+/* Use the filter of this register. `make`: create missing shards; otherwise they are a failure.
+ * Checks the spec of every shard. False if the client failed. */
 bool remote_attach(struct remote *r, const struct remote_filter *f, bool make);
 
-/* Figures of one shard. */
+/* Statistics of one shard. */
 struct remote_shard {
-    char node[96]; /* where it is */
+    char node[96]; /* that has it: host and port */
     uint64_t memory, bytes, observed, seen, new_keys;
     double fill, error;
 };
@@ -78,35 +78,35 @@ struct remote_batch;
 struct remote_batch *remote_batch_open(struct remote *r); /* NULL: memory is short */
 void remote_batch_close(struct remote_batch *b);
 
-/* What is to be done with keys. */
+/* Keys to insert or to query. */
 struct remote_keys {
     const struct weir_key *keys;
-    const uint8_t *skip; /* those that are not 0 have no key; NULL: all have one */
+    const uint8_t *skip; /* nonzero: this record has no key; NULL: all have one */
     uint32_t n;
-    bool weighted;         /* importance counts */
-    bool ask;              /* without showing them */
-    const uint64_t *times; /* of each, in milliseconds; NULL: the servers' clocks count */
-    uint64_t begun;        /* with times: what time it is at the first */
+    bool weighted;         /* send the importance of each key */
+    bool ask;              /* query without inserting */
+    const uint64_t *times; /* of each, in milliseconds; NULL: use the servers' clocks */
+    uint64_t begun;        /* with times: the start time of the stream */
 };
 
-/* Make commands of them. False if memory is short. */
+/* Format their commands. False if memory is short. */
 bool remote_batch_fill(struct remote_batch *b, const struct remote_keys *keys);
 void remote_batch_send(struct remote_batch *b);
 
-/* Wait for the verdicts, and put each where its key was; others are left as they are. False
- * if the client has failed, and none is put. */
+/* Wait for the verdicts and store each at the index of its key; other elements are unchanged. False
+ * if the client has failed; then nothing is stored. */
 bool remote_batch_take(struct remote_batch *b, uint8_t *verdicts);
 
 /* ---- a client that has failed ---- */
 
-/* Bytes by which a later run finds out what became of commands that were sent. */
+/* A buffer from which a later run settles the commands that were sent. */
 struct remote_kept {
     uint8_t *data;
     size_t size, room;
 };
 
-/* Add a batch that was sent, when the client has failed: batches in the order of the stream.
- * False if memory is short. */
+/* After a failure, append a batch that was sent; batches in the order of the stream. False if
+ * memory is short. */
 bool remote_keep(struct remote_kept *k, const struct remote_batch *b);
 
 /* Verdicts of the keys of these batches, in the order of the stream. */
@@ -118,33 +118,33 @@ struct remote_settled {
     size_t n;
 };
 
-/* Add those from this one on, before any batch: no record of theirs was passed yet. False if memory
- * is short. */
+/* Append the verdicts from index `from` on, before any batch: their records were not passed yet.
+ * False if memory is short. */
 bool remote_keep_settled(struct remote_kept *k, const struct remote_settled *s, size_t from);
 
-/* Ask for those that are not known, under the numbers they had: what was carried out then is only
- * answered again. False if it failed, or the bytes are none of these (then the failure is empty).
- * The list is to be freed. */
+/* Send the commands without a reply again, with their numbers: the server returns the first reply
+ * of those that it carried out. False if the client failed, or the data is invalid (then the
+ * failure is empty). The caller frees the list. */
 bool remote_settle(struct remote *r, const uint8_t *data, size_t size, struct remote_settled *s);
 
 /* ---- files ---- */
 
-/* A shard as a file of weir, as it is at this moment; the data is used again, and to be freed at
- * the end. False if it failed. */
+/* Fetch a shard as a weir file. The buffer is reused by the next call; the caller frees it at the
+ * end. False if the client failed. */
 bool remote_fetch(struct remote *r, uint32_t shard, struct remote_kept *image);
 
-/* Before the filter is there: it will have so many shards; and make one of a file of weir. */
+/* Create a filter from files: set the number of shards, then load each shard. */
 void remote_expect(struct remote *r, uint32_t shards);
 bool remote_bring(struct remote *r, uint32_t shard, const uint8_t *data, size_t size);
 
-/* ---- what happened ---- */
+/* ---- counters ---- */
 
 struct remote_figures {
-    uint64_t commands;     /* that showed or asked keys, */
+    uint64_t commands;     /* that inserted or queried keys */
     uint64_t retries;      /* sent again */
     uint64_t redirections; /* MOVED and ASK */
     uint64_t reconnects;
-    uint64_t lost; /* shards that were gone and made anew */
+    uint64_t lost; /* shards that were lost and created again, empty */
 };
 struct remote_figures remote_figures(struct remote *r);
 

@@ -107,7 +107,7 @@ def write_synthetic(doc, _):
             f"as the others, {CELLS} bits, as the paper's Table IV has it (M-insert with M = 1); of all 16 KB, {8 * MEMORY // 1000}K bits, a plain Bloom filter has fewer false positives than SBF "
             f"in {sum(rows['bloom']['fpr'] < rows['sbf']['fpr'] for rows in every.values())}, and it never forgets. "
             f"Not as printed: that IBF has about as few false negatives as SBF for what matters most. SBF forgets least in {least} of {len(every)} cases, at every importance, and must ([below](#the-proof-for-2c-and-who-forgets-least)). "
-            "`weir` with the same importance (fpr=20%) is beside them:")
+            "`recent` with the same importance (fpr=20%) is beside them:")
     doc.table(["bias", "repeats", "filter", *RATES], lines)
     doc.count("Bhoraskar et al. 2013, Figures 9-17", f"redrawn for 10, 30 and 50 % repeats; trends with importance as printed; BF of as many cells is the worst in {worst} of {len(every)} cases; SBF forgets less than IBF")
 

@@ -78,7 +78,7 @@ def write_table(doc, _):
     doc.add("### Table II",
             f"Errors of all arrivals, in percent. The paper's trace is not to be had; this is the first {FIRST} requests of the campus trace above, as many as bring a Bloom filter of {CELLS} bits to the "
             "level that the paper prints for BF, with lengths drawn at random. The weights of the paper are the importance that it assigns, 0 to 50 (in proportion to the length, the top tenth at 50; or by "
-            "percentile), not the length itself: both are shown. Its text says that the order was shuffled: both orders are shown. `weir` is that of fpr=20%, the paper's bound.")
+            "percentile), not the length itself: both are shown. Its text says that the order was shuffled: both orders are shown. `recent` is that of fpr=20%, the paper's bound.")
     off, rows = write_first(doc, theirs)
     one, two = off["1", "in trace order"], off["1", "shuffled"]
     nearer = "trace order" if one < two else "shuffled order"

@@ -173,7 +173,7 @@ def write_bound(doc, _):
     held = {name: sum(exact[case] <= bound(CELLS, *case) * (1 + 1e-12) for case in cases) for name, bound in (("tight", tight_bound), ("wide", wide_bound))}
     closer = sum(tight_bound(CELLS, *case) <= wide_bound(CELLS, *case) * (1 + 1e-12) for case in cases)
     doc.add("### The bound of Goel and Gupta",
-            "The paper cites p(n, k, d) <= (1 - (1 - 1/n)^(dk + (k-1)/2))^k; `cache` has had the wider (1 - e^(-k(d+1/2)/(n-1)))^k. For n = 64 the error can be enumerated, for every number of bits that may be "
+            "The paper cites p(n, k, d) <= (1 - (1 - 1/n)^(dk + (k-1)/2))^k; weir has had the wider (1 - e^(-k(d+1/2)/(n-1)))^k. For n = 64 the error can be enumerated, for every number of bits that may be "
             f"set: of {len(cases)} cases (d = 1..{KEYS[-1]}, k = 1..{FUNCTIONS[-1]}) the paper's bound holds in {held['tight']}, the wider one in {held['wide']}, and the paper's is the closer one in {closer}. In percent:")
     lines = [[str(k), str(d), *(f"{100 * value:.4g}" for value in (exact[d, k], (-math.expm1(-k * d / CELLS)) ** k, tight_bound(CELLS, d, k), wide_bound(CELLS, d, k)))]
              for k in (1, 2, 3, 6) for d in (1, 4, 8, 16)]

@@ -263,6 +263,9 @@ static void arrange(void *context)
     f->ready = f->sorted || make_table(f);
 }
 
+#define WEIR_FILE "it is a filter or state file, not keys; name the keys that "
+#define MADE_FROM " was made from"
+
 /* Files that hold no lines, by their first bytes, and what to do instead, around the name. */
 static const struct foreign {
     const char *magic;
@@ -271,8 +274,8 @@ static const struct foreign {
     size_t at; /* where the magic is */
 } foreigners[] = {
     {"SQLite format 3", 16, "it is a SQLite database; name it 'sqlite:", "?table=T&column=C'", 0},
-    {"WEIR\2", 6, "it is a filter or state file, not keys; name the keys that ", " was made from",
-     0},
+    {"WEIR\2", 6, WEIR_FILE, MADE_FROM, 0},
+    {"WEIR\3", 6, WEIR_FILE, MADE_FROM, 0},
     {"\x1f\x8b\x08", 3, "it is compressed; name what it becomes, by zcat ", " > KEYS", 0},
     {"\x28\xb5\x2f\xfd", 4, "it is compressed; name what it becomes, by zstdcat ", " > KEYS", 0},
     {"\xfd"

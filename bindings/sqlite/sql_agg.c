@@ -8,7 +8,7 @@
 
 SQLITE_EXTENSION_INIT3
 
-/* Rows are counted by nobody before they come: the filter that takes its size from its keys. */
+/* The number of rows is not known in advance; fuse takes its size from its keys. */
 #define AGG_DEFAULT "fuse"
 
 static const char name[] = "weir_agg";
@@ -156,8 +156,8 @@ static void return_filter(sqlite3_context *context, struct agg *a)
     weir_close(w);
 }
 
-/* Of no rows, an empty filter: the spec was never told. Also called, for the sake of cleaning
- * up, where a statement ends early. */
+/* Without rows the result is an empty filter, because the spec was not passed. Also called, to
+ * clean up, if a statement ends early. */
 static void finish(sqlite3_context *context)
 {
     struct agg none = {.begun = false};

@@ -127,8 +127,8 @@ static void ask_named(sqlite3_context *context, sqlite3_value **values)
         n = sql_names_find(known->names, key);
     if (!n)
         sql_fail(context, name,
-                 "there is no filter of this name; it takes a blob, or a name that weir_keep() or "
-                 "weir_observe() was given on this connection");
+                 "no filter of this name; use a blob, or a name that weir_keep() or "
+                 "weir_observe() opened on this connection");
     else if (n->set)
         ask_set(context, n->set, values[1]);
     else if (sql_key(context, values[1], &key))
@@ -146,8 +146,7 @@ static void has(sqlite3_context *context, int n, sqlite3_value **values)
     else if (type == SQLITE_BLOB && (set = set_of(context, values[0])))
         ask_set(context, set, values[1]);
     else if (type == SQLITE_INTEGER || type == SQLITE_FLOAT)
-        sql_fail(context, name,
-                 "the filter is a number; weir_agg() makes one, readfile() reads one");
+        sql_fail(context, name, "the filter is a number; use weir_agg() or readfile()");
 }
 
 int sql_add_has(sqlite3 *db, struct sql_names *names)

@@ -21,7 +21,7 @@ static bool keep(struct sql_names *names, struct weir_bytes name, struct weir_by
     struct sql_set *set;
 
     if (n && n->filter) {
-        strcpy(error->text, "weir_observe() has a filter of this name; choose another");
+        strcpy(error->text, "weir_observe() uses this name; choose another");
         return false;
     }
     if (n && sql_set_is(n->set, blob))
@@ -51,15 +51,15 @@ static void keep_blob(sqlite3_context *context, int n, sqlite3_value **values)
     if (sqlite3_value_type(values[1]) == SQLITE_NULL)
         return;
     if (sqlite3_value_type(values[0]) != SQLITE_TEXT)
-        sql_fail(context, function, "the name is not a text: weir_keep('bad', filter)");
+        sql_fail(context, function, "the name is not text; use weir_keep('bad', filter)");
     else if (n == 3 && !differ)
-        sql_fail(context, function, "the third argument is not 'keys-differ'");
-    else if (sqlite3_value_type(values[1]) != SQLITE_BLOB)
         sql_fail(context, function,
-                 "the filter is not a blob; weir_agg() makes one, readfile() reads one");
+                 "the third argument is unknown; use 'keys-differ' or leave it out");
+    else if (sqlite3_value_type(values[1]) != SQLITE_BLOB)
+        sql_fail(context, function, "the filter is not a blob; use weir_agg() or readfile()");
     else if (sql_key(context, values[0], &name) && sql_key(context, values[1], &blob)) {
         if (memchr(name.data, '\0', name.size))
-            sql_fail(context, function, "the name has a NUL in it");
+            sql_fail(context, function, "the name contains a NUL; remove it");
         else if (keep(sqlite3_user_data(context), name, blob, differ, &error))
             sqlite3_result_value(context, values[0]);
         else

@@ -1,15 +1,15 @@
-/* sql_names.h - the filters of a connection, by name: those that learn (weir_observe), and sets out
- * of blobs (weir_keep). They last until the connection is closed. */
+/* sql_names.h - the filters of a connection, by name: those of weir_observe(), and those from blobs
+ * (weir_keep()). They last until the connection is closed. */
 #ifndef SQL_NAMES_H
 #define SQL_NAMES_H
 
 #include "sql_set.h"
 
-/* A filter with a name: one that learns, or a set; the other is NULL. */
+/* A filter with a name: `filter` of weir_observe(), or `set` of weir_keep(); the other is NULL. */
 struct sql_named {
     struct sql_named *next;
-    char *name; /* or the spec, where there is none */
-    char *spec; /* as it was given; "" if there was none */
+    char *name; /* or the spec if it has no name */
+    char *spec; /* as passed, or "" */
     weir_filter *filter;
     struct sql_set *set;
 };

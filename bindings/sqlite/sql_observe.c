@@ -1,13 +1,12 @@
 /* sql_observe.c - weir_observe(name, key): 1 if a filter of this connection has probably seen the
- * key before, 0 if not; then it has. The filter is opened when it is first named and lasts as long
+ * key before, 0 if not; then records it. The filter is opened at its first use and lasts as long
  * as the connection:
  *
- *     'recent memory=16M window=1M'       a spec: the filter of that very text
- *     'visits: recent memory=16M'         a name for it, so that there can be two of one spec
- *     'visits'                          the one of that name; opened with no spec if there is
- * none
+ *     'recent memory=16M window=1M'   a spec: the filter of exactly this text
+ *     'visits: recent memory=16M'     a name and a spec: several filters can have one spec
+ *     'visits'                        the filter of this name; opened as the default if new
  *
- * SQLITE_DIRECTONLY: a schema out of someone else's file cannot take memory by it. */
+ * SQLITE_DIRECTONLY: a schema in an untrusted file cannot take memory with it. */
 #include "sql.h"
 #include "sql_names.h"
 
@@ -40,7 +39,7 @@ static bool refuse(struct weir_error *error, const char *why)
     return false;
 }
 
-/* Can rows be shown to it, one after the other, with nothing said of time? */
+/* Whether it can observe rows one by one, without times. */
 static bool fits(const char *spec, struct weir_error *error)
 {
     char span[32];
@@ -50,10 +49,10 @@ static bool fits(const char *spec, struct weir_error *error)
         return false;
     if (!(traits & WEIR_CAN_OBSERVE))
         return refuse(error,
-                      "this filter is built whole and learns nothing after; weir_agg() builds it");
+                      "this filter cannot be changed after it is built; build it with weir_agg()");
     if (weir_spec_get(spec, "span", span, sizeof span) > 0)
         return refuse(error,
-                      "span= needs to be told the time, which rows do not; window= counts them");
+                      "span= needs times, which rows do not have; use window=, which counts rows");
     return true;
 }
 
@@ -84,9 +83,10 @@ static weir_filter *find_or_open(struct sql_names *names, const char *text,
     if (!n)
         return open_one(names, w, error);
     if (n->set)
-        refuse(error, "weir_keep() has this name, of a set that learns nothing");
+        refuse(error,
+               "weir_keep() uses this name for a filter that cannot be changed; choose another");
     else if (w.spec && strcmp(w.spec, n->spec) != 0)
-        refuse(error, "a filter of this name is open with another spec; name it alone, or "
+        refuse(error, "a filter of this name is open with another spec; leave the spec out, or "
                       "choose another name");
     else
         return n->filter;
@@ -102,8 +102,9 @@ static void observe(sqlite3_context *context, int n, sqlite3_value **values)
 
     (void)n;
     if (!text) {
-        sql_fail(context, function,
-                 "the filter has no name, or one that is not text; 'recent memory=16M' opens one");
+        sql_fail(
+            context, function,
+            "the name is NULL or not text; use a name or a spec, for example 'recent memory=16M'");
         return;
     }
     w = find_or_open(sqlite3_user_data(context), text, &error);

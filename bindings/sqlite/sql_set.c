@@ -57,7 +57,7 @@ static bool view(struct sql_set *set, size_t at, uint32_t shards, struct weir_er
 {
     if (set->shard)
         return say(error,
-                   "the blob holds more than one filter; 'weir merge -o F A B' makes one of two");
+                   "the blob contains several filters; merge them with 'weir merge -o F A B'");
     set->shard = calloc(shards, sizeof(weir_filter *));
     if (!set->shard)
         return say(error, "memory is short");
@@ -74,9 +74,10 @@ static bool read_part(struct sql_set *set, size_t at, struct weir_part *part,
     if (!note_stretches(set, at, part))
         return say(error, "memory is short");
     if (part->kind == WEIR_PART_COUNTS || part->kind == WEIR_PART_TOP)
-        return say(error, "the blob holds counts, not a filter; weir_top() lists those of 'top'");
+        return say(error, "the blob contains a sketch, not a filter; use weir_top()");
     if (part->kind == WEIR_PART_SCREEN)
-        return say(error, "the blob holds a screen, not a filter; 'weir build' makes filters");
+        return say(error, "the blob contains a screen, not a filter; make filters with weir_agg() "
+                          "or 'weir build'");
     /* Notes of the command, and what is not known here, are stepped over. */
     return part->kind != WEIR_PART_FILTER || part->shard > 0 || view(set, at, part->shards, error);
 }
@@ -86,14 +87,14 @@ static bool read_parts(struct sql_set *set, struct weir_error *error)
     struct weir_part part;
 
     if (set->file.size == 0)
-        return say(error, "the blob is empty; weir_agg() and 'weir build' make filters");
+        return say(error, "the blob is empty; make filters with weir_agg() or 'weir build'");
     if (weir_verify(set->file.data, set->file.size, error) != WEIR_OK)
         return false;
     for (size_t at = 0; at < set->file.size; at += part.size)
         if (!read_part(set, at, &part, error))
             return false;
     return set->shards > 0 ||
-           say(error, "the blob holds no filter; weir_agg() and 'weir build' make them");
+           say(error, "the blob contains no filter; make filters with weir_agg() or 'weir build'");
 }
 
 static bool same_keys(struct weir_bytes blob, struct weir_error *error)
@@ -104,8 +105,8 @@ static bool same_keys(struct weir_bytes blob, struct weir_error *error)
         return true;
     error->status = WEIR_MISMATCH;
     snprintf(error->text, sizeof error->text,
-             "the filter's keys were made with %.160s, here they are used as given; make them "
-             "the same way, and keep it by weir_keep(name, filter, 'keys-differ')",
+             "the filter's keys were made with %.160s, but keys are used as given here; make them "
+             "the same way and use weir_keep(name, filter, 'keys-differ')",
              keys);
     return false;
 }

@@ -1,10 +1,10 @@
-/* sql_top.c - weir_top(sketch): a table of the keys that came most often, the most frequent first.
+/* sql_top.c - weir_top(sketch): a table of the most frequent keys, highest count first.
  *
  *     SELECT key, count, error FROM weir_top((SELECT weir_agg(host, 'top') FROM log)) LIMIT 10
  *
  * The sketch is a blob of weir_agg() with the spec of a sketch that keeps keys, or a state file
  * of `weir top`. The true count of a key is at most count and at least count - error; error is NULL
- * where nothing is promised (heavykeeper). */
+ * if there is no bound (heavykeeper). */
 #include "sql.h"
 
 #include <string.h>
@@ -109,7 +109,7 @@ static int fail(struct cursor *c, const char *why)
     return SQLITE_ERROR;
 }
 
-/* The sketch of a file, in which the notes of the command may come first; NULL with a message. */
+/* The sketch in a file, after any notes of the command; NULL with a message. */
 static weir_sketch *load(struct weir_bytes file, struct weir_error *error)
 {
     const uint8_t *at = file.data;
@@ -126,12 +126,12 @@ static weir_sketch *load(struct weir_bytes file, struct weir_error *error)
         if (part.kind == WEIR_PART_FILTER || part.kind == WEIR_PART_SCREEN)
             break;
     }
-    strcpy(error->text, "the blob holds no counts; weir_agg(key, 'top') makes some");
+    strcpy(error->text, "the blob contains no sketch; make one with weir_agg(key, 'top')");
     return NULL;
 }
 
-/* What weir_agg(key, 'top') gives for no rows: it is never told its spec, and makes an empty
- * filter. */
+/* Whether this is the result of weir_agg(key, 'top') without rows: an empty filter, because
+ * the spec was not passed. */
 static bool is_of_no_rows(struct weir_bytes blob)
 {
     struct weir_stats stats;
@@ -147,11 +147,11 @@ static bool is_of_no_rows(struct weir_bytes blob)
 static bool keeps_keys(const weir_sketch *s)
 {
     char spec[WEIR_SPEC_MAX];
-    const struct weir_algorithm *about;
+    const struct weir_algorithm *algorithm;
 
     weir_sketch_config(s, spec, sizeof spec);
-    about = weir_find_algorithm(WEIR_KIND_SKETCH, spec);
-    return about && (about->traits & WEIR_CAN_LIST);
+    algorithm = weir_find_algorithm(WEIR_KIND_SKETCH, spec);
+    return algorithm && (algorithm->traits & WEIR_CAN_LIST);
 }
 
 static int take_keys(struct cursor *c)
@@ -175,11 +175,11 @@ static int filter(sqlite3_vtab_cursor *cursor, int given, const char *text, int 
     (void)text, (void)n;
     drop(c);
     if (!given)
-        return fail(c, "it needs a sketch: weir_top((SELECT weir_agg(key, 'top') FROM t))");
+        return fail(c, "the sketch is missing; use weir_top((SELECT weir_agg(key, 'top') FROM t))");
     if (sqlite3_value_type(values[0]) == SQLITE_NULL)
         return SQLITE_OK; /* no counts, no rows */
     if (sqlite3_value_type(values[0]) != SQLITE_BLOB)
-        return fail(c, "the sketch is not a blob; weir_agg(key, 'top') makes one");
+        return fail(c, "the sketch is not a blob; make one with weir_agg(key, 'top')");
     blob =
         (struct weir_bytes){sqlite3_value_blob(values[0]), (size_t)sqlite3_value_bytes(values[0])};
     if (is_of_no_rows(blob))
@@ -188,9 +188,7 @@ static int filter(sqlite3_vtab_cursor *cursor, int given, const char *text, int 
     if (!c->sketch)
         return fail(c, error.text);
     if (!keeps_keys(c->sketch))
-        return fail(
-            c,
-            "this sketch counts any key and lists none; weir_agg(key, 'top') makes one that does");
+        return fail(c, "this sketch cannot list keys; make one with weir_agg(key, 'top')");
     return take_keys(c);
 }
 

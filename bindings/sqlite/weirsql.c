@@ -1,13 +1,12 @@
 /* weirsql.c - an extension of SQLite: `SELECT load_extension('weirsql')`, or .load in its shell.
  *
- *     weir_agg(key [, spec])   the keys of all rows as a filter file, or as a sketch
- *     weir_has(filter, key)        is a key in such a filter?
- *     weir_keep(name, filter)      keep it, to be asked by name
- *     weir_observe(name, key)      was it seen before, by a filter of this connection?
- *     weir_top(sketch)             a table of the keys that came most often
+ *     weir_agg(key [, spec])       the keys of all rows as a filter file, or as a sketch
+ *     weir_has(filter, key)        whether a key is in such a filter
+ *     weir_keep(name, filter)      name a filter for the connection
+ *     weir_observe(name, key)      whether a filter of the connection has seen a key before
+ *     weir_top(sketch)             a table of the most frequent keys
  *
- * docs/sql.md tells how they are used. A connection has its own of everything; nothing is shared
- * and nothing is written anywhere. */
+ * docs/sql.md is the manual. Connections share nothing, and nothing is written to disk. */
 #include "sql.h"
 #include "sql_names.h"
 

@@ -158,7 +158,7 @@ struct chain *chain_open(const struct chain_wish *wish, uint64_t most, struct we
     struct link first = {.capacity = first_capacity(wish), .error = wish->error};
     char spec[WEIR_SPEC_MAX], seed[32] = "";
 
-    image_refuse(error, "memory is short");
+    image_no_memory(error);
     if (!c)
         return NULL;
     *c = (struct chain){.is.family = wish->family,

@@ -47,12 +47,12 @@ static void dump_chunk(struct rm_ctx *ctx, const struct value *v, uint64_t itera
     size_t n;
 
     if (iterator >> 32 != tag_of(v)) {
-        reply_error(ctx, "the key has changed since the first chunk; begin again at 0");
+        reply_error(ctx, WEIRRESTART, "the key has changed since the first chunk; restart at 0");
         return;
     }
     n = image_chunk(v, (number - 1) * CHUNK_DEFAULT, CHUNK_DEFAULT, &data);
     if (!data)
-        reply_error(ctx, "memory is short");
+        reply_code(ctx, WEIRMEMORY);
     else if (n == 0)
         reply_chunk(ctx, 0, "", 0);
     else

@@ -116,7 +116,7 @@ static bool read_filters(struct image_in *in, struct chain *c, uint32_t n, struc
         weir_config(c->links[c->n].w, spec, sizeof spec);
         if (!fits(c, spec)) {
             weir_close(c->links[c->n].w);
-            image_refuse(error, "the filters of the chain do not belong together");
+            image_refuse(error, "the filters of the chain do not match");
             return false;
         }
     }
@@ -141,7 +141,7 @@ static struct value *read_chain(struct image_in *in, uint32_t kind, const struct
     uint32_t n;
 
     if (!head) {
-        image_refuse(error, "it does not begin as a filter of BF.* or CF.* does");
+        image_refuse(error, "not a value of BF.* or CF.*");
         return NULL;
     }
     c = read_head((struct weir_bytes){part.body, part.body_size}, &n);
@@ -153,7 +153,7 @@ static struct value *read_chain(struct image_in *in, uint32_t kind, const struct
         c = NULL;
     }
     if (!c)
-        image_refuse(error, "what it says of its filters cannot be");
+        image_refuse(error, "the head of the chain is invalid");
     else if (read_filters(in, c, n, error))
         return &c->is;
     else

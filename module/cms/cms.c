@@ -170,18 +170,18 @@ static int cms_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 /* clang-format off */
 const struct command commands_cms[] = {
     {"cms.initbydim", cms_initbydim, "write deny-oom fast", 4, KEY_CHANGE,
-     "Creates a count-min sketch of a width and a depth", "O(width * depth)", "#width #depth"},
+     "Creates a count-min sketch with a width and a depth", "O(width * depth)", "#width #depth"},
     {"cms.initbyprob", cms_initbyprob, "write deny-oom fast", 4, KEY_CHANGE,
-     "Creates a count-min sketch of an error and its probability", "O(1/error)", "%error %probability"},
+     "Creates a count-min sketch with an error and its probability", "O(1/error)", "%error %probability"},
     {"cms.incrby", cms_incrby, "write deny-oom fast", -4, KEY_CHANGE,
      "Adds to the counts of items", "O(items)", "item,#increment+"},
     {"cms.query", cms_query, "readonly fast", -3, KEY_READ,
-     "Tells how often items came", "O(items)", "item+"},
+     "Returns the counts of items", "O(items)", "item+"},
     {"cms.merge", cms_merge, "write deny-oom getkeys-api", -4, KEYS_COUNTED,
-     "Makes a sketch the sum of others, with a weight each", "O(sketches * width * depth)",
+     "Sets a sketch to the weighted sum of others", "O(sketches * width * depth)",
      "#numkeys source+ WEIGHTS=#weight?+"},
     {"cms.info", cms_info, "readonly fast", 2, KEY_READ,
-     "Tells width, depth and the sum of all counts", "O(1)", ""},
+     "Returns width, depth and the sum of all counts", "O(1)", ""},
     {0},
 };
 /* clang-format on */

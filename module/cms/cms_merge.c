@@ -103,7 +103,7 @@ int cms_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     if (s.sketches && s.weights)
         merge(ctx, c, &s, argv, argc);
     else
-        reply_error(ctx, "memory is short");
+        reply_code(ctx, WEIRMEMORY);
     server_give(s.sketches);
     server_give(s.weights);
     return key_close(&o);

@@ -36,7 +36,7 @@ struct counts *counts_open(uint64_t width, uint64_t depth, uint64_t most, struct
     struct counts *c;
     weir_sketch *s;
 
-    image_refuse(error, "memory is short");
+    image_no_memory(error);
     if (width > WIDTH_MOST || depth > COUNTS_DEPTH_MOST)
         return NULL;
     spec_of(spec, width, depth);
@@ -44,7 +44,7 @@ struct counts *counts_open(uint64_t width, uint64_t depth, uint64_t most, struct
         return NULL;
     c = counts_of(s, width, depth);
     if (!c)
-        image_refuse(error, "memory is short");
+        image_no_memory(error);
     return c;
 }
 
@@ -97,11 +97,11 @@ static struct value *read(struct image_in *in, struct weir_error *error)
     weir_sketch *s = NULL;
     void *data = NULL;
 
-    image_refuse(error, "it does not begin as a sketch of CMS.* does");
+    image_refuse(error, "not a value of CMS.*");
     if (read_head(in, &width, &depth, error) && image_kind(in) == WEIR_PART_COUNTS)
         data = image_part(in, &part, error);
     if (data && sketch_load(&s, data, part.size, in->most, error) == WEIR_OK) {
-        image_refuse(error, "the sketch is not of the width and depth it should be");
+        image_refuse(error, "the sketch does not have the width and depth of its head");
         if (is_ours(s, width, depth))
             c = counts_of(s, width, depth);
         else

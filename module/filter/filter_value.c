@@ -56,11 +56,18 @@ static struct value *finish(weir_filter *w, struct once *once, struct weir_error
 
     if (!f) {
         once_free(once);
-        image_refuse(error, "memory is short");
+        image_no_memory(error);
         return NULL;
     }
     f->once = once;
     return &f->is;
+}
+
+static void refuse_shards(struct weir_error *error)
+{
+    image_refuse(error, "the file contains a filter in several shards and a key holds a whole "
+                        "filter; build it with --shards 1, or use 'weir load --at'");
+    error->status = WEIR_UNSUPPORTED;
 }
 
 static struct value *read(struct image_in *in, struct weir_error *error)
@@ -72,12 +79,11 @@ static struct value *read(struct image_in *in, struct weir_error *error)
 
     while (good && (kind = image_kind(in)) != 0) {
         if (kind == UINT32_MAX)
-            good = false, image_refuse(error, "this is not a file of weir, or it is cut off");
+            good = false, image_refuse(error, "not a weir file, or truncated");
         else if (kind == WEIR_PART_FILTER && w)
-            good = false, image_refuse(error, "it holds more than one filter; a key has one");
+            good = false, image_refuse(error, "the file contains several filters; a key holds one");
         else if (kind == WEIR_PART_FILTER && image_shards(in) > 1)
-            good = false, image_refuse(error, "this filter is in several shards, and a key holds "
-                                              "a whole one; it is built with -j 1");
+            good = false, refuse_shards(error);
         else if (kind == WEIR_PART_FILTER)
             good = filter_load(&w, image_get, in, in->most, error) == WEIR_OK;
         else
@@ -86,7 +92,7 @@ static struct value *read(struct image_in *in, struct weir_error *error)
     if (good && w)
         return finish(w, once, error);
     if (good)
-        image_refuse(error, "it holds no filter");
+        image_refuse(error, "the file contains no filter");
     weir_close(w);
     once_free(once);
     return NULL;

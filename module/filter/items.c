@@ -29,19 +29,19 @@ const char *items_take(struct items *items, struct rm_string **argv, int argc)
     items->argv = argv;
     items->n = (size_t)argc / words;
     if (argc == 0)
-        return items->may_lack ? NULL : "there is no item";
+        return items->may_lack ? NULL : "no item";
     if ((size_t)argc % words != 0)
-        return items->timed ? "TIMED takes a time before each item"
-                            : "WEIGHTED takes an importance before each item";
+        return items->timed ? "TIMED needs a time before each item"
+                            : "WEIGHTED needs an importance before each item";
     for (size_t i = 0; i < items->n; i++) {
         if (items->timed && !arg_u64(argv[words * i], &value))
-            return "a time is a whole number of milliseconds, say since 1970";
-        if (items->timed && value > items->time_most)
-            return TIME_TOO_LATE;
+            return "invalid time; expected milliseconds since 1970";
+        if (items->timed && value > items->latest)
+            items->latest = value;
         if (items->weighted && !importance(items, i, &value))
-            return "an importance is a whole number from 0 to 4294967295";
+            return "invalid importance; expected 0 to 4294967295";
         if (items->hashed && arg_bytes(item(items, i)).size != 16)
-            return "HASHED takes hashes of 16 bytes";
+            return "HASHED needs hashes of 16 bytes";
     }
     return NULL;
 }

@@ -1,4 +1,4 @@
-/* items.h - the items of WEIR.*: bytes, hashes, with a time and an importance or without. */
+/* items.h - the items of a command: bytes or hashes, with or without time and importance. */
 #ifndef MODULE_ITEMS_H
 #define MODULE_ITEMS_H
 
@@ -10,18 +10,15 @@
 struct items {
     struct rm_string **argv;
     size_t n;
-    bool hashed;   /* 16 bytes each: lo and hi of struct weir_key, little-endian */
-    bool timed;    /* a time stands before each, in milliseconds, */
-    bool weighted; /* and an importance */
-    bool may_lack; /* there may be none */
-    uint64_t time_most;
+    bool hashed;     /* 16 bytes each: lo and hi of struct weir_key, little-endian */
+    bool timed;      /* a time in milliseconds before each */
+    bool weighted;   /* an importance before each */
+    bool may_lack;   /* no items are valid too */
+    uint64_t latest; /* the highest of their times */
 };
 
-#define TIME_TOO_LATE                                                                              \
-    "a time is more than a day ahead of this server's clock; times are milliseconds since 1970"
-
-/* Take what is left of the arguments: NULL, or what is wrong with them. All are looked at, so that
- * a command is carried out as a whole or not at all. */
+/* Take the rest of the arguments: NULL, or what is wrong with them. All are checked, because a
+ * command is carried out completely or not at all. */
 const char *items_take(struct items *items, struct rm_string **argv, int argc);
 
 /* The keys of n items, from a number on. */

@@ -1,6 +1,4 @@
 /* merge_info.c - WEIR.MERGE and WEIR.INFO. */
-#include <string.h>
-
 #include "filter/weir_commands.h"
 #include "server/args.h"
 #include "server/reply.h"
@@ -13,30 +11,29 @@
 static weir_filter *merged(struct rm_ctx *ctx, weir_filter *into, struct rm_string **names,
                            size_t n)
 {
-    struct weir_error error = {.text = "memory is short"};
+    struct weir_error error;
     bool good = true;
 
     for (size_t i = 0; good && i < n; i++) {
         struct opened o = key_open(ctx, names[i], RM_READ, &family_filter);
         const struct filter_value *f = o.value;
 
-        good = f;
-        if (o.wrong) {
+        if (!f) {
+            if (!o.wrong)
+                reply_error(ctx, WEIRNOKEY, "no such key: source %zu", i + 1);
             weir_close(into);
-            key_refuse(ctx, &o);
+            o.wrong ? key_refuse(ctx, &o) : key_close(&o);
             return NULL;
         }
-        if (!f)
-            strcpy(error.text, "there is no such key among the sources");
-        else if (!into)
-            good = (into = weir_clone(f->w, NULL)) != NULL;
+        if (!into)
+            good = (into = weir_clone(f->w, &error)) != NULL;
         else
             good = weir_merge(into, f->w, &error) == WEIR_OK;
         key_close(&o);
     }
     if (good)
         return into;
-    reply_error(ctx, "%s", error.text);
+    reply_failure(ctx, &error);
     weir_close(into);
     return NULL;
 }
@@ -47,7 +44,7 @@ static int merge(struct rm_ctx *ctx, struct opened *o, struct rm_string **argv, 
     weir_filter *w = f ? weir_clone(f->w, NULL) : NULL;
 
     if (f && !w)
-        return reply_error(ctx, "memory is short");
+        return reply_code(ctx, WEIRMEMORY);
     w = merged(ctx, w, argv + 3, n);
     if (!w)
         return RM_OK;
@@ -57,7 +54,7 @@ static int merge(struct rm_ctx *ctx, struct opened *o, struct rm_string **argv, 
     } else if ((f = filter_value_of(w))) {
         value_put(o->key, &f->is);
     } else {
-        return reply_error(ctx, "memory is short");
+        return reply_code(ctx, WEIRMEMORY);
     }
     key_changed(ctx, argv[1], &f->is, "weir.merge");
     return reply_ok(ctx);
@@ -72,7 +69,7 @@ int command_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     if (argc < 4)
         return rm.WrongArity(ctx);
     if (!arg_u64(argv[2], &n) || n == 0 || n != (uint64_t)argc - 3)
-        return reply_error(ctx, "after the number of sources stand as many keys");
+        return reply_error(ctx, ERR, "the number of sources does not match the keys after it");
     struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_filter);
     if (o.wrong)
         return key_refuse(ctx, &o);
@@ -82,26 +79,25 @@ int command_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
 /* ---- WEIR.INFO ---- */
 
-#define DUMP_MOST (UINT64_C(512) << 20) /* proto-max-bulk-len as it is unless set otherwise */
+#define DUMP_MOST (UINT64_C(512) << 20) /* proto-max-bulk-len, unless it is configured */
+
+/* The commands, arguments, replies and codes that `weir --at` uses. Raised when an older client
+ * could misread a newer module; clients refuse a protocol that is newer than theirs. */
+#define PROTOCOL 1
 
 static const char *const fields[] = {"spec", "memory", "bytes", "observed",  "seen", "new",
-                                     "fill", "error",  "saved", "producers", "dump"};
+                                     "fill", "error",  "saved", "producers", "dump", "protocol"};
 
 #define FIELDS (sizeof fields / sizeof *fields)
 
-static void tell(struct rm_ctx *ctx, const struct filter_value *f, const struct weir_stats *stats,
-                 size_t field)
+static void reply_info(struct rm_ctx *ctx, const struct filter_value *f,
+                       const struct weir_stats *stats, size_t field)
 {
-    const long long numbers[FIELDS] = {0,
-                                       (long long)stats->memory,
-                                       (long long)stats->bytes,
-                                       (long long)stats->observed,
-                                       (long long)stats->seen,
-                                       (long long)stats->new_keys,
-                                       0,
-                                       0,
-                                       (long long)weir_saved_size(f->w),
-                                       (long long)once_producers(f->once)};
+    const long long numbers[FIELDS] = {
+        [1] = (long long)stats->memory,           [2] = (long long)stats->bytes,
+        [3] = (long long)stats->observed,         [4] = (long long)stats->seen,
+        [5] = (long long)stats->new_keys,         [8] = (long long)weir_saved_size(f->w),
+        [9] = (long long)once_producers(f->once), [11] = PROTOCOL};
     char spec[WEIR_SPEC_MAX];
 
     if (field == 0) {
@@ -110,42 +106,53 @@ static void tell(struct rm_ctx *ctx, const struct filter_value *f, const struct 
     } else if (field == 6 || field == 7) {
         rm.ReplyWithDouble(ctx, field == 6 ? stats->fill : stats->error);
     } else if (field == 10) {
-        reply_text(ctx, weir_saved_size(f->w) < DUMP_MOST
-                            ? "possible"
-                            : "too large for DUMP, RESTORE and MIGRATE; WEIR.SAVE takes any size");
+        reply_text(ctx, weir_saved_size(f->w) < DUMP_MOST ? "possible" : "too large");
     } else {
         rm.ReplyWithLongLong(ctx, numbers[field]);
     }
+}
+
+/* Without a key: what a client asks first of a server. */
+static int info_of_module(struct rm_ctx *ctx)
+{
+    rm.ReplyWithMap(ctx, 2);
+    reply_field(ctx, "protocol", PROTOCOL);
+    rm.ReplyWithSimpleString(ctx, "version");
+    reply_text(ctx, weir_version());
+    return RM_OK;
 }
 
 int command_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
     size_t field = FIELDS;
 
-    if (argc < 2 || argc > 3)
+    if (argc == 1)
+        return info_of_module(ctx);
+    if (argc > 3)
         return rm.WrongArity(ctx);
     for (size_t i = 0; argc == 3 && i < FIELDS; i++)
         field = arg_is(argv[2], fields[i]) ? i : field;
     if (argc == 3 && field == FIELDS)
-        return reply_error(ctx, "there are the fields spec, memory, bytes, observed, seen, new, "
-                                "fill, error, saved, producers and dump");
+        return reply_error(ctx, ERR,
+                           "unknown field; expected spec, memory, bytes, observed, seen, new, "
+                           "fill, error, saved, producers, dump or protocol");
     struct opened o = key_open(ctx, argv[1], RM_READ, &family_filter);
     if (o.wrong)
         return key_refuse(ctx, &o);
     const struct filter_value *f = o.value;
     if (!f) {
-        reply_error(ctx, "there is no such key");
+        reply_code(ctx, WEIRNOKEY);
         return key_close(&o);
     }
     struct weir_stats stats = weir_stats_of(f->w);
     if (argc == 3) {
-        tell(ctx, f, &stats, field);
+        reply_info(ctx, f, &stats, field);
         return key_close(&o);
     }
     rm.ReplyWithMap(ctx, FIELDS);
     for (size_t i = 0; i < FIELDS; i++) {
         rm.ReplyWithSimpleString(ctx, fields[i]);
-        tell(ctx, f, &stats, i);
+        reply_info(ctx, f, &stats, i);
     }
     return key_close(&o);
 }

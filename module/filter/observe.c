@@ -1,4 +1,4 @@
-/* observe.c - WEIR.OBSERVE: show items to a filter, once or as often as they come. */
+/* observe.c - WEIR.OBSERVE: record items in a filter, with retries that change nothing (ONCE). */
 #include <string.h>
 
 #include "filter/filter_value.h"
@@ -13,12 +13,12 @@
 struct request {
     struct items items;
     bool at, once;
-    bool no_create; /* a key that is not there is an error */
+    bool no_create; /* a missing key is an error */
     uint64_t now;
     struct once_command command;
 };
 
-/* The options, up to the first word that is none; ITEMS says that no more follow. */
+/* Parse the options, up to ITEMS or the first word that is no option. */
 static const char *parse(struct request *r, struct rm_string **argv, int argc)
 {
     int i = 2;
@@ -26,13 +26,12 @@ static const char *parse(struct request *r, struct rm_string **argv, int argc)
     for (; i < argc; i++) {
         if (arg_is(argv[i], "AT")) {
             if (i + 1 == argc || !arg_u64(argv[++i], &r->now))
-                return "AT takes a time in milliseconds, say since 1970";
-            if (r->now > r->items.time_most)
-                return TIME_TOO_LATE;
+                return "invalid time after AT; expected milliseconds since 1970";
+            r->items.latest = r->now;
             r->at = true;
         } else if (arg_is(argv[i], "ONCE")) {
             if (i + 2 >= argc || !arg_u64(argv[i + 2], &r->command.number))
-                return "ONCE takes the name of a producer and the number of its command";
+                return "ONCE needs a producer name and a request number";
             r->command.producer = arg_bytes(argv[i + 1]);
             r->once = true;
             i += 2;
@@ -49,18 +48,18 @@ static const char *parse(struct request *r, struct rm_string **argv, int argc)
             break;
         }
     }
-    r->items.may_lack = r->at; /* then the time alone is told */
+    r->items.may_lack = r->at; /* AT alone sets the time */
     return items_take(&r->items, argv + i, argc - i);
 }
 
 static const char *check_once(struct request *r)
 {
     if (r->command.producer.size > ONCE_NAME)
-        return "a producer's name has at most 256 bytes";
+        return "a producer name has at most 256 bytes";
     if (r->command.number == UINT64_MAX)
-        return "the number of a command is at most 18446744073709551614";
+        return "a request number is at most 18446744073709551614";
     if (r->items.n > ONCE_ITEMS)
-        return "ONCE takes at most 8192 items";
+        return "ONCE allows at most 8192 items";
     r->command.n = (uint32_t)r->items.n;
     r->command.print = items_print(&r->items);
     return NULL;
@@ -74,7 +73,7 @@ static int answer_again(struct rm_ctx *ctx, const uint8_t *bits, size_t n)
     return RM_OK;
 }
 
-/* Is there an answer already, true or an error? */
+/* Reply if this request number was used before: with its reply, or with an error. */
 static bool was_answered(struct rm_ctx *ctx, const struct filter_value *f, const struct request *r)
 {
     const uint8_t *bits = NULL;
@@ -83,16 +82,13 @@ static bool was_answered(struct rm_ctx *ctx, const struct filter_value *f, const
     switch (once_look(f ? f->once : NULL, &r->command, &bits, &limit)) {
     case ONCE_KNOWN:
         answer_again(ctx, bits, r->items.n);
-        rm.ReplicateVerbatim(ctx); /* replicas know it too; but a WAIT behind it waits for them */
+        rm.ReplicateVerbatim(ctx); /* for a WAIT that follows; replicas have it too */
         return true;
     case ONCE_OTHER:
-        reply_error(ctx, "this number of the producer was used with other items");
+        reply_code(ctx, WEIRREUSED);
         return true;
     case ONCE_GONE:
-        reply_error(ctx,
-                    "the answer to this number is gone, and it is not applied again; go on above "
-                    "%llu",
-                    (unsigned long long)limit);
+        reply_gone(ctx, limit);
         return true;
     case ONCE_FRESH:
         break;
@@ -102,12 +98,12 @@ static bool was_answered(struct rm_ctx *ctx, const struct filter_value *f, const
 
 static struct filter_value *create(struct rm_ctx *ctx, struct rm_string *name, struct opened *o)
 {
-    struct weir_error error = {.text = "memory is short"};
+    struct weir_error error;
     struct filter_value *f = filter_create(ctx, settings_spec(), strlen(settings_spec()), &error);
     char spec[WEIR_SPEC_MAX];
 
     if (!f) {
-        reply_error(ctx, "%s", error.text);
+        reply_failure(ctx, &error);
         return NULL;
     }
     value_put(o->key, &f->is);
@@ -140,7 +136,7 @@ static void show(struct rm_ctx *ctx, struct filter_value *f, const struct reques
     }
 }
 
-/* As it came, but with the time that was chosen. */
+/* Verbatim, with the time that was used. */
 static void replicate(struct rm_ctx *ctx, struct rm_string **argv, int argc,
                       const struct filter_value *f, const struct request *r)
 {
@@ -153,7 +149,7 @@ static void replicate(struct rm_ctx *ctx, struct rm_string **argv, int argc,
 
 int command_observe(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    struct request r = {.items.time_most = server_time_most(ctx)};
+    struct request r = {.items.n = 0};
     const char *why = argc < 3 ? NULL : parse(&r, argv, argc);
     uint8_t *bits = NULL;
 
@@ -162,23 +158,25 @@ int command_observe(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     if (!why && r.once)
         why = check_once(&r);
     if (why)
-        return reply_error(ctx, "%s", why);
+        return reply_error(ctx, ERR, "%s", why);
+    if (r.items.latest > server_time_most(ctx))
+        return reply_code(ctx, WEIRTIME);
     struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_filter);
     struct filter_value *f = o.value;
     if (o.wrong)
         return key_refuse(ctx, &o);
     if (f && f->fixed) {
-        reply_error(ctx, "this filter is fixed, and takes no more items; WEIR.ASK asks it");
+        reply_error(ctx, WEIRUNSUPPORTED, "the filter is fixed (weir build --fixed); use WEIR.ASK");
         return key_close(&o);
     }
     if (r.once && was_answered(ctx, f, &r))
         return key_close(&o);
     if (!f && r.no_create)
-        reply_error(ctx, "there is no such key");
+        reply_code(ctx, WEIRNOKEY);
     if (!f && (r.no_create || !(f = create(ctx, argv[1], &o))))
         return key_close(&o);
     if (r.once && !(bits = once_begin(&f->once, &r.command))) {
-        reply_error(ctx, "memory is short");
+        reply_code(ctx, WEIRMEMORY);
         return key_close(&o);
     }
     if (f->timed && (r.at || !r.items.timed)) {

@@ -292,7 +292,10 @@ struct once *once_read(struct weir_bytes body, struct weir_error *error)
         good = get_producer(&body, o);
     if (good && body.size == 0)
         return o;
-    image_refuse(error, o ? "what it says of producers cannot be" : "memory is short");
+    if (o)
+        image_refuse(error, "the list of producers is invalid");
+    else
+        image_no_memory(error);
     once_free(o);
     return NULL;
 }

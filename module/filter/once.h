@@ -1,11 +1,11 @@
-/* once.h - answers that were given, so that a retry gets the same and changes nothing.
+/* once.h - replies that are kept for retries: a retry gets the same reply and changes nothing.
  *
- * A producer numbers its commands. The answers to its 16 highest numbers are remembered, of
- * at most 1024 producers; they are saved and replicated with the key. A number below
- * those is refused: it may have been applied, and its answer is gone. When a producer too
- * many comes, the one that was silent longest is dropped, and from then on a producer that
- * is not known must begin above every number that a dropped one had used; and one that comes
- * again never goes below those. So no number is ever applied twice. */
+ * A producer numbers its requests. The replies to its 16 highest numbers are kept, for at most 1024
+ * producers; they are saved and replicated with the key. A request below those numbers is
+ * rejected: it may have been applied, and its reply was evicted. When there are more producers,
+ * the one that was silent longest is evicted. From then on an unknown producer must start above
+ * every number of an evicted one, and an evicted one that returns never goes below those. So no
+ * request is ever applied twice. */
 #ifndef MODULE_ONCE_H
 #define MODULE_ONCE_H
 
@@ -17,13 +17,13 @@
 struct once;
 
 enum once_state {
-    ONCE_FRESH, /* to be applied */
-    ONCE_KNOWN, /* was applied: here is the answer */
-    ONCE_OTHER, /* was applied with other items */
-    ONCE_GONE   /* too low: not above the limit that once_look() tells */
+    ONCE_FRESH, /* apply it */
+    ONCE_KNOWN, /* was applied: return the kept reply */
+    ONCE_OTHER, /* the number was applied with other items */
+    ONCE_GONE   /* too low: not above the limit of once_look() */
 };
 
-/* A command, as its producer names it. */
+/* A request. */
 struct once_command {
     struct weir_bytes producer;
     uint64_t number; /* below UINT64_MAX */
@@ -31,13 +31,12 @@ struct once_command {
     uint32_t n;      /* items */
 };
 
-/* What is known of it. *answers, a bit for each item, or *limit are set where they have a meaning.
- */
+/* Look up a request. Sets *answers (a bit per item) for ONCE_KNOWN, *limit for ONCE_GONE. */
 enum once_state once_look(const struct once *o, const struct once_command *c,
                           const uint8_t **answers, uint64_t *limit);
 
-/* Make room for the answers of a fresh command: bits to be filled in; NULL if memory is
- * short, then nothing has changed. *o is made if it is NULL. */
+/* Add a fresh request; returns its reply bits, for the caller to fill in. NULL if memory is short;
+ * then nothing has changed. Creates *o if it is NULL. */
 uint8_t *once_begin(struct once **o, const struct once_command *c);
 
 struct once *once_copy(const struct once *from); /* NULL: no memory */

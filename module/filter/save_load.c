@@ -17,10 +17,11 @@ static int save(struct rm_ctx *ctx, const struct value *v, const struct cursor *
     size_t n;
 
     if (c->offset > 0 && c->version != v->changes)
-        return reply_error(ctx, "the key has changed since the first chunk; begin again at 0");
+        return reply_error(ctx, WEIRRESTART,
+                           "the key has changed since the first chunk; restart at 0");
     n = image_chunk(v, c->offset, size + 1, &data); /* one more, to know the last */
     if (!data)
-        return reply_error(ctx, "memory is short; ask for a smaller CHUNK");
+        return reply_error(ctx, WEIRMEMORY, "not enough memory; use a smaller CHUNK");
     if (n > size)
         cursor_write(next, c->offset + size, v->changes, 0, 0);
     rm.ReplyWithArray(ctx, 2);
@@ -38,10 +39,11 @@ int command_save(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     if (argc != 3 && argc != 5)
         return rm.WrongArity(ctx);
     if (!cursor_read(argv[2], &c))
-        return reply_error(ctx, "a cursor is 0, or what the chunk before came with");
+        return reply_error(ctx, ERR,
+                           "invalid cursor; use 0, then the cursor of the previous reply");
     if (argc == 5 &&
         (!arg_is(argv[3], "CHUNK") || !arg_u64(argv[4], &size) || size == 0 || size > CHUNK_MOST))
-        return reply_error(ctx, "CHUNK takes bytes, from 1 to 268435456");
+        return reply_error(ctx, ERR, "invalid CHUNK; expected 1 to 268435456 bytes");
     struct opened o = key_open(ctx, argv[1], RM_READ, &family_filter);
     const struct value *v = value_of_any(o.key);
     if (v)
@@ -49,13 +51,14 @@ int command_save(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     else if (o.wrong)
         return key_refuse(ctx, &o);
     else
-        reply_error(ctx, "there is no such key");
+        reply_code(ctx, WEIRNOKEY);
     return key_close(&o);
 }
 
 /* ---- WEIR.LOAD ---- */
 
-/* The chunks that this one follows; a first one begins anew. NULL after an error reply. */
+/* The chunks that this one follows; a first one starts the transfer again. NULL after an error
+ * reply. */
 static struct loading *chunks_before(struct rm_ctx *ctx, struct opened *o, const struct cursor *c,
                                      size_t size)
 {
@@ -63,16 +66,19 @@ static struct loading *chunks_before(struct rm_ctx *ctx, struct opened *o, const
     bool first = !l || (c->offset > 0 && c->offset == size);
 
     if (!first && c->offset > 0 && c->offset != l->have + size) {
-        reply_error(ctx, "this chunk does not follow: %llu bytes have come; begin again",
+        reply_error(ctx, WEIRRESTART,
+                    "this chunk does not follow the %llu bytes that were loaded; restart at the "
+                    "first chunk",
                     (unsigned long long)l->have);
         return NULL;
     }
     if (!first && c->offset > 0 && c->version != l->version) {
-        reply_error(ctx, "this chunk is of another state of the key; begin again");
+        reply_error(ctx, WEIRRESTART,
+                    "this chunk belongs to another transfer; restart at the first chunk");
         return NULL;
     }
     if (first && c->offset != size && c->offset > 0) {
-        reply_error(ctx, "no chunk came before this one; begin with the first");
+        reply_error(ctx, WEIRRESTART, "no chunk was loaded before this one; restart at the first");
         return NULL;
     }
     if (!first)
@@ -81,7 +87,7 @@ static struct loading *chunks_before(struct rm_ctx *ctx, struct opened *o, const
     if (l)
         value_put(o->key, &l->is);
     else
-        reply_error(ctx, "memory is short");
+        reply_code(ctx, WEIRMEMORY);
     return l;
 }
 
@@ -96,7 +102,7 @@ static int load(struct rm_ctx *ctx, struct opened *o, struct rm_string **argv,
     if (!transfer_fits(ctx, l->have + chunk.size) || !loading_add(l, chunk.data, chunk.size)) {
         rm.DeleteKey(o->key);
         rm.Replicate(ctx, "DEL", "s", argv[1]);
-        return reply_error(ctx, "memory is short, or it is larger than allowed here");
+        return reply_error(ctx, WEIRMEMORY, "not enough memory, or larger than LARGEST allows");
     }
     if (c->offset == 0)
         return transfer_finish(ctx, argv[1], o, l);
@@ -112,10 +118,12 @@ int command_load(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     if (argc != 4)
         return rm.WrongArity(ctx);
     if (!cursor_read(argv[2], &c))
-        return reply_error(ctx, "a cursor is 0 for the last chunk, or the bytes up to its end");
+        return reply_error(ctx, ERR,
+                           "invalid cursor; use the bytes up to the end of the chunk, and 0 for "
+                           "the last chunk");
     struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_filter);
     if (o.value || (o.wrong && !o.loading))
-        reply_error(ctx, "the key exists; DEL it first");
+        reply_code(ctx, WEIREXISTS);
     else
         load(ctx, &o, argv, &c);
     return key_close(&o);

@@ -21,7 +21,8 @@ struct filter_value *filter_create(struct rm_ctx *ctx, const char *text, size_t 
     weir_filter *w;
 
     if (size >= sizeof spec || memchr(text, '\0', size)) {
-        image_refuse(error, "a spec has at most 511 characters, none of them NUL");
+        image_refuse(error, "a spec has at most 511 characters and no NUL");
+        error->status = WEIR_BAD_CONFIG;
         return NULL;
     }
     memcpy(spec, text, size);
@@ -30,7 +31,7 @@ struct filter_value *filter_create(struct rm_ctx *ctx, const char *text, size_t 
         return NULL;
     f = filter_value_of(w);
     if (!f)
-        image_refuse(error, "memory is short");
+        image_no_memory(error);
     return f;
 }
 
@@ -43,19 +44,19 @@ static int command_create(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     if (argc < 3 || argc > 4)
         return rm.WrongArity(ctx);
     if (nx && !arg_is(argv[3], "NX"))
-        return reply_error(ctx, "after the spec may stand NX alone");
+        return reply_error(ctx, ERR, "unknown argument after the spec; expected NX");
     struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_filter);
     if (o.wrong && !nx)
         return key_refuse(ctx, &o);
     if (o.value || o.wrong) {
         nx ? rm.ReplyWithNull(ctx)
-           : reply_error(ctx, "the key exists; DEL it first, or say NX to leave it as it is");
+           : reply_error(ctx, WEIREXISTS, "the key exists; delete it first, or use NX to keep it");
         return key_close(&o);
     }
     struct weir_bytes text = arg_bytes(argv[2]);
     struct filter_value *f = filter_create(ctx, text.data, text.size, &error);
     if (!f) {
-        reply_error(ctx, "%s", error.text);
+        reply_failure(ctx, &error);
         return key_close(&o);
     }
     value_put(o.key, &f->is);
@@ -90,7 +91,7 @@ static int command_ask(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     if (argc < 3)
         return rm.WrongArity(ctx);
     if (why)
-        return reply_error(ctx, "%s", why);
+        return reply_error(ctx, ERR, "%s", why);
     struct opened o = key_open(ctx, argv[1], RM_READ, &family_filter);
     if (o.wrong)
         return key_refuse(ctx, &o);
@@ -119,7 +120,7 @@ static int forget(struct rm_ctx *ctx, struct filter_value *f, const struct items
 
         items_keys(items, i, 1, f->w, &key);
         if (weir_forget(f->w, key, &there, &error) != WEIR_OK) /* then for none of them */
-            return reply_error(ctx, "%s", error.text);
+            return reply_failure(ctx, &error);
         if (i == 0)
             rm.ReplyWithArray(ctx, (long)items->n);
         rm.ReplyWithLongLong(ctx, there);
@@ -136,14 +137,14 @@ static int command_forget(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     if (argc < 3)
         return rm.WrongArity(ctx);
     if (why)
-        return reply_error(ctx, "%s", why);
+        return reply_error(ctx, ERR, "%s", why);
     struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_filter);
     if (o.wrong)
         return key_refuse(ctx, &o);
     if (o.value)
         forget(ctx, o.value, &items, argv[1]);
     else
-        reply_error(ctx, "there is no such key");
+        reply_code(ctx, WEIRNOKEY);
     return key_close(&o);
 }
 
@@ -152,23 +153,24 @@ const struct command commands_weir[] = {
     {"weir.create", command_create, "write deny-oom fast", -3, KEY_CHANGE,
      "Creates a filter from a spec", "O(memory of the filter)", "spec !NX?"},
     {"weir.observe", command_observe, "write deny-oom fast", -3, KEY_CHANGE,
-     "Tells of each item whether it was seen before, and remembers it", "O(items)",
+     "Returns 1 for each item that was seen before, else 0, and records it", "O(items)",
      "!NOCREATE? AT=#milliseconds? ONCE=producer,#number? !TIMED? !WEIGHTED? !HASHED? !ITEMS? item+"},
     {"weir.ask", command_ask, "readonly fast", -3, KEY_READ,
-     "Tells of each item whether it was seen before", "O(items)", "!HASHED? !ITEMS? item+"},
+     "Returns 1 for each item that was seen before, else 0", "O(items)", "!HASHED? !ITEMS? item+"},
     {"weir.forget", command_forget, "write fast", -3, KEY_CHANGE,
-     "Takes back one showing of each item, in filters that can", "O(items)",
+     "Removes one insertion of each item, in filters that can delete", "O(items)",
      "!HASHED? !ITEMS? item+"},
     {"weir.merge", command_merge, "write deny-oom getkeys-api", -4, KEYS_COUNTED,
-     "Adds to a filter all that others of its spec and seed have seen",
+     "Merges filters with the same spec and seed into one",
      "O(filters * memory)", "#numkeys source+"},
-    {"weir.info", command_info, "readonly", -2, KEY_READ,
-     "Tells what a filter is, how full, and how often it errs", "O(memory of the filter, at most 4 MiB)", "field?"},
+    {"weir.info", command_info, "readonly", -1, KEY_READ,
+     "Describes a filter: spec, memory, counters, fill and error; without a key, the protocol",
+     "O(memory of the filter, at most 4 MiB)", "field?"},
     {"weir.save", command_save, "readonly", -3, KEY_READ,
-     "Gives the value of a key as a file of weir, in chunks", "O(memory of the value)",
+     "Returns the value of a key as a weir file, in chunks", "O(memory of the value)",
      "cursor CHUNK=#bytes?"},
     {"weir.load", command_load, "write deny-oom", 4, KEY_CHANGE,
-     "Makes a key from the chunks of a file of weir", "O(chunk), O(memory of the value) for the last",
+     "Creates a key from the chunks of a weir file", "O(chunk), O(memory of the value) for the last",
      "cursor chunk"},
     {0},
 };

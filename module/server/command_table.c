@@ -94,6 +94,8 @@ static void describe_all(const struct command *c, struct described *d)
     int n = 1;
 
     args[0] = (struct rm_arg){.name = "key", .type = RM_ARG_KEY, .key_spec = 0};
+    if (c->arity == -1)
+        args[0].flags = RM_ARG_OPTIONAL;
     snprintf(d->text, TEXT_MOST, "%s", c->arguments);
     for (char *word = strtok(d->text, " "); word && n < ARGS_MOST; word = strtok(NULL, " "), n++)
         describe(word, &args[n], d->parts[n]);
@@ -136,7 +138,7 @@ bool commands_create(struct rm_ctx *ctx, const struct command *list, const char 
             return false;
         command = rm.GetCommand(ctx, c->name);
         if (!command || inform(command, c) != RM_OK)
-            rm.Log(ctx, "warning", "COMMAND DOCS has nothing of %s", c->name);
+            rm.Log(ctx, "warning", "cannot set COMMAND DOCS for %s", c->name);
         snprintf(categories, sizeof categories, "%s %s %s", c->keys == KEY_READ ? "read" : "write",
                  strstr(c->flags, "fast") ? "fast" : "slow", own ? category : "");
         if (command && rm.SetCommandACLCategories)

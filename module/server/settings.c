@@ -51,16 +51,16 @@ static const char *set_spec(const char *text, size_t size)
     uint64_t traits = 0;
 
     if (size >= sizeof spec || memchr(text, '\0', size))
-        return "DEFAULT takes a spec, as WEIR.CREATE does";
+        return "DEFAULT: invalid spec; at most 511 characters and no NUL";
     memcpy(spec, text, size);
     spec[size] = '\0';
     if (weir_spec_complete(WEIR_KIND_FILTER, spec, whole, sizeof whole, &error) != WEIR_OK) {
-        snprintf(why, sizeof why, "DEFAULT takes a spec, as WEIR.CREATE does: %s", error.text);
+        snprintf(why, sizeof why, "DEFAULT: invalid spec: %s", error.text);
         return why;
     }
     weir_spec_traits(WEIR_KIND_FILTER, whole, &traits, NULL);
     if (!(traits & WEIR_CAN_OBSERVE))
-        return "DEFAULT takes a spec, as WEIR.CREATE does: of a filter that learns key by key";
+        return "DEFAULT: this filter takes no new keys; use one that does, for example recent";
     memcpy(now.spec, spec, size + 1);
     return NULL;
 }
@@ -80,7 +80,7 @@ static const char *set_largest(const char *text)
             now.largest = (uint64_t)bytes << shift;
             return NULL;
         }
-    return "LARGEST takes bytes, as 512mb or 1gb, or 0 for no limit";
+    return "LARGEST: invalid size; use bytes, for example 512mb or 1gb, or 0 for no limit";
 }
 
 static const char *set_dialect(const char *text)
@@ -90,13 +90,13 @@ static const char *set_dialect(const char *text)
             now.dialect = i;
             return NULL;
         }
-    return "DIALECT takes redis or valkey";
+    return "DIALECT: expected redis or valkey";
 }
 
 static const char *set_name(const char *text)
 {
     if (*text == '\0' || strlen(text) >= sizeof now.name)
-        return "NAME takes a word";
+        return "NAME: expected 1 to 63 characters";
     snprintf(now.name, sizeof now.name, "%s", text);
     return NULL;
 }
@@ -111,7 +111,8 @@ const char *settings_read(struct rm_string **argv, int argc)
         const char *value = i + 1 < argc ? rm.StringPtrLen(argv[i + 1], &size) : NULL;
 
         if (!value)
-            why = "every argument takes a value: NAME, DEFAULT, LARGEST, DIALECT";
+            why = "a module argument has no value; expected NAME, DEFAULT, LARGEST or DIALECT and "
+                  "a value";
         else if (strcasecmp(word, "NAME") == 0)
             why = set_name(value);
         else if (strcasecmp(word, "DEFAULT") == 0)
@@ -121,7 +122,7 @@ const char *settings_read(struct rm_string **argv, int argc)
         else if (strcasecmp(word, "DIALECT") == 0)
             why = set_dialect(value);
         else
-            why = "there are the arguments NAME, DEFAULT, LARGEST and DIALECT";
+            why = "unknown module argument; expected NAME, DEFAULT, LARGEST or DIALECT";
     }
     return why;
 }

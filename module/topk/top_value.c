@@ -80,7 +80,7 @@ struct top *top_open(const struct top_wish *wish, uint64_t most, struct weir_err
     char spec[WEIR_SPEC_MAX];
     struct top *t = make(wish, most);
 
-    image_refuse(error, "memory is short");
+    image_no_memory(error);
     if (!t)
         return NULL;
     spec_of(spec, wish);
@@ -168,7 +168,7 @@ static struct value *read(struct image_in *in, struct weir_error *error)
     void *data = image_kind(in) == PART_TOP ? image_part(in, &part, error) : NULL;
     struct top *t = NULL;
 
-    image_refuse(error, "it does not begin as a value of TOPK.* does");
+    image_refuse(error, "not a value of TOPK.*");
     if (data)
         t = read_head((struct weir_bytes){part.body, part.body_size}, in->most);
     server_give(data);

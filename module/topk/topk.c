@@ -98,7 +98,7 @@ static void add(struct rm_ctx *ctx, struct top *t, struct rm_string *item, uint6
     if (!*short_of_memory)
         *short_of_memory = !top_add(t, arg_bytes(item), amount, &expelled);
     if (*short_of_memory)
-        reply_error(ctx, "memory is short");
+        reply_code(ctx, WEIRMEMORY);
     else if (expelled.item)
         rm.ReplyWithStringBuffer(ctx, expelled.item, expelled.size);
     else
@@ -216,7 +216,7 @@ static int topk_list(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     }
     list = top_sorted(t, &n);
     if (!list) {
-        reply_error(ctx, "memory is short");
+        reply_code(ctx, WEIRMEMORY);
         return key_close(&o);
     }
     rm.ReplyWithArray(ctx, (long)(argc == 3 ? 2 * n : n));
@@ -253,18 +253,18 @@ const struct command commands_topk[] = {
      "Creates a list of the k most frequent items", "O(width * depth)",
      "#k #width,#depth,%decay? SEED=#seed?"},
     {"topk.add", topk_add, "write deny-oom fast", -3, KEY_CHANGE,
-     "Counts items, and tells which are expelled from the list", "O(items * (depth + log k))", "item+"},
+     "Counts items; returns those expelled from the list", "O(items * (depth + log k))", "item+"},
     {"topk.incrby", topk_incrby, "write deny-oom fast", -4, KEY_CHANGE,
-     "Adds to the counts of items, and tells which are expelled", "O(items * (depth + log k))",
+     "Adds to the counts of items; returns those expelled", "O(items * (depth + log k))",
      "item,#increment+"},
     {"topk.query", topk_query, "readonly fast", -3, KEY_READ,
-     "Tells of each item whether it is in the list", "O(items)", "item+"},
+     "Returns 1 for each item in the list, else 0", "O(items)", "item+"},
     {"topk.count", topk_count, "readonly fast", -3, KEY_READ,
-     "Tells about how often items came", "O(items * depth)", "item+"},
+     "Returns the estimated counts of items", "O(items * depth)", "item+"},
     {"topk.list", topk_list, "readonly fast", -2, KEY_READ,
      "Lists the most frequent items", "O(k log k)", "!WITHCOUNT?"},
     {"topk.info", topk_info, "readonly fast", 2, KEY_READ,
-     "Tells k, width, depth and decay", "O(1)", ""},
+     "Returns k, width, depth and decay", "O(1)", ""},
     {0},
 };
 /* clang-format on */

@@ -68,6 +68,12 @@ void image_refuse(struct weir_error *error, const char *text)
     snprintf(error->text, sizeof error->text, "%s", text);
 }
 
+void image_no_memory(struct weir_error *error)
+{
+    image_refuse(error, "not enough memory, or larger than LARGEST allows");
+    error->status = WEIR_NO_MEMORY;
+}
+
 /* Bytes come before memory is asked for: what a head says may be a lie, so that a part
  * grows with what has arrived, at most doubling. */
 void *image_part(struct image_in *in, struct weir_part *part, struct weir_error *error)
@@ -76,7 +82,7 @@ void *image_part(struct image_in *in, struct weir_part *part, struct weir_error 
     uint64_t room = length < PIECE ? length : PIECE, got = 0;
     uint8_t *data = NULL;
 
-    image_refuse(error, "the data ends in the middle");
+    image_refuse(error, "the data is truncated");
     if (in->head_left != sizeof in->head || length < sizeof in->head)
         return NULL;
     while (got < length) {
@@ -84,7 +90,7 @@ void *image_part(struct image_in *in, struct weir_part *part, struct weir_error 
         uint8_t *more = (in->most > 0 && next > 2 * in->most) ? NULL : server_take(next);
 
         if (!more)
-            image_refuse(error, "memory is short, or it is larger than allowed here");
+            image_no_memory(error);
         if (more && data)
             memcpy(more, data, got);
         server_give(data);
@@ -116,7 +122,7 @@ struct value *image_read(const struct family *family, struct image_in *in, struc
             value_changed(v);
         return v;
     }
-    image_refuse(error, "bytes follow its data");
+    image_refuse(error, "unexpected bytes after the data");
     family->free(v);
     return NULL;
 }

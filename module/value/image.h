@@ -31,8 +31,9 @@ uint32_t image_shards(const struct image_in *in);
  * *part looks into it. */
 void *image_part(struct image_in *in, struct weir_part *part, struct weir_error *error);
 
-/* A spec for an image that is not one of this family. */
+/* Set the error of an image: damaged (WEIR_BAD_DATA), or too large (WEIR_NO_MEMORY). */
 void image_refuse(struct weir_error *error, const char *text);
+void image_no_memory(struct weir_error *error);
 
 /* A value from all of an image: NULL with a message. */
 struct value *image_read(const struct family *family, struct image_in *in,

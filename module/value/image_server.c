@@ -52,7 +52,7 @@ static void save_piece(void *io, const uint8_t *piece, size_t size)
  * none than one that cannot be loaded. */
 static void give_up(struct rm_io *io, const struct value *v)
 {
-    rm.LogIOError(io, "warning", "memory is short to save a value of type %s", v->family->type);
+    rm.LogIOError(io, "warning", "not enough memory to save a value of type %s", v->family->type);
     if (rm.GetContextFlags(rm.GetContextFromIO(io)) & RM_CTX_CHILD)
         abort();
 }
@@ -94,7 +94,7 @@ struct value *image_load(const struct family *family, struct rm_io *io)
 {
     struct rdb_in from = {.io = io};
     struct image_in in = {.next = rdb_next, .context = &from};
-    struct weir_error error = {.text = "its data is cut off"};
+    struct weir_error error = {.text = "the data is truncated"};
     struct rm_ctx *ctx = rm.GetContextFromIO(io);
     struct value *v;
 

@@ -37,7 +37,7 @@ int key_close(struct opened *o)
 int key_refuse(struct rm_ctx *ctx, struct opened *o)
 {
     if (o->loading)
-        reply_error(ctx, "the key is being loaded, and its last chunk has not come");
+        reply_code(ctx, WEIRBUSY);
     else
         reply_wrong_type(ctx);
     return key_close(o);

@@ -152,7 +152,7 @@ static struct value *read(struct image_in *in, struct weir_error *error)
     void *head;
 
     if (image_kind(in) != PART_CHUNKS || !(head = image_part(in, &part, error))) {
-        image_refuse(error, "it does not begin as a transfer does");
+        image_refuse(error, "not a value that is being loaded");
         return NULL;
     }
     body = (struct weir_bytes){part.body, part.body_size};
@@ -166,7 +166,7 @@ static struct value *read(struct image_in *in, struct weir_error *error)
     }
     if (l)
         free_loading(&l->is);
-    image_refuse(error, "the transfer is cut off");
+    image_refuse(error, "the transfer is truncated");
     return NULL;
 }
 

@@ -14,13 +14,16 @@ bool transfer_fits(struct rm_ctx *ctx, uint64_t bytes)
 
 int transfer_finish(struct rm_ctx *ctx, struct rm_string *name, struct opened *o, struct loading *l)
 {
-    struct weir_error error = {.text = "memory is short"};
-    struct value *v = loading_finish(l, server_obeys(ctx) ? 0 : settings_largest(), &error);
+    struct weir_error error;
+    struct value *v;
+
+    image_no_memory(&error);
+    v = loading_finish(l, server_obeys(ctx) ? 0 : settings_largest(), &error);
 
     if (!v) {
         rm.DeleteKey(o->key); /* what was there of it, if there was */
         rm.Replicate(ctx, "DEL", "s", name);
-        return reply_error(ctx, "%s", error.text);
+        return reply_failure(ctx, &error);
     }
     value_put(o->key, v);
     rm.ReplicateVerbatim(ctx);

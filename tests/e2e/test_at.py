@@ -49,6 +49,8 @@ class Fake(Scripted):
             self.texts.setdefault(words[1], words[2])
             self.sets.setdefault(words[1], set())
             return b"+OK\r\n"
+        if words == [b"WEIR.INFO"]:
+            return PROTOCOL % 1
         if name == b"WEIR.INFO" and words[2:] == [b"spec"]:
             return bulk(self.texts[words[1]])
         if name == b"WEIR.INFO":
@@ -165,12 +167,50 @@ def test_errors_that_pass_are_waited_for(fake):
                                  b"MASTERDOWN gone", b"READONLY no", b"MISCONF disk", b"BUSY a script"])
 
 
+PROTOCOL = b"*4\r\n+protocol\r\n:%d\r\n+version\r\n$5\r\n1.0.0\r\n"
+KNOWN, UNKNOWN, FORBIDDEN = b"*1\r\n$3\r\nkey\r\n", b"-ERR x\r\n", b"-NOPERM x\r\n"
+OLDER = "server {}: speaks an older protocol; upgrade weir.so on the server"
+NOT_LOADED = "server {}: weir.so is not loaded; add 'loadmodule "
+
+
+@pytest.mark.parametrize("info, keys, saying", [
+    (PROTOCOL % 2, KNOWN, "server {}: speaks protocol 2, this weir knows 1; upgrade weir on this machine"),
+    (PROTOCOL % 0, KNOWN, OLDER), (b"*2\r\n+version\r\n$5\r\n1.0.0\r\n", KNOWN, OLDER), (b"-ERR x\r\n", KNOWN, OLDER),
+    (b"-ERR x\r\n", UNKNOWN, NOT_LOADED), (b"-ERR x\r\n", FORBIDDEN, "weir.so is not loaded, or speaks an older protocol"),
+    (b"-NOPERM x\r\n", KNOWN, "{}: NOPERM x")])
+def test_another_protocol_is_refused_before_anything_is_sent(fake, info, keys, saying):
+    server = fake(lambda words, good: info if words == [b"WEIR.INFO"] else keys if words[0] == b"COMMAND" else good)
+    refused("dedup", "--at", server.url(), input="a\n", saying=saying.format(f"127.0.0.1:{server.port}"))
+    assert {words[0] for words in server.commands} <= {b"WEIR.INFO", b"CLUSTER", b"COMMAND"}
+
+
+def test_the_protocol_is_asked_once_per_connection(fake):
+    server = fake()
+    at(server, "--shards", 5)
+    assert server.commands.count([b"WEIR.INFO"]) == 1
+    told = iter([PROTOCOL % 1, b"-LOADING x\r\n", b"-LOADING x\r\n"])
+    lost = iter([True])
+    server = fake()
+    server.break_it = lambda words, good: next(told, good) if words == [b"WEIR.INFO"] else \
+        None if words[0] == b"WEIR.OBSERVE" and next(lost, False) else good
+    assert at(server).out == b"".join(UNIQUE) and server.shown == len(KEYS)
+    assert server.commands.count([b"WEIR.INFO"]) == 4
+
+
+def test_a_server_that_was_upgraded_meanwhile_is_refused(fake):
+    told = iter([PROTOCOL % 1])
+    server = fake()
+    server.break_it = lambda words, good: next(told, PROTOCOL % 3) if words == [b"WEIR.INFO"] else \
+        None if words[0] == b"WEIR.OBSERVE" else good
+    given_up(server, timeout="20s", saying=["line 1: not passed", "speaks protocol 3, this weir knows 1"])
+
+
 def test_numbers_go_on_above_those_of_others(fake):
     """Of producers that the server has forgotten, whose clocks were ahead."""
     server, limit = fake(), int(time.time() * 1e6) + 10**9
     observe = server.observe
     server.observe = lambda words: observe(words) if int(words[5]) > limit else \
-        b"-ERR the answer to this number is gone, and it is not applied again; go on above %d\r\n" % limit
+        b"-WEIRGONE %d x\r\n" % limit
     lines = at(server, "--shards", 3).out.splitlines(keepends=True)
     assert sorted(lines) == sorted(UNIQUE) and server.shown == len(KEYS)
     assert all(len(words[5]) == 16 for words in server.commands if words[0] == b"WEIR.OBSERVE")
@@ -259,7 +299,7 @@ def test_an_answer_that_does_not_come_to_an_end(fake):
                     called.sendall(bytes([byte]))
                     time.sleep(0.05 if words[0] == b"WEIR.OBSERVE" and i > 10 else 0)
 
-    given_up(fake(of=Slow), timeout="4s", saying=["line 1: not passed", ": no whole answer (waited 4 s)"])
+    given_up(fake(of=Slow), timeout="4s", saying=["line 1: not passed", ": incomplete reply (waited 4 s)"])
 
 
 def test_a_server_that_hangs_is_not_asked_who_has_its_slots(fake):
@@ -370,7 +410,7 @@ class Holding(Fake):
         if words[0] == b"DEL":
             return b":%d\r\n" % (self.held.pop(words[1], None) is not None)
         if words[0] == b"WEIR.LOAD" and words[1] in self.held:
-            return b"-ERR the key exists; DEL it first\r\n"
+            return b"-WEIREXISTS x\r\n"
         if words[0] == b"WEIR.LOAD":
             self.held[words[1]] = words[3]
             self.texts[words[1]] = self.spec
@@ -389,7 +429,7 @@ def test_load_goes_on_when_connections_are_lost(fake, here):
     assert server.held[b"seen:{0}"] and server.losses == 0
     server = fake(10**9, of=Holding)
     server.spec = b""
-    refused("load", "--at", server.url(), "set", saying="connections are lost before a shard is there")
+    refused("load", "--at", server.url(), "set", saying="lost in every attempt to load a shard")
 
 
 # ---- going on ----

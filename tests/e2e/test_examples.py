@@ -118,9 +118,9 @@ def test_every_page_that_headers_and_manual_point_to_is_installed(installed):
 
 def test_every_header_is_installed_and_in_the_manual(installed):
     include = SOURCE / "include"
-    headers = {str(p.relative_to(include)) for p in include.rglob("*.h")}
+    headers = {str(p.relative_to(include)) for p in include.rglob("*.h*")}
     assert headers == {str(p.relative_to(installed.prefix / "include"))
-                       for p in (installed.prefix / "include").rglob("*.h")}
+                       for p in (installed.prefix / "include").rglob("*.h*")}
     page = (SOURCE / "man/weir.3.scd").read_text()
     assert headers <= set(re.findall(r"^\|  (\S+)$", page, re.M))
 

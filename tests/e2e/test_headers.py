@@ -57,6 +57,27 @@ def test_a_struct_needs_no_keyword_in_cplusplus(here):
     compile_and_run([*WAYS["c++17"], "-Wl,--unresolved-symbols=ignore-all"], text, here)
 
 
+@pytest.mark.parametrize("program", [
+    "namespace weir { int filter = 1; class observe {}; } int main() { return weir::filter - 1; }",
+    "namespace other { int n = 0; } namespace weir = other; int main() { return weir::n; }",
+    "int weir = 0; int main() { return weir; }",
+])
+def test_the_c_headers_leave_the_name_weir_to_cplusplus_programs(program, here):
+    """Whether the program declares it before the headers or after them."""
+    includes = "".join(f"#include <{h}>\n" for h in HEADERS)
+    declared, main = program[:program.index("int main")], program[program.index("int main"):]
+    for text in (f"{declared}\n{includes}{main}\n", f"{includes}{declared}\n{main}\n"):
+        compile_and_run([*WAYS["c++17"], "-Wl,--unresolved-symbols=ignore-all"], text, here)
+
+
+@pytest.mark.parametrize("compiler, standard", [("g++", "c++17"), ("g++", "c++2b"), ("clang++", "c++17"), ("clang++", "c++2b")])
+def test_the_cplusplus_header_stands_alone(compiler, standard, here):
+    """Twice, to see the guard; with a user's own names in namespace weir."""
+    text = "#include <weir.hpp>\n#include <weir.hpp>\nnamespace weir { int mine = 0; }\nint main() { return weir::mine; }\n"
+    compile_and_run([compiler, "-x", "c++", f"-std={standard}", "-Wshadow", "-Wconversion",
+                     "-Wl,--unresolved-symbols=ignore-all"], text, here)
+
+
 def test_nothing_that_may_grow_is_returned_by_value():
     """A key and an estimate are what they are; all else is filled in by pointer and size."""
     fixed = {"weir_key", "weir_estimate"}

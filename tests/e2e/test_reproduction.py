@@ -178,7 +178,7 @@ def test_rivals_need_the_bits_that_the_document_says():
     """Figures of a short run, within a tenth of those of the long one."""
     done = subprocess.run([BUILD / "bench" / "retention", "--rivals", "--quick", "--memory", "8K"], capture_output=True, text=True, check=True)
     rows = [line.split("\t") for line in done.stdout.splitlines()[1:]]
-    told = re.findall(r"^\| ([\d.%]*) \| (`weir`|epoch[^|]*|time-limited|cuckoo[^|]*) \| [^|]* \| ([\d.e-]+) % \| ([\d.]+) \|", DOCUMENT.read_text(), re.M)
+    told = re.findall(r"^\| ([\d.%]*) \| (`recent`|epoch[^|]*|time-limited|cuckoo[^|]*) \| [^|]* \| ([\d.e-]+) % \| ([\d.]+) \|", DOCUMENT.read_text(), re.M)
     assert [row[0] for row in rows] == [name.strip(" `") for _, name, _, _ in told]
     for row, (_, name, fpr, bits) in zip(rows, told):
         assert float(row[3]) == pytest.approx(float(bits), rel=0.1), name

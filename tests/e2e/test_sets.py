@@ -185,8 +185,7 @@ def test_list_has_filters_sketches_and_screens():
     assert dabf["filters"] == dabf["sketches"] == [] and len(dabf["screens"]) == 1
     parameters = {parameter["name"]: parameter for parameter in dabf["screens"][0]["parameters"]}
     assert {"memory", "window", "theta"} <= set(parameters) and parameters["window"]["does"]
-    both = run("list", "recent").lines
-    assert both[0] == "recent"
+    assert run("list", "recent").lines[0] == "recent" and run("list", "cache").lines[0] == "  cache"
     refused("list", "--format", "json", "nothing", saying="no filter, sketch or screen 'nothing'")
 
 

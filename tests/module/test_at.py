@@ -116,12 +116,12 @@ def test_another_filter_is_refused(url, r):
     refused("dedup", "-m", "1M", "--at", url(), input="b\n", saying=["another filter", "memory=262144", "1048576"])
     assert run("dedup", *SOME, "--at", url(), input="a\nb\n").stdout == b"b\n"
     r("SET", "text", "hello")
-    refused("dedup", "--at", url("text"), input="b\n", saying="not the register of a filter")
+    refused("dedup", "--at", url("text"), input="b\n", saying="is not a weir filter")
     r("LPUSH", "list", "hello")
     refused("dedup", "--at", url("list"), input="b\n", saying="WRONGTYPE")
     r("SET", "odd", r("GET", "seen"))
     r("WEIR.CREATE", "odd:{1}", "recent memory=64K")
-    refused("dedup", "--at", url("odd"), input="b\n", saying="odd:{1} there is another filter")
+    refused("dedup", "--at", url("odd"), input="b\n", saying="key odd:{1} holds another filter")
 
 
 def test_addresses(url, server):
@@ -151,14 +151,26 @@ def test_a_shard_that_is_lost_begins_anew(url, r):
     error = fed.finish()
     assert "shards were gone 1 times, and began anew" in error
     assert r("WEIR.INFO", "seen:{1}", "spec") == before
-    shown = r("WEIR.INFO", "seen:{1}", "shown")
+    shown = r("WEIR.INFO", "seen:{1}", "observed")
     assert len(fed.lines) == 1000 + shown and 400 < shown < 600
+
+
+def test_numbers_go_on_above_those_of_evicted_producers(url, r, stream):
+    """With requests in flight: each is refused with WEIRGONE, was not applied, and is sent again once."""
+    lines, limit = stream.read_bytes().splitlines(keepends=True), int(time.time() * 1e6) + 10**10
+    run("dedup", "-m", "16M", "--seed", 5, "--shards", 3, "--at", url(), "--count-only")
+    for shard in range(3):
+        r.pipeline([["WEIR.OBSERVE", f"seen:{{{shard}}}", "ONCE", f"p{i}", limit, f"x{i}"] for i in range(1025)])
+    done = run("dedup", "--stats", "json", "--at", url(), stream)
+    assert done.stdout == b"".join(dict.fromkeys(lines))
+    assert json.loads(done.stderr)["servers"]["retries"] >= 3
+    assert sum(r("WEIR.INFO", f"seen:{{{shard}}}", "observed") for shard in range(3)) == 3 * 1025 + len(lines)
 
 
 def test_a_server_without_the_module():
     server = Redis()
     try:
-        refused("dedup", "--at", server.url("seen"), input="a\n", saying="has no weir.so; 'loadmodule ")
+        refused("dedup", "--at", server.url("seen"), input="a\n", saying=[f"server 127.0.0.1:{server.port}: weir.so is not loaded; add 'loadmodule "])
         assert server.call(["DBSIZE"]) == [b":0\r\n"], "nothing is left there"
     finally:
         server.close()
@@ -166,7 +178,7 @@ def test_a_server_without_the_module():
 
 def test_a_filter_that_is_refused_leaves_nothing(url, r):
     """So that the next one can have its name."""
-    refused("dedup", "-m", "64G", "--shards", 3, "--at", url(), input="a\n", saying=["key seen:{", "are allowed; ask for less memory"])
+    refused("dedup", "-m", "64G", "--shards", 3, "--at", url(), input="a\n", saying=["key seen:{", ": WEIRMEMORY "])
     r("LPUSH", "seen:{1}", "mine")
     refused("dedup", "--shards", 3, "--at", url(), input="a\n", saying="key seen:{1}: WRONGTYPE")
     assert r("KEYS", "*") == [b"seen:{1}"] and r("LRANGE", "seen:{1}", 0, -1) == [b"mine"]
@@ -203,7 +215,7 @@ def test_a_user_who_may_do_no_more_than_is_needed(cluster):
     assert run("dedup", "--shards", 9, "--at", url, input="a\nb\na\n").stdout == b"a\nb\n"
     run("add", "--at", url, input="c\n")
     assert run("ask", "--at", url, input="a\nc\nd\n").stdout == b"seen\ta\nseen\tc\nnew\td\n"
-    assert b"shown       4 keys" in run("info", "--at", url).stdout
+    assert b"observed    4 keys" in run("info", "--at", url).stdout
     refused("save", "--at", url, "-o", "/dev/null", saying="NOPERM")
 
 
@@ -301,7 +313,7 @@ def test_info(url, cluster, server):
     assert [s["node"] for s in told["shards"]] == [f"127.0.0.1:{server.port}"] * 3
     assert sum(s["observed"] for s in told["shards"]) == 3 and told["config"].startswith("recent memory=262144 ")
     text = run("info", "--at", url()).stdout.decode()
-    assert "shown       3 keys: 2 new, 1 seen" in text and len(text.splitlines()) == 7 + 1 + 1 + 3
+    assert "observed    3 keys: 2 new, 1 seen" in text and len(text.splitlines()) == 7 + 1 + 1 + 3
     refused("info", "--at", url("none"), saying="there is no filter")
     run("dedup", *SOME, "--shards", 9, "--at", cluster.url("told"), input="a\nb\na\n")
     told = json.loads(run("info", "--format", "json", "--at", cluster.url("told")).stdout)
@@ -359,7 +371,7 @@ def test_files_of_others(url, tmp_path, r):
     run("build", "--fixed", "-o", tmp_path / "fixed", keys)
     run("load", "--at", url("fixed"), tmp_path / "fixed")
     assert run("filter", "--at", url("fixed"), input="k7\nx\n").stdout == b"k7\n"
-    refused("add", "--at", url("fixed"), input="y\n", saying="fixed")
+    refused("add", "--at", url("fixed"), input="y\n", saying="key fixed:{0}: WEIRUNSUPPORTED ")
     run("build", "--fixed", "--shards", 3, "-o", tmp_path / "fixed", keys)
     refused("load", "--at", url("fixed3"), tmp_path / "fixed", saying="cannot be made anew")
     refused("load", "--at", url("text"), keys, saying="keys.txt: ")
@@ -369,7 +381,7 @@ def test_files_of_others(url, tmp_path, r):
     refused("load", "--at", url("x"), saying="one filter file")
     run("dedup", "--at", url(), input="a\n")
     r("DEL", "seen:{0}")
-    refused("save", "--at", url(), "-o", tmp_path / "out", saying="key seen:{0}: ERR there is no such key")
+    refused("save", "--at", url(), "-o", tmp_path / "out", saying="key seen:{0}: WEIRNOKEY ")
     assert not (tmp_path / "out").exists()
 
 
@@ -378,7 +390,7 @@ def test_what_a_load_left_behind_is_named(url, tmp_path, r):
     keys.write_bytes(b"".join(b"k%d\n" % i for i in range(5000)))
     run("build", "--shards", 3, "-o", file, keys)
     r("SET", "copy:{1}", "half")
-    refused("load", "--at", url("copy"), file, saying="there is a key copy:{1} already, but no filter to which it belongs")
+    refused("load", "--at", url("copy"), file, saying="key copy:{1} exists, but belongs to no filter")
     assert r("GET", "copy:{1}") == b"half"
 
 

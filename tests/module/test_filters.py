@@ -1,5 +1,6 @@
 """WEIR.*: filters from specs, as keys."""
 import os
+import re
 import time
 
 from conftest import refused
@@ -35,14 +36,14 @@ def test_items_are_bytes(r):
 
 def test_create(r):
     assert r("WEIR.CREATE", "f", "sbf memory=64K") == "OK"
-    refused(r, "WEIR.CREATE", "f", "sbf memory=64K", saying="the key exists")
+    refused(r, "WEIR.CREATE", "f", "sbf memory=64K", saying="WEIREXISTS")
     assert r("WEIR.CREATE", "f", "sbf memory=64K", "NX") is None
     assert r("WEIR.CREATE", "g", "sbf memory=64K", "nx") == "OK"
-    refused(r, "WEIR.CREATE", "h", "sbf memory=64K", "XX", saying="NX")
-    refused(r, "WEIR.CREATE", "h", "nothing memory=64K", saying="nothing")
-    refused(r, "WEIR.CREATE", "h", "sbf memory=2G", saying="allowed")
-    refused(r, "WEIR.CREATE", "h", "sbf memory=64K" + " " * 600, saying="511")
-    refused(r, "WEIR.CREATE", "h", b"sbf\0memory=64K", saying="NUL")
+    refused(r, "WEIR.CREATE", "h", "sbf memory=64K", "XX", saying="ERR ")
+    refused(r, "WEIR.CREATE", "h", "nothing memory=64K", saying="WEIRSPEC")
+    refused(r, "WEIR.CREATE", "h", "sbf memory=2G", saying="WEIRMEMORY")
+    refused(r, "WEIR.CREATE", "h", "sbf memory=64K" + " " * 600, saying="WEIRSPEC")
+    refused(r, "WEIR.CREATE", "h", b"sbf\0memory=64K", saying="WEIRSPEC")
     assert r("EXISTS", "h") == 0
     r("SET", "s", "text")
     refused(r, "WEIR.CREATE", "s", "sbf memory=64K", saying="WRONGTYPE")
@@ -54,7 +55,7 @@ def test_observe_creates_from_the_default_spec(r):
     assert r("WEIR.OBSERVE", "f", "a", "a") == [0, 1]
     assert b"recent memory=1048576" in r("WEIR.INFO", "f", "spec")
     assert r("WEIR.ASK", "nothing", "a", "b") == [0, 0]
-    refused(r, "WEIR.FORGET", "nothing", "a", saying="no such key")
+    refused(r, "WEIR.FORGET", "nothing", "a", saying="WEIRNOKEY")
 
 
 def test_a_question_is_answered_as_of_the_last_record(r):
@@ -72,8 +73,8 @@ def test_the_time_of_the_records(r):
     assert r("WEIR.OBSERVE", "f", "AT", 10000, "a", "b") == [1, 0]
     assert r("WEIR.OBSERVE", "f", "AT", 60000, "a", "b") == [0, 0]
     for bad in "-1", "x", "1.5", "99999999999999999999":
-        refused(r, "WEIR.OBSERVE", "f", "AT", bad, "a", saying="AT takes a time")
-    refused(r, "WEIR.OBSERVE", "f", "AT", saying="AT takes a time")
+        refused(r, "WEIR.OBSERVE", "f", "AT", bad, "a", saying="ERR invalid time after AT")
+    refused(r, "WEIR.OBSERVE", "f", "AT", saying="ERR invalid time after AT")
 
 
 def test_the_servers_clock(r):
@@ -123,7 +124,7 @@ def test_forget(r):
     assert r("WEIR.FORGET", "f", "a", "b", "c") == [1, 1, 0]
     assert r("WEIR.ASK", "f", "a", "b") == [0, 1]
     r("WEIR.CREATE", "g", "sbf memory=64K")
-    refused(r, "WEIR.FORGET", "g", "a")
+    refused(r, "WEIR.FORGET", "g", "a", saying="WEIRUNSUPPORTED")
 
 
 def test_merge(r):
@@ -138,11 +139,11 @@ def test_merge(r):
     assert r("WEIR.MERGE", "b", 1, "b") == "OK"
     r("WEIR.CREATE", "other", "bloom memory=1M k=8 seed=2")
     before = r("DEBUG", "DIGEST-VALUE", "a")
-    refused(r, "WEIR.MERGE", "a", 2, "b", "other")
-    refused(r, "WEIR.MERGE", "a", 2, "b", "nothing", saying="no such key")
-    refused(r, "WEIR.MERGE", "a", 3, "b", "c", saying="as many")
-    refused(r, "WEIR.MERGE", "a", 0, "b", saying="as many")
-    refused(r, "WEIR.MERGE", "a", "x", "b", saying="as many")
+    refused(r, "WEIR.MERGE", "a", 2, "b", "other", saying="WEIRMISMATCH")
+    refused(r, "WEIR.MERGE", "a", 2, "b", "nothing", saying="WEIRNOKEY")
+    refused(r, "WEIR.MERGE", "a", 3, "b", "c", saying="ERR the number of sources")
+    refused(r, "WEIR.MERGE", "a", 0, "b", saying="ERR the number of sources")
+    refused(r, "WEIR.MERGE", "a", "x", "b", saying="ERR the number of sources")
     r("SET", "s", "text")
     refused(r, "WEIR.MERGE", "a", 2, "b", "s", saying="WRONGTYPE")
     assert r("DEBUG", "DIGEST-VALUE", "a") == before
@@ -153,17 +154,23 @@ def test_info(r, r3):
     r("WEIR.OBSERVE", "f", "a", "b", "a")
     flat = r("WEIR.INFO", "f")
     told = dict(zip(flat[::2], flat[1::2]))
-    assert told["shown"] == 3 and told["seen"] == 1 and told["new"] == 2
-    assert told["memory"] == 1 << 20 and told["dump"] == b"possible"
+    assert told["observed"] == 3 and told["seen"] == 1 and told["new"] == 2
+    assert told["memory"] == 1 << 20 and told["dump"] == b"possible" and told["protocol"] == 1
     assert b"bloom memory=1048576" in told["spec"] and b"seed=1" in told["spec"]
-    assert r3("WEIR.INFO", "f")["shown"] == 3
+    assert r3("WEIR.INFO", "f")["observed"] == 3
     assert 0 < r3("WEIR.INFO", "f", "FILL") < 1e-4
-    refused(r, "WEIR.INFO", "f", "colour", saying="fields")
-    refused(r, "WEIR.INFO", "g", saying="no such key")
+    refused(r, "WEIR.INFO", "f", "colour", saying="ERR unknown field")
+    refused(r, "WEIR.INFO", "g", saying="WEIRNOKEY")
+
+
+def test_info_without_a_key_reports_the_protocol(r, r3):
+    assert r("WEIR.INFO")[:3] == ["protocol", 1, "version"]
+    told = r3("WEIR.INFO")
+    assert told["protocol"] == 1 and re.fullmatch(rb"\d+\.\d+\.\d+\S*", told["version"])
 
 
 def test_without_create_a_key_must_be_there(r):
-    refused(r, "WEIR.OBSERVE", "f", "NOCREATE", "a", saying="there is no such key")
+    refused(r, "WEIR.OBSERVE", "f", "NOCREATE", "a", saying="WEIRNOKEY")
     assert r("EXISTS", "f") == 0
     r("WEIR.CREATE", "f", "recent memory=64K seed=1")
     assert r("WEIR.OBSERVE", "f", "NOCREATE", "a", "a") == [0, 1]
@@ -181,7 +188,7 @@ def test_items_may_have_a_time_each(r):
     weighted = r("WEIR.OBSERVE", "one", "TIMED", "WEIGHTED", 10**6, 5, "new", 10**6, 7, "new")
     assert weighted == [0, 1]
     refused(r, "WEIR.OBSERVE", "one", "TIMED", 1, "a", 2, saying="a time before each")
-    refused(r, "WEIR.OBSERVE", "one", "TIMED", "now", "a", saying="milliseconds")
+    refused(r, "WEIR.OBSERVE", "one", "TIMED", "now", "a", saying="ERR invalid time")
     refused(r, "WEIR.OBSERVE", "one", "TIMED", saying="no item")
 
 
@@ -196,7 +203,7 @@ def test_a_retry_gets_the_first_answer_and_changes_nothing(r):
     assert r("DEBUG", "DIGEST-VALUE", "f") == digest
     assert r("WEIR.OBSERVE", "f", "ONCE", "p", 2, "a", "b", "a") == [1, 1, 1]
     assert r("WEIR.OBSERVE", "f", "ONCE", "q", 1, "a", "c") == [1, 0]
-    refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", 1, "a", "b", saying="other items")
+    refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", 1, "a", "b", saying="WEIRREUSED")
     assert r("WEIR.INFO", "f", "producers") == 2
 
 
@@ -206,10 +213,10 @@ def test_a_number_whose_answer_is_gone_is_never_applied(r):
         assert r("WEIR.OBSERVE", "f", "ONCE", "p", i, f"x{i}") == [0]
     for i in range(104, 120):
         assert r("WEIR.OBSERVE", "f", "ONCE", "p", i, f"x{i}") == [0]
-    shown = r("WEIR.INFO", "f", "shown")
+    shown = r("WEIR.INFO", "f", "observed")
     for i in range(100, 104):
-        refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", i, f"x{i}", saying="go on above 119")
-    assert r("WEIR.INFO", "f", "shown") == shown
+        refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", i, f"x{i}", saying="WEIRGONE 119 ")
+    assert r("WEIR.INFO", "f", "observed") == shown
     assert r("WEIR.OBSERVE", "f", "ONCE", "p", 200, "y") == [0]
     assert r("WEIR.OBSERVE", "f", "ONCE", "p", 150, "z") == [0], "late, but never applied before"
     assert r("WEIR.OBSERVE", "f", "ONCE", "p", 150, "z") == [0]
@@ -221,8 +228,8 @@ def test_more_producers_than_are_remembered(r):
     assert r("WEIR.OBSERVE", "f", "ONCE", "p0", 7, "x0") == [0]
     assert r("WEIR.OBSERVE", "f", "ONCE", "late", 3, "late") == [0]
     assert r("WEIR.INFO", "f", "producers") == 1024
-    refused(r, "WEIR.OBSERVE", "f", "ONCE", "p0", 7, "x0", saying="above 7")
-    refused(r, "WEIR.OBSERVE", "f", "ONCE", "later", 7, "x", saying="above 7")
+    refused(r, "WEIR.OBSERVE", "f", "ONCE", "p0", 7, "x0", saying="WEIRGONE 7 ")
+    refused(r, "WEIR.OBSERVE", "f", "ONCE", "later", 7, "x", saying="WEIRGONE 7 ")
     assert r("WEIR.OBSERVE", "f", "ONCE", "later", 8, "later") == [0]
 
 
@@ -231,20 +238,20 @@ def test_no_number_of_a_dropped_producer_is_applied_again(r):
     r("WEIR.CREATE", "f", EXACT)
     assert r("WEIR.OBSERVE", "f", "ONCE", "p", 0, "x") == [0]
     r.pipeline([["WEIR.OBSERVE", "f", "ONCE", f"p{i}", 0, f"x{i}"] for i in range(1024)])
-    refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", 0, "x", saying="above 0")
+    refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", 0, "x", saying="WEIRGONE 0 ")
     r("DEBUG", "RELOAD")
-    refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", 0, "x", saying="above 0")
+    refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", 0, "x", saying="WEIRGONE 0 ")
     assert r("WEIR.OBSERVE", "f", "ONCE", "p", 9, "y") == [0]
     assert r("WEIR.OBSERVE", "f", "ONCE", "p", 8, "z") == [0], "late, but never applied before"
-    refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", 0, "x", saying="gone")
-    shown = r("WEIR.INFO", "f", "shown")
+    refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", 0, "x", saying="WEIRGONE")
+    shown = r("WEIR.INFO", "f", "observed")
     assert shown == 1027
     refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", (1 << 64) - 1, "x", saying="at most")
 
 
 def test_limits_of_once(r):
-    refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", "x", "a", saying="ONCE takes")
-    refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", saying="ONCE takes")
+    refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", "x", "a", saying="ERR ONCE needs")
+    refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", saying="ERR ONCE needs")
     refused(r, "WEIR.OBSERVE", "f", "ONCE", "p" * 257, 1, "a", saying="256")
     refused(r, "WEIR.OBSERVE", "f", "ONCE", "p", 1, *items(8193), saying="8192")
     assert r("EXISTS", "f") == 0

@@ -159,8 +159,8 @@ def test_items_of_100_megabytes(r):
     r("TOPK.RESERVE", "t", 2, 50, 3, .9)
     assert r("TOPK.ADD", "t", large, "x") == [None, None]
     assert r("TOPK.QUERY", "t", large) == [1]
-    refused(r, "WEIR.LOAD", "l", 0, large)
-    refused(r, "WEIR.CREATE", "l", large, saying="511")
+    refused(r, "WEIR.LOAD", "l", 0, large, saying="WEIRDATA")
+    refused(r, "WEIR.CREATE", "l", large, saying="WEIRSPEC")
     assert r("PING") == "PONG"
 
 

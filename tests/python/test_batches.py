@@ -96,7 +96,7 @@ def test_arrays_that_do_not_lie_in_a_row():
     for odd in (table[:, 1], table[::-2], table[:, ::2], numpy.asfortranarray(table), table[:, 0].astype("U")[::3]):
         f, expected = weir.open(SPEC), weir.open(SPEC)
         assert f.observe_many(odd) == expected.observe_many(numpy.ascontiguousarray(odd))
-        assert f.tobytes() == expected.tobytes() and f.stats().shown == len(odd)
+        assert f.tobytes() == expected.tobytes() and f.stats().observed == len(odd)
     f = weir.open("ibf-mc memory=4K seed=3 importance=log")
     expected = weir.open(f.config)
     weights = numpy.arange(2000, dtype="i2")[::-2]
@@ -152,7 +152,7 @@ def test_numbers_must_be_as_many_as_keys():
             f = weir.open("memory=64K span=1h seed=1")
             with pytest.raises(ValueError, match=more + " has fewer"):
                 f.observe_many(["a", "b"], **{more: form([1])})
-            assert f.stats().shown == 1
+            assert f.stats().observed == 1
             with pytest.raises(ValueError, match=more + " has more"):
                 f.observe_many(["a", "b"], **{more: form([1, 2, 3])})
 
@@ -195,7 +195,7 @@ def test_a_batch_is_no_single_key():
         f.observe_many(["a"], size=1)
     with pytest.raises(ValueError):
         f.observe_many(array.array("Q", [1, 2, 3]), size=12)
-    assert f.stats().shown == 0
+    assert f.stats().observed == 0
 
 
 def test_empty_batches():

@@ -145,13 +145,13 @@ def test_a_screen_asks_anew_after_its_span():
 def test_a_screen_that_holds_the_set():
     store = Store([b"a", b"b"])
     s = weir.screen("strict memory=64K seed=1", store)
-    assert s.wants_set
-    s.learn(["a", "b"])
-    assert not s.wants_set
+    assert s.needs_set
+    s.add_members(["a", "b"])
+    assert not s.needs_set
     assert s.check_many(["a", "x", "b"]) == [True, False, True]
     assert b"x" not in store.asked
-    s.forget_set()
-    assert s.wants_set
+    s.clear_set()
+    assert s.needs_set
 
 
 def test_a_store_that_cannot_tell():
@@ -213,7 +213,7 @@ def test_a_store_cannot_use_its_own_screen():
 
 def test_a_screen_without_a_store():
     s = weir.Screen("1bf memory=64K seed=1")
-    s.learn(b"aabb", size=2)
+    s.add_members(b"aabb", size=2)
     assert s.check_many(["aa", "cc"]) == [True, False]
     with pytest.raises(TypeError, match="no store"):
         weir.Screen("memory=64K").check("a")
@@ -240,7 +240,7 @@ def test_a_screen_is_saved_copied_merged(tmp_path):
     s.clear()
     assert s.stats().checked == 0
     s.close()
-    for call in (lambda: s.check("a"), lambda: s.check_many(["a"]), s.stats, s.tobytes, lambda: s.learn(["a"]), s.copy, lambda: other.merge(s)):
+    for call in (lambda: s.check("a"), lambda: s.check_many(["a"]), s.stats, s.tobytes, lambda: s.add_members(["a"]), s.copy, lambda: other.merge(s)):
         with pytest.raises(ValueError, match="closed"):
             call()
 
@@ -265,7 +265,7 @@ def test_plan_and_predict():
 
 def test_plans_that_cannot_be():
     for call in (lambda: weir.plan("nonsense"), lambda: weir.plan(memory="lots"), lambda: weir.plan(fpr=0), lambda: weir.plan(fpr=2), lambda: weir.plan(fpr="x%"),
-                 lambda: weir.predict("nonsense"), lambda: weir.plan(filter="nonsense"), lambda: weir.listed("nonsense"),
+                 lambda: weir.predict("nonsense"), lambda: weir.plan(filter="nonsense"), lambda: weir.algorithms("nonsense"),
                  lambda: weir.complete("nonsense")):
         with pytest.raises(ValueError):
             call()
@@ -274,8 +274,8 @@ def test_plans_that_cannot_be():
 def test_what_is_listed_can_be_opened():
     makers = {"filter": weir.open, "sketch": weir.sketch, "screen": weir.screen}
     for kind, make in makers.items():
-        for about in weir.listed(kind):
+        for about in weir.algorithms(kind):
             assert about.idea
             spec = weir.complete(f"{about.name} memory=64K" if about.name != "none" else "none", kind)
-            if kind != "filter" or "learn" in about.traits:
+            if kind != "filter" or "observe" in about.traits:
                 assert make(spec).config == make(make(spec).config).config

@@ -16,7 +16,7 @@ def test_a_key_is_new_once():
     assert [f.observe(k) for k in ("a", "b", "a")] == [False, False, True]
     assert "a" in f and "c" not in f
     assert f.ask("b") is True and f.ask("c") is False
-    assert f.stats().shown == 3 and f.stats().seen == 1
+    assert f.stats().observed == 3 and f.stats().seen == 1
 
 
 def test_text_is_its_utf8():
@@ -69,7 +69,7 @@ def test_what_is_no_key_is_refused(key):
     for call in (f.observe, f.ask, f.count, f.__contains__, lambda k: f.observe_many([k])):
         with pytest.raises(TypeError, match="a key is bytes, str or a buffer, not " + type(key).__name__):
             call(key)
-    assert f.stats().shown == 0
+    assert f.stats().observed == 0
 
 
 def test_strided_views_are_refused():
@@ -87,7 +87,7 @@ def test_the_spec_says_what_is_wrong():
 
 def test_more_memory_than_allowed_is_refused():
     with pytest.raises(weir.NoMemoryError) as caught:
-        weir.open("memory=64M", most=1 << 20)
+        weir.open("memory=64M", max_bytes=1 << 20)
     assert isinstance(caught.value, MemoryError)
 
 
@@ -120,7 +120,7 @@ def test_importance_out_of_range_is_refused(number):
                  lambda: f.observe_many(["a"], importance=[number])):
         with pytest.raises(ValueError, match="importance is a whole number from 0 to 4294967295"):
             call()
-    assert f.stats().shown == 0
+    assert f.stats().observed == 0
 
 
 @pytest.mark.parametrize("number", [-1, 1 << 64, 10**30])

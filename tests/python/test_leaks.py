@@ -67,7 +67,7 @@ def everything():
     list(weir.unique(iter(KEYS), key=lambda k: k, memory="4K"))
     attempt(lambda: list(weir.unique(KEYS + [5], memory="4K")))
     weir.predict("bloom memory=1K", "uniform:n=1k,distinct=60%")
-    weir.listed(), weir.complete("memory=1K")
+    weir.algorithms(), weir.complete("memory=1K")
 
 
 def grown(times):

@@ -33,7 +33,7 @@ def test_saving_replaces_in_one_step(filled, tmp_path):
     path.write_bytes(b"old")
     path.chmod(0o640)
     filled.save(path)
-    assert weir.load(path).stats().shown == 1000
+    assert weir.load(path).stats().observed == 1000
     assert path.stat().st_mode & 0o777 == 0o640
     assert [p.name for p in tmp_path.iterdir()] == ["seen.weir"]
     mask = os.umask(0o027)
@@ -49,7 +49,7 @@ def test_links_are_followed_and_devices_written_to(filled, tmp_path):
     (tmp_path / "link.weir").symlink_to("real.weir")
     filled.save(tmp_path / "link.weir")
     assert (tmp_path / "link.weir").is_symlink()
-    assert weir.load(tmp_path / "real.weir").stats().shown == 1000
+    assert weir.load(tmp_path / "real.weir").stats().observed == 1000
     filled.save("/dev/null")
     assert not pathlib.Path("/dev/null").is_file()
 

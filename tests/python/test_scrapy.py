@@ -146,7 +146,7 @@ def test_stopped_and_resumed(site, crawl, tmp_path):
         site.open_up()
         finish(process)
         assert part * PAGES // 3 <= site.total
-        assert weir.view(tmp_path / "job" / "requests.weir").stats().shown > 0
+        assert weir.view(tmp_path / "job" / "requests.weir").stats().observed > 0
     assert "Resuming with" in finish(crawl("job"))
     assert site.fetched == dict.fromkeys(range(PAGES), 1)
 

@@ -33,7 +33,7 @@ def test_calls_of_one_filter_wait_for_each_other():
     assert in_threads(4, lambda i: fresh.append(f.observe_many(batches[i]).count(0))) == []
     alone = weir.open("bloom memory=1M seed=1")
     alone.observe_many(these)
-    assert f.stats().shown == 120_000 and abs(sum(fresh) - 30_000) <= 3
+    assert f.stats().observed == 120_000 and abs(sum(fresh) - 30_000) <= 3
     assert f.ask_many(these) == b"\1" * 30_000
 
 
@@ -42,7 +42,7 @@ def test_a_shared_filter_takes_batches_at_once():
     f = weir.shared("memory=4M seed=1", shards=8)
     fresh = []
     assert in_threads(4, lambda i: fresh.append(f.observe_many(raw[i], size=16).count(0))) == []
-    assert f.stats().shown == 80_000 and sum(fresh) == 40_000
+    assert f.stats().observed == 80_000 and sum(fresh) == 40_000
     assert f.ask_many(raw[0], size=16) == b"\1" * 20_000
 
 
@@ -140,7 +140,7 @@ def test_saving_while_others_observe(tmp_path):
         if i == 0:
             for n in range(5):
                 f.save(tmp_path / "f")
-                assert weir.load(tmp_path / "f").stats().shown % 50_000 == 0
+                assert weir.load(tmp_path / "f").stats().observed % 50_000 == 0
         else:
             for _ in range(3):
                 f.observe_many(raw, size=16)

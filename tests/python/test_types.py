@@ -36,7 +36,7 @@ with weir.open("memory=1M") as f:
     b: bytes = f.observe_many(["a", b"b"], importance=[1, 2], times=array.array("Q", [1, 2]))
     c: bytes = f.observe_many(array.array("Q"), size=8)
     d: bool = "a" in f
-    e: int = f.stats().shown
+    e: int = f.stats().observed
 s = weir.screen("memory=1M", lambda keys: [None for _ in keys])
 g: list[bool | None] = s.check_many(["a"])
 h: bytes = weir.sketch("top").top(3)[0].key

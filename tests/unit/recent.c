@@ -1,4 +1,4 @@
-/* weir.c - the filter recent against a plain model of it: a list of fingerprints
+/* recent.c - the filter recent against a plain model of it: a list of fingerprints
  * per line, in an array, cut and moved one by one. */
 #include "support/support.h"
 

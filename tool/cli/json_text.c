@@ -46,6 +46,14 @@ json_t *utf8_string(const char *name)
     return string;
 }
 
+json_t *json_with(json_t *object, const char *name, json_t *value)
+{
+    if (json_object_set_new(object, name, value) == 0)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
 /* ---- printing ---- */
 
 bool json_print(json_t *value, size_t flags)

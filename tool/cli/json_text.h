@@ -15,6 +15,9 @@ char *json_text(const json_t *value, size_t flags);
 /* A string of JSON; bytes that are not UTF-8 become U+FFFD. NULL if memory is short. */
 json_t *utf8_string(const char *name);
 
+/* The object with one more member; NULL, and both freed, if memory is short or one is NULL. */
+json_t *json_with(json_t *object, const char *name, json_t *value);
+
 /* Print a document, real numbers with 6 digits, and free it. NULL stands for one that memory was
  * too short for. False after a message. */
 bool json_print(json_t *value, size_t flags);

@@ -1,5 +1,5 @@
 /* option_groups.h - what single stages take of the command line: output, state, store,
- * measuring. Records are in records.h, filters in wanted.h. */
+ * measuring. Records are in records.h, filters in filter_request.h. */
 #ifndef WEIR_CLI_OPTION_GROUPS_H
 #define WEIR_CLI_OPTION_GROUPS_H
 

@@ -255,17 +255,24 @@ static json_t *value(const struct table *t, size_t row, size_t column)
     return json_real(*(const double *)cell(t, row, column));
 }
 
+static json_t *object(const struct table *t, size_t row)
+{
+    json_t *all = json_object();
+
+    for (size_t i = 0; t->column[i].name; i++)
+        all = json_with(all, t->column[i].name, value(t, row, i));
+    return all;
+}
+
 static bool print_json(const struct table *t)
 {
     json_t *all = json_array();
 
-    for (size_t row = 0; all && row < t->rows; row++) {
-        json_t *object = json_object();
-
-        json_array_append_new(all, object);
-        for (size_t i = 0; t->column[i].name; i++)
-            json_object_set_new(object, t->column[i].name, value(t, row, i));
-    }
+    for (size_t row = 0; all && row < t->rows; row++)
+        if (json_array_append_new(all, object(t, row)) != 0) {
+            json_decref(all);
+            all = NULL;
+        }
     return json_print(all, JSON_INDENT(1));
 }
 

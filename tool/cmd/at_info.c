@@ -80,22 +80,24 @@ static bool print_data(const struct at *a, const struct row *rows, enum print_fo
     struct remote_shard sum = sum_of(rows, a->filter.shards);
     json_t *all = json_of(&sum), *list = json_array();
 
-    for (uint32_t i = 0; i < a->filter.shards; i++) {
-        json_t *one = json_of(&rows[i].is);
+    for (uint32_t i = 0; list && i < a->filter.shards; i++) {
+        json_t *one = json_with(json_of(&rows[i].is), "shard", json_integer(i));
 
-        json_object_set_new(one, "shard", json_integer(i));
-        json_object_set_new(one, "node", utf8_string(rows[i].is.node));
-        json_array_append_new(list, one);
+        one = json_with(one, "node", utf8_string(rows[i].is.node));
+        if (json_array_append_new(list, one) != 0) {
+            json_decref(list);
+            list = NULL;
+        }
     }
     if (format == PRINT_TSV) {
         json_decref(all);
         return json_print_tsv(list);
     }
-    json_object_set_new(all, "config", json_string(a->filter.spec));
-    json_object_set_new(all, "at", utf8_string(remote_name(a->remote)));
-    json_object_set_new(all, "shards", list);
+    all = json_with(all, "config", json_string(a->filter.spec));
+    all = json_with(all, "at", utf8_string(remote_name(a->remote)));
+    all = json_with(all, "shards", list);
     if (*a->filter.keys)
-        json_object_set_new(all, "keys", json_string(a->filter.keys));
+        all = json_with(all, "keys", json_string(a->filter.keys));
     return json_print(all, 0);
 }
 

@@ -64,14 +64,14 @@ static json_t *describe(const struct stored *s, const struct weir_stats *f)
                             "seen", (json_int_t)f->seen, "fill", f->fill, "error", f->error,
                             "overflow", (json_int_t)f->overflow);
 
-    if (all && s->has_state)
-        json_object_set_new(all, "records", utf8_string(s->state.records));
-    if (all && *s->keys)
-        json_object_set_new(all, "keys", json_string(s->keys));
-    if (all && s->has_state && s->state.position.known) {
-        json_object_set_new(all, "input", utf8_string(s->state.input));
-        json_object_set_new(all, "offset", json_integer((json_int_t)s->state.position.offset));
-        json_object_set_new(all, "line", json_integer((json_int_t)s->state.position.line));
+    if (s->has_state)
+        all = json_with(all, "records", utf8_string(s->state.records));
+    if (*s->keys)
+        all = json_with(all, "keys", json_string(s->keys));
+    if (s->has_state && s->state.position.known) {
+        all = json_with(all, "input", utf8_string(s->state.input));
+        all = json_with(all, "offset", json_integer((json_int_t)s->state.position.offset));
+        all = json_with(all, "line", json_integer((json_int_t)s->state.position.line));
     }
     return all;
 }

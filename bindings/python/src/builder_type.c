@@ -25,21 +25,21 @@ static void dealloc(PyObject *self)
 
 static PyObject *new_builder(PyTypeObject *type, PyObject *args, PyObject *named)
 {
-    static char *names[] = {"spec", "most", NULL};
+    static char *names[] = {"spec", "max_bytes", NULL};
     struct weir_options options = {.size = sizeof options};
     char config[WEIR_SPEC_MAX];
     const char *spec = "";
-    unsigned long long most = 0;
+    unsigned long long max_bytes = 0;
     struct builder_object *o;
     struct weir_error error;
 
-    if (!PyArg_ParseTupleAndKeywords(args, named, "|s$K", names, &spec, &most))
+    if (!PyArg_ParseTupleAndKeywords(args, named, "|s$K", names, &spec, &max_bytes))
         return NULL;
     o = PyObject_New(struct builder_object, type);
     if (!o)
         return NULL;
     o->b = NULL;
-    options.max_bytes = most;
+    options.max_bytes = max_bytes;
     if (!handle_use_open(&o->use)) {
         Py_DECREF(o);
         return NULL;
@@ -163,8 +163,8 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL}};
 
 #define BUILDER_DOC                                                                                \
-    "Builder(spec='', *, most=0)\n--\n\n"                                                          \
-    "Makes a filter of a set that is known whole; a fixed one (fuse) comes to be in no other\n"    \
+    "Builder(spec='', *, max_bytes=0)\n--\n\n"                                                     \
+    "Makes a filter of a set whose keys are all known; a fixed one (fuse) is made in no other\n"   \
     "way. weir.build() does it in one call.\n\n"                                                   \
     ">>> with Builder('fuse fpr=0.4% seed=1') as b:\n"                                             \
     "...     b.add_many(['a', 'b'])\n"                                                             \

@@ -1,5 +1,5 @@
-/* filter_methods.h - methods of weir.Filter that filter_saved.c has, and what help() says of
- * all of them. The examples are run by the tests. */
+/* filter_methods.h - methods of weir.Filter that filter_saved.c has, and the text of help()
+ * for all of them. The examples are run by the tests. */
 #ifndef FILTER_METHODS_H
 #define FILTER_METHODS_H
 
@@ -12,10 +12,10 @@ PyObject *filter_view(PyObject *type, PyObject *args, PyObject *named);
 PyObject *filter_reduce(PyObject *self, PyObject *none);
 
 #define FILTER_DOC                                                                                 \
-    "Filter(spec='', *, most=0)\n--\n\n"                                                           \
-    "Have I seen this before? A filter of fixed memory.\n\n"                                       \
-    "spec: 'NAME parameter=value ...', as in docs/filters.md; the name may be left out.\n"         \
-    "most: bytes that it may take; 0 is any number.\n\n"                                           \
+    "Filter(spec='', *, max_bytes=0)\n--\n\n"                                                      \
+    "Reports for each key whether it was observed before, in fixed memory.\n\n"                    \
+    "spec: 'NAME parameter=value ...', as in docs/filters.md; the name is optional.\n"             \
+    "max_bytes: the most memory it may use; 0 means no limit.\n\n"                                 \
     ">>> f = Filter('memory=64K seed=1')\n"                                                        \
     ">>> f.observe('apple'), f.observe('apple')\n"                                                 \
     "(False, True)\n"                                                                              \
@@ -24,16 +24,16 @@ PyObject *filter_reduce(PyObject *self, PyObject *none);
 
 #define OBSERVE_DOC                                                                                \
     "observe($self, key, /, *, importance=None, time=None)\n--\n\n"                                \
-    "Say whether a key was probably seen before, then remember it.\n\n"                            \
+    "Report whether a key was probably observed before, then record it.\n\n"                       \
     "importance: 0 to 4294967295, for filters with importance=. time: milliseconds of\n"           \
-    "one clock, for filters with span=, as advance().\n\n"                                         \
+    "one clock, for filters with span=; see advance().\n\n"                                        \
     ">>> f = Filter('memory=64K seed=1')\n"                                                        \
     ">>> f.observe(b'a'), f.observe(b'a')\n"                                                       \
     "(False, True)\n"
 
 #define OBSERVE_MANY_DOC                                                                           \
     "observe_many($self, /, keys, *, size=None, importance=None, times=None)\n--\n\n"              \
-    "Observe keys in order; bytes with 1 for each that was seen, 0 for each new.\n\n"              \
+    "Observe keys in order. Returns bytes: 1 for each key that was seen, 0 for each new one.\n\n"  \
     "keys: an iterable of bytes and str, or a buffer of keys of one size: an array, whose\n"       \
     "items (or rows) are the keys, or bytes cut by size=. importance and times: one number\n"      \
     "for all, or an array or iterable with one for each key. If the iterable raises, the\n"        \
@@ -46,13 +46,14 @@ PyObject *filter_reduce(PyObject *self, PyObject *none);
 
 #define ASK_DOC                                                                                    \
     "ask($self, key, /)\n--\n\n"                                                                   \
-    "Say whether a key was probably seen, without remembering it; as key in filter.\n\n"           \
+    "Report whether a key was probably observed; records nothing. The same as key in filter.\n\n"  \
     ">>> Filter('memory=64K seed=1').ask('a')\n"                                                   \
     "False\n"
 
 #define ASK_MANY_DOC                                                                               \
     "ask_many($self, /, keys, *, size=None)\n--\n\n"                                               \
-    "Ask for keys; bytes with 1 for each that was seen. keys and size as of observe_many().\n\n"   \
+    "Ask for keys. Returns bytes: 1 for each key that was seen. keys, size: see "                  \
+    "observe_many().\n\n"                                                                          \
     ">>> f = Filter('memory=64K seed=1')\n"                                                        \
     ">>> f.observe('a')\n"                                                                         \
     "False\n"                                                                                      \
@@ -61,26 +62,26 @@ PyObject *filter_reduce(PyObject *self, PyObject *none);
 
 #define COUNT_DOC                                                                                  \
     "count($self, key, /)\n--\n\n"                                                                 \
-    "How many showings of a key are stored, in filters that store each (cuckoo); else 0 or 1."
+    "How many observations of a key are stored: 0 or 1 except for cuckoo."
 
 #define FORGET_DOC                                                                                 \
     "forget($self, key, /)\n--\n\n"                                                                \
-    "Take back one showing of a key; whether there was anything to forget.\n\n"                    \
+    "Remove one observation of a key. Returns whether it was present.\n\n"                         \
     ">>> f = Filter('counting memory=64K seed=1')\n"                                               \
     ">>> f.observe('a'), f.forget('a'), 'a' in f\n"                                                \
     "(False, True, False)\n"
 
 #define ADVANCE_DOC                                                                                \
     "advance($self, time, /)\n--\n\n"                                                              \
-    "Tell a filter opened with span= what time it is, in milliseconds of one clock."
+    "Set the current time in milliseconds, for filters with span=. Earlier times are ignored."
 
 #define CLEAR_DOC                                                                                  \
     "clear($self, /)\n--\n\n"                                                                      \
-    "Forget everything, as if just opened with the same seed."
+    "Return to the state after opening, with the same seed."
 
 #define MERGE_DOC                                                                                  \
     "merge($self, other, /)\n--\n\n"                                                               \
-    "Add all that another of the same configuration and seed has seen.\n\n"                        \
+    "Add the keys of another filter of the same spec and seed.\n\n"                                \
     ">>> a, b = Filter('bloom memory=64K seed=1'), Filter('bloom memory=64K seed=1')\n"            \
     ">>> b.observe('a')\n"                                                                         \
     "False\n"                                                                                      \
@@ -94,16 +95,16 @@ PyObject *filter_reduce(PyObject *self, PyObject *none);
 
 #define STATS_DOC                                                                                  \
     "stats($self, /)\n--\n\n"                                                                      \
-    "The figures, a weir.Stats.\n\n"                                                               \
+    "Statistics, a weir.Stats.\n\n"                                                                \
     ">>> f = Filter('memory=64K seed=1')\n"                                                        \
     ">>> f.observe('a')\n"                                                                         \
     "False\n"                                                                                      \
-    ">>> f.stats().shown, f.stats().memory\n"                                                      \
+    ">>> f.stats().observed, f.stats().memory\n"                                                   \
     "(1, 65536)\n"
 
 #define SAVE_DOC                                                                                   \
     "save($self, path, /)\n--\n\n"                                                                 \
-    "Save to a file, in one step: after a crash there is the old one or the new one."
+    "Save to a file, replaced in one step: after a crash it is the old one or the new one."
 
 #define TOBYTES_DOC                                                                                \
     "tobytes($self, /)\n--\n\n"                                                                    \
@@ -116,17 +117,17 @@ PyObject *filter_reduce(PyObject *self, PyObject *none);
 
 #define LOAD_DOC                                                                                   \
     "load($type, source, /, *, keys_differ=False)\n--\n\n"                                         \
-    "Load what was saved: from a path (str or os.PathLike), or from bytes. A file whose\n"         \
+    "Load a saved filter, from a path (str or os.PathLike) or from bytes. A file whose\n"          \
     "keys were made with --ignore-case or of several fields is refused unless keys_differ\n"       \
     "is true; its keys attribute describes them."
 
 #define VIEW_DOC                                                                                   \
     "view($type, source, /, *, keys_differ=False)\n--\n\n"                                         \
-    "Ask a saved filter where it lies: of a file, only what is asked for is read. From a\n"        \
-    "path, or from bytes, which it keeps. A view cannot be shown keys."
+    "Open a saved filter read-only, without loading it: only the bytes needed are read. From a\n"  \
+    "path, or from bytes, which it keeps. A view cannot observe keys."
 
 #define CLOSE_DOC                                                                                  \
     "close($self, /)\n--\n\n"                                                                      \
-    "Give its memory back. Waits for other threads that are in a call of it."
+    "Free its memory. Waits for other threads that are in a call of it."
 
 #endif

@@ -67,18 +67,18 @@ static void dealloc(PyObject *self)
 
 static PyObject *new_filter(PyTypeObject *type, PyObject *args, PyObject *named)
 {
-    static char *names[] = {"spec", "most", NULL};
+    static char *names[] = {"spec", "max_bytes", NULL};
     const char *spec = "";
-    unsigned long long most = 0;
+    unsigned long long max_bytes = 0;
     struct weir_options options = {.size = sizeof options};
     struct weir_error error;
     enum weir_status status;
     weir_filter *w;
 
     (void)type;
-    if (!PyArg_ParseTupleAndKeywords(args, named, "|s$K", names, &spec, &most))
+    if (!PyArg_ParseTupleAndKeywords(args, named, "|s$K", names, &spec, &max_bytes))
         return NULL;
-    options.max_bytes = most;
+    options.max_bytes = max_bytes;
     Py_BEGIN_ALLOW_THREADS status = weir_open_with(&w, spec, &options, &error);
     Py_END_ALLOW_THREADS return status == WEIR_OK ? filter_wrap(w, NULL) : raise_error(&error);
 }
@@ -99,7 +99,7 @@ weir_filter *filter_learning(struct filter_object *f)
     if (w && !f->learns) {
         raise_status(WEIR_UNSUPPORTED, f->is_view
                                            ? "a view of a saved filter is for asking; weir.load() "
-                                             "gives one that can be shown keys"
+                                             "gives one that can observe keys"
                                            : "this filter is of a set that never changes; "
                                              "weir.build() makes another");
         return NULL;
@@ -384,20 +384,20 @@ static PyObject *merge(PyObject *self, PyObject *other)
 /* ---- what it knows of itself ---- */
 
 static PyStructSequence_Field stats_fields[] = {
-    {"memory", "bytes of cells, at most what memory= asked for"},
-    {"bytes", "all that the handle occupies"},
-    {"shown", "keys observed, of which"},
-    {"seen", "were said to be seen, and"},
-    {"fresh", "to be new"},
+    {"memory", "bytes of cells, at most memory="},
+    {"bytes", "all memory of the handle"},
+    {"observed", "keys observed"},
+    {"seen", "of these, reported as seen"},
+    {"new_keys", "of these, reported as new"},
     {"fill", "share of cells in use"},
-    {"error", "chance that a new key would be taken for seen now"},
-    {"lost", "keys that fell out of window= or span= too early: for want of memory"},
-    {"overflow", "showings for which a full filter had no room"},
+    {"error", "current false-positive rate"},
+    {"lost", "keys evicted before the end of window= or span=: not enough memory"},
+    {"overflow", "observations that a full filter could not store"},
     {NULL, NULL},
 };
 
-static PyStructSequence_Desc stats_desc = {"weir.Stats", "What a filter knows of itself.",
-                                           stats_fields, 9};
+static PyStructSequence_Desc stats_desc = {"weir.Stats", "Statistics of a filter.", stats_fields,
+                                           9};
 
 PyObject *stats_record(const struct weir_stats *s)
 {

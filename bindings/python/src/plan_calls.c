@@ -4,28 +4,28 @@
 #include <string.h>
 #include <weir/plan.h>
 
-static PyTypeObject *prediction_type, *about_type;
+static PyTypeObject *prediction_type, *algorithm_type;
 
 /* ---- predictions ---- */
 
 static PyStructSequence_Field prediction_fields[] = {
-    {"config", "the filter, with every choice made"},
+    {"config", "the filter's completed spec"},
     {"memory", "bytes"},
-    {"fpr", "share of the new that is taken for seen"},
-    {"fnr", "share of the repeats that is missed"},
+    {"fpr", "false-positive rate: share of new keys reported as seen"},
+    {"fnr", "false-negative rate: share of repeats reported as new"},
     {"fill", "share of cells in use at the end"},
-    {"error", "chance at the end that a new key is taken for seen"},
-    {"stable", "the error at which it settles if only new keys come"},
+    {"error", "false-positive rate at the end"},
+    {"stable", "the error at which it settles if all keys are new"},
     {"paper", "the error at the end by the formula of its paper"},
-    {"remembered", "keys, once it has settled, if only new ones come without end"},
+    {"remembered", "keys remembered on an endless stream of new keys"},
     {"least_fnr", "no filter of this memory and fpr can miss less"},
-    {"lru_fnr", "an exact list of the latest keys would miss this"},
-    {"cost", "of an arrival"},
+    {"lru_fnr", "fnr of an exact list of the latest keys"},
+    {"cost", "expected cost of one arrival"},
     {"classes", "of importance: (share, fnr) of each, if it tells them apart"},
     {NULL, NULL}};
 
 static PyStructSequence_Desc prediction_desc = {
-    "weir.Prediction", "What theory expects of a filter; nan is what it does not know.",
+    "weir.Prediction", "Predicted errors of a filter; nan if there is no prediction.",
     prediction_fields, 13};
 
 static PyObject *classes_of(const struct weir_prediction *p)
@@ -114,25 +114,25 @@ static PyObject *choose(PyObject *module, PyObject *args)
 
 /* ---- specs ---- */
 
-static PyStructSequence_Field about_fields[] = {{"name", "first word of a spec"},
-                                                {"idea", "one line"},
-                                                {"traits", "what it can do, a set of words"},
-                                                {NULL, NULL}};
+static PyStructSequence_Field algorithm_fields[] = {{"name", "first word of a spec"},
+                                                    {"idea", "one line"},
+                                                    {"traits", "what it can do, a set of words"},
+                                                    {NULL, NULL}};
 
-static PyStructSequence_Desc about_desc = {
-    "weir.About", "A filter, sketch or screen that there is.", about_fields, 3};
+static PyStructSequence_Desc algorithm_desc = {
+    "weir.Algorithm", "A filter, sketch or screen algorithm.", algorithm_fields, 3};
 
 static const struct {
     uint64_t bit;
     const char *word;
-} traits[] = {{WEIR_CAN_FORGET, "forget"},       {WEIR_CAN_MERGE, "merge"},
-              {WEIR_CAN_WINDOW, "window"},       {WEIR_CAN_TIME, "time"},
-              {WEIR_CAN_IMPORTANCE, "weigh"},    {WEIR_CAN_RUN_FOREVER, "last"},
-              {WEIR_CAN_KEEP_ALL, "keep all"},   {WEIR_CAN_LIST, "list"},
-              {WEIR_CAN_COUNT_ANY, "count any"}, {WEIR_CAN_HOLD_SET, "hold set"},
-              {WEIR_CAN_CONFIRM, "confirm"},     {WEIR_CAN_OBSERVE, "learn"},
-              {WEIR_CAN_ONE_LINE, "one line"},   {WEIR_FOR_IMPORTANCE, "importance"},
-              {WEIR_FOR_TABLES, "tables"}};
+} traits[] = {{WEIR_CAN_FORGET, "forget"},         {WEIR_CAN_MERGE, "merge"},
+              {WEIR_CAN_WINDOW, "window"},         {WEIR_CAN_TIME, "time"},
+              {WEIR_CAN_IMPORTANCE, "importance"}, {WEIR_CAN_RUN_FOREVER, "run forever"},
+              {WEIR_CAN_KEEP_ALL, "keep all"},     {WEIR_CAN_LIST, "list"},
+              {WEIR_CAN_COUNT_ANY, "count any"},   {WEIR_CAN_HOLD_SET, "hold set"},
+              {WEIR_CAN_CONFIRM, "confirm"},       {WEIR_CAN_OBSERVE, "observe"},
+              {WEIR_CAN_ONE_LINE, "one line"},     {WEIR_FOR_IMPORTANCE, "for importance"},
+              {WEIR_FOR_TABLES, "for tables"}};
 
 static PyObject *words_of(uint64_t bits)
 {
@@ -164,7 +164,7 @@ static bool read_kind(const char *name, enum weir_kind *kind)
     return false;
 }
 
-static PyObject *listed(PyObject *module, PyObject *args, PyObject *named)
+static PyObject *algorithms(PyObject *module, PyObject *args, PyObject *named)
 {
     static char *names[] = {"kind", NULL};
     const char *name = "filter";
@@ -179,7 +179,7 @@ static PyObject *listed(PyObject *module, PyObject *args, PyObject *named)
     for (size_t i = 0; list && (about = weir_algorithm_at(kind, i)); i++) {
         PyObject *values[] = {PyUnicode_FromString(about->name), PyUnicode_FromString(about->idea),
                               words_of(about->traits)};
-        PyObject *one = record_of(about_type, values, 3);
+        PyObject *one = record_of(algorithm_type, values, 3);
 
         if (!one || PyList_Append(list, one) < 0)
             Py_CLEAR(list);
@@ -215,26 +215,27 @@ static PyObject *read_size(PyObject *module, PyObject *text)
         return NULL;
     if (weir_parse_size(utf8, &bytes))
         return PyLong_FromUnsignedLongLong(bytes);
-    PyErr_Format(PyExc_ValueError, "memory=%U does not fit: it takes a size: 64M, 1G", text);
+    PyErr_Format(PyExc_ValueError,
+                 "memory=%U: invalid size; use a number with K, M or G, for example 64M", text);
     return NULL;
 }
 
 static PyMethodDef functions[] = {
     {"predict", METHOD(predict), METH_VARARGS | METH_KEYWORDS,
      "predict($module, /, spec, stream='endless')\n--\n\n"
-     "What theory expects of a filter on a stream (docs/planning.md), a weir.Prediction.\n\n"
+     "Predict a filter's errors on a stream (docs/planning.md), a weir.Prediction.\n\n"
      ">>> p = predict('rlbsbf memory=256K k=2', 'uniform:n=1M,distinct=60%')\n"
      ">>> 0 < p.fpr < 1, p.memory\n"
      "(True, 262144)\n"},
     {"_choose", choose, METH_VARARGS, "For weir.plan()."},
-    {"listed", METHOD(listed), METH_VARARGS | METH_KEYWORDS,
-     "listed($module, /, kind='filter')\n--\n\n"
-     "Which there are of a kind ('filter', 'sketch', 'screen'), the default first.\n\n"
-     ">>> listed()[0].name\n"
+    {"algorithms", METHOD(algorithms), METH_VARARGS | METH_KEYWORDS,
+     "algorithms($module, /, kind='filter')\n--\n\n"
+     "The algorithms of a kind ('filter', 'sketch', 'screen'), the default first.\n\n"
+     ">>> algorithms()[0].name\n"
      "'recent'\n"},
     {"complete", METHOD(complete), METH_VARARGS | METH_KEYWORDS,
      "complete($module, /, spec, kind='filter')\n--\n\n"
-     "The spec with every choice made; nothing is opened.\n\n"
+     "The spec with every parameter filled in; opens nothing.\n\n"
      ">>> complete('bloom memory=1K seed=7')\n"
      "'bloom memory=1024 k=4 hash=xxh3 seed=7'\n"},
     {"_size", read_size, METH_O, "A size in bytes, of its text."},
@@ -243,6 +244,6 @@ static PyMethodDef functions[] = {
 bool plan_add(PyObject *module)
 {
     prediction_type = record_add(module, &prediction_desc, "Prediction");
-    about_type = record_add(module, &about_desc, "About");
-    return prediction_type && about_type && PyModule_AddFunctions(module, functions) == 0;
+    algorithm_type = record_add(module, &algorithm_desc, "Algorithm");
+    return prediction_type && algorithm_type && PyModule_AddFunctions(module, functions) == 0;
 }

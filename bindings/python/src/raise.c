@@ -1,4 +1,4 @@
-/* raise.c - the library's statuses as exceptions, with the library's spec. */
+/* raise.c - the library's statuses as exceptions, with the library's message. */
 #include "binding.h"
 
 #include <string.h>
@@ -11,17 +11,16 @@ static struct {
     const char *doc;
     PyObject *type;
 } errors[] = {
-    {WEIR_BAD_CONFIG, "ConfigError", &PyExc_ValueError, "The spec asks for what cannot be.", NULL},
+    {WEIR_BAD_CONFIG, "ConfigError", &PyExc_ValueError, "The spec is invalid.", NULL},
     {WEIR_NO_MEMORY, "NoMemoryError", &PyExc_MemoryError,
-     "The system gave no memory, or it is more than allowed.", NULL},
-    {WEIR_BAD_DATA, "DataError", &PyExc_ValueError,
-     "These bytes are not what was saved, or damaged.", NULL},
-    {WEIR_MISMATCH, "MismatchError", &PyExc_ValueError, "Two of different configuration or seed.",
+     "Not enough memory, or more than max_bytes.", NULL},
+    {WEIR_BAD_DATA, "DataError", &PyExc_ValueError, "The bytes are not a saved handle, or damaged.",
      NULL},
+    {WEIR_MISMATCH, "MismatchError", &PyExc_ValueError, "Different specs or seeds.", NULL},
     {WEIR_UNSUPPORTED, "UnsupportedError", &PyExc_TypeError,
      "This filter, sketch or screen cannot do that.", NULL},
     {WEIR_WRITE_FAILED, "WriteError", &PyExc_OSError, "Bytes could not be written.", NULL},
-    {WEIR_FULL, "FullError", &PyExc_ValueError, "No room for a key, or for so many.", NULL},
+    {WEIR_FULL, "FullError", &PyExc_ValueError, "No room for a key.", NULL},
 };
 
 #define ERRORS (sizeof errors / sizeof errors[0])
@@ -38,8 +37,7 @@ static PyObject *make(const char *name, const char *doc, PyObject *bases)
 
 bool errors_add(PyObject *module)
 {
-    base = make("Error", "What the library says was wrong; all its exceptions are of this kind.",
-                NULL);
+    base = make("Error", "Base class of all errors that the library reports.", NULL);
     if (!base || PyModule_AddObjectRef(module, "Error", base) < 0)
         return false;
     for (size_t i = 0; i < ERRORS; i++) {

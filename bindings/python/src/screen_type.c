@@ -82,19 +82,19 @@ static bool is_store(PyObject *store)
 
 static PyObject *new_screen(PyTypeObject *type, PyObject *args, PyObject *named)
 {
-    static char *names[] = {"spec", "store", "most", NULL};
+    static char *names[] = {"spec", "store", "max_bytes", NULL};
     struct weir_options options = {.size = sizeof options};
     const char *spec = "";
-    unsigned long long most = 0;
+    unsigned long long max_bytes = 0;
     PyObject *store = Py_None;
     struct weir_error error;
     weir_screen *s;
 
     (void)type;
-    if (!PyArg_ParseTupleAndKeywords(args, named, "|sO$K", names, &spec, &store, &most) ||
+    if (!PyArg_ParseTupleAndKeywords(args, named, "|sO$K", names, &spec, &store, &max_bytes) ||
         !is_store(store))
         return NULL;
-    options.max_bytes = most;
+    options.max_bytes = max_bytes;
     if (weir_screen_open_with(&s, spec, &options, &error) != WEIR_OK)
         return raise_error(&error);
     return wrap(s, store);
@@ -328,7 +328,7 @@ static PyObject *check(PyObject *self, PyObject *object)
 
 /* ---- the set ---- */
 
-static PyObject *learn(PyObject *self, PyObject *args, PyObject *named)
+static PyObject *add_members(PyObject *self, PyObject *args, PyObject *named)
 {
     static char *names[] = {"keys", "size", NULL};
     PyObject *keys, *size = Py_None;
@@ -355,7 +355,7 @@ static PyObject *learn(PyObject *self, PyObject *args, PyObject *named)
     return more < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-static PyObject *forget_set(PyObject *self, PyObject *none)
+static PyObject *clear_set(PyObject *self, PyObject *none)
 {
     weir_screen *s = ready(self);
 
@@ -366,7 +366,7 @@ static PyObject *forget_set(PyObject *self, PyObject *none)
     Py_RETURN_NONE;
 }
 
-static PyObject *wants_set(PyObject *self, void *unused)
+static PyObject *needs_set(PyObject *self, void *unused)
 {
     weir_screen *s = ready(self);
 
@@ -577,44 +577,46 @@ static PyMethodDef methods[] = {
      "could not tell."},
     {"check_many", METHOD(check_many), METH_VARARGS | METH_KEYWORDS,
      "check_many($self, /, keys, *, size=None)\n--\n\n"
-     "A list with the answer for each key; the store is asked for many in one call. What it\n"
-     "raises is raised here; keys before that are remembered as answered."},
-    {"learn", METHOD(learn), METH_VARARGS | METH_KEYWORDS,
-     "learn($self, /, keys, *, size=None)\n--\n\nTell members to a screen that holds the set (1bf, "
-     "strict)."},
-    {"forget_set", forget_set, METH_NOARGS,
-     "forget_set($self, /)\n--\n\nForget the set, so that it can be told anew."},
+     "A list with the answer for each key. The store is asked for many keys in one call. What it\n"
+     "raises is raised here; answers before that are kept."},
+    {"add_members", METHOD(add_members), METH_VARARGS | METH_KEYWORDS,
+     "add_members($self, /, keys, *, size=None)\n--\n\nAdd members of the set to a screen that "
+     "holds "
+     "it (1bf, strict)."},
+    {"clear_set", clear_set, METH_NOARGS,
+     "clear_set($self, /)\n--\n\nRemove the set, to add its members again from scratch."},
     {"advance", advance, METH_O,
-     "advance($self, time, /)\n--\n\nWhat time it is, in milliseconds, for screens with span=."},
-    {"clear", clear, METH_NOARGS, "clear($self, /)\n--\n\nForget everything."},
+     "advance($self, time, /)\n--\n\nSet the current time in milliseconds, for screens with "
+     "span=."},
+    {"clear", clear, METH_NOARGS,
+     "clear($self, /)\n--\n\nReturn to the state after opening, with the same seed."},
     {"merge", merge, METH_O,
-     "merge($self, other, /)\n--\n\nAdd all that another of the same configuration and seed "
-     "knows."},
+     "merge($self, other, /)\n--\n\nAdd the contents of another screen of the same spec and seed."},
     {"copy", copy, METH_NOARGS,
-     "copy($self, /)\n--\n\nA second screen in the same state, before the same store."},
+     "copy($self, /)\n--\n\nA second screen in the same state, with the same store."},
     {"__copy__", copy, METH_NOARGS, "As copy()."},
     {"__deepcopy__", copy, METH_O, "As copy()."},
-    {"stats", stats, METH_NOARGS, "stats($self, /)\n--\n\nThe figures, a weir.ScreenStats."},
-    {"save", save, METH_O, "save($self, path, /)\n--\n\nSave to a file, in one step."},
+    {"stats", stats, METH_NOARGS, "stats($self, /)\n--\n\nStatistics, a weir.ScreenStats."},
+    {"save", save, METH_O, "save($self, path, /)\n--\n\nSave to a file, replaced in one step."},
     {"tobytes", tobytes, METH_NOARGS, "tobytes($self, /)\n--\n\nWhat save() would write."},
     {"load", METHOD(load), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
-     "load($type, /, source, store=None)\n--\n\nLoad what was saved, from a path or from bytes, "
-     "before this store."},
+     "load($type, /, source, store=None)\n--\n\nLoad a saved screen, from a path or from bytes, "
+     "with this store."},
     {"__reduce__", reduce, METH_NOARGS, "For pickle: the saved bytes and the store."},
-    {"close", close_screen, METH_NOARGS, "close($self, /)\n--\n\nGive its memory back."},
+    {"close", close_screen, METH_NOARGS, "close($self, /)\n--\n\nFree its memory."},
     {"__enter__", enter_with, METH_NOARGS, "The screen itself."},
     {"__exit__", close_screen, METH_VARARGS, "Close it."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef properties[] = {
     {"config", config, NULL, "The spec in full: it opens an equal screen.", NULL},
-    {"wants_set", wants_set, NULL, "Whether learn() is to be called first.", NULL},
+    {"needs_set", needs_set, NULL, "Whether add_members() must be called first.", NULL},
     {"closed", closed, NULL, "Whether it was closed.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 #define SCREEN_DOC                                                                                 \
-    "Screen(spec='', store=None, *, most=0)\n--\n\n"                                               \
-    "Does it belong? Stands before a slow, exact store and asks it as rarely as it can.\n\n"       \
+    "Screen(spec='', store=None, *, max_bytes=0)\n--\n\n"                                          \
+    "A small in-memory filter in front of a slow, exact store.\n\n"                                \
     "store: a function that takes a list of keys (bytes) and gives True, False or None for\n"      \
     "each. spec as in docs/screens.md.\n\n"                                                        \
     ">>> members = {b'a', b'c'}\n"                                                                 \
@@ -633,7 +635,7 @@ static PyType_Spec spec = {"weir.Screen", sizeof(struct screen_object), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
                            slots};
 
-static PyStructSequence_Desc stats_desc = {"weir.ScreenStats", "What a screen knows of itself.",
+static PyStructSequence_Desc stats_desc = {"weir.ScreenStats", "Statistics of a screen.",
                                            stats_fields, 9};
 
 bool screen_add(PyObject *module)

@@ -67,19 +67,19 @@ static void dealloc(PyObject *self)
 
 static PyObject *new_shared(PyTypeObject *type, PyObject *args, PyObject *named)
 {
-    static char *names[] = {"spec", "shards", "most", NULL};
+    static char *names[] = {"spec", "shards", "max_bytes", NULL};
     const char *spec = "";
     unsigned int shards = 0;
-    unsigned long long most = 0;
+    unsigned long long max_bytes = 0;
     struct weir_options options = {.size = sizeof options};
     struct weir_error error;
     enum weir_status status;
     weir_shared *s;
 
     (void)type;
-    if (!PyArg_ParseTupleAndKeywords(args, named, "|s$IK", names, &spec, &shards, &most))
+    if (!PyArg_ParseTupleAndKeywords(args, named, "|s$IK", names, &spec, &shards, &max_bytes))
         return NULL;
-    options.max_bytes = most;
+    options.max_bytes = max_bytes;
     Py_BEGIN_ALLOW_THREADS status = weir_shared_open(&s, spec, shards, &options, &error);
     Py_END_ALLOW_THREADS return status == WEIR_OK ? wrap(s, NULL) : raise_error(&error);
 }
@@ -113,8 +113,8 @@ static bool enter_to_learn(PyObject *self)
     if (!o->learns) {
         leave(self);
         raise_status(WEIR_UNSUPPORTED, o->is_view ? "a view of a saved filter is for asking; "
-                                                    "weir.Shared.load() gives one that can be "
-                                                    "shown keys"
+                                                    "weir.Shared.load() gives one that can "
+                                                    "observe keys"
                                                   : "this filter is of a set that never changes");
     }
     return o->learns;
@@ -436,34 +436,36 @@ static PyObject *keys(PyObject *self, void *none)
 
 static PyMethodDef methods[] = {
     {"observe", observe, METH_O,
-     "observe($self, key, /)\n--\n\nSay whether a key was probably seen before, then remember it."},
+     "observe($self, key, /)\n--\n\nReport whether a key was probably observed before, then record "
+     "it."},
     {"observe_many", METHOD(observe_many), METH_VARARGS | METH_KEYWORDS,
      "observe_many($self, /, keys, *, size=None, importance=None, times=None)\n--\n\n"
      "As Filter.observe_many(); batches of thousands are best."},
     {"ask", ask, METH_O,
-     "ask($self, key, /)\n--\n\nSay whether a key was probably seen, without remembering it."},
+     "ask($self, key, /)\n--\n\nReport whether a key was probably observed; records nothing."},
     {"ask_many", METHOD(ask_many), METH_VARARGS | METH_KEYWORDS,
      "ask_many($self, /, keys, *, size=None)\n--\n\nAs Filter.ask_many()."},
     {"forget", forget, METH_O,
-     "forget($self, key, /)\n--\n\nTake back one showing of a key; whether there was any."},
+     "forget($self, key, /)\n--\n\nRemove one observation of a key. Returns whether it was "
+     "present."},
     {"advance", advance, METH_O,
-     "advance($self, time, /)\n--\n\nWhat time it is, in milliseconds, for filters with span=."},
+     "advance($self, time, /)\n--\n\nSet the current time in milliseconds, for filters with "
+     "span=."},
     {"stats", stats, METH_NOARGS,
-     "stats($self, /)\n--\n\nThe figures of all shards together, a weir.Stats."},
+     "stats($self, /)\n--\n\nStatistics of all shards together, a weir.Stats."},
     {"save", save, METH_O,
-     "save($self, path, /)\n--\n\nSave to a file, in one step. Keys that other threads show "
-     "meanwhile may be in it or not."},
+     "save($self, path, /)\n--\n\nSave to a file, replaced in one step. Keys that other "
+     "threads observe meanwhile may be missing."},
     {"tobytes", tobytes, METH_NOARGS, "tobytes($self, /)\n--\n\nWhat save() would write."},
     {"load", METHOD(load), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
-     "load($type, source, /, *, keys_differ=False)\n--\n\nLoad all shards of what was saved: from "
-     "a path, or from "
-     "bytes."},
+     "load($type, source, /, *, keys_differ=False)\n--\n\nLoad all shards of a saved filter, from "
+     "a path or from bytes."},
     {"view", METHOD(view), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
-     "view($type, source, /, *, keys_differ=False)\n--\n\nAsk saved shards where they lie, as "
+     "view($type, source, /, *, keys_differ=False)\n--\n\nOpen saved shards read-only; see "
      "Filter.view()."},
     {"__reduce__", reduce, METH_NOARGS, "For pickle: the saved bytes."},
     {"close", close_shared, METH_NOARGS,
-     "close($self, /)\n--\n\nNo more calls; the last thread that is in one gives the memory back."},
+     "close($self, /)\n--\n\nRefuse further calls; the last running one frees the memory."},
     {"__enter__", enter_with, METH_NOARGS, "The filter itself."},
     {"__exit__", exit_with, METH_VARARGS, "Close it."},
     {NULL, NULL, 0, NULL}};
@@ -477,9 +479,9 @@ static PyGetSetDef properties[] = {
     {NULL, NULL, NULL, NULL, NULL}};
 
 #define SHARED_DOC                                                                                 \
-    "Shared(spec='', *, shards=0, most=0)\n--\n\n"                                                 \
-    "One filter for many threads: its keys are shared out among shards with a lock each,\n"        \
-    "and batches are shown without the GIL. shards: 1 to 256; 0 means 8.\n\n"                      \
+    "Shared(spec='', *, shards=0, max_bytes=0)\n--\n\n"                                            \
+    "One filter for many threads: its keys are divided among shards with a lock each,\n"           \
+    "and batches run without the GIL. shards: 1 to 256; 0 means 8.\n\n"                            \
     ">>> f = Shared('memory=1M seed=1', shards=4)\n"                                               \
     ">>> list(f.observe_many(['a', 'b', 'a']))\n"                                                  \
     "[0, 0, 1]\n"

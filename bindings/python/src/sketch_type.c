@@ -54,17 +54,17 @@ static void dealloc(PyObject *self)
 
 static PyObject *new_sketch(PyTypeObject *type, PyObject *args, PyObject *named)
 {
-    static char *names[] = {"spec", "most", NULL};
+    static char *names[] = {"spec", "max_bytes", NULL};
     struct weir_options options = {.size = sizeof options};
     const char *spec = "";
-    unsigned long long most = 0;
+    unsigned long long max_bytes = 0;
     struct weir_error error;
     weir_sketch *s;
 
     (void)type;
-    if (!PyArg_ParseTupleAndKeywords(args, named, "s|$K", names, &spec, &most))
+    if (!PyArg_ParseTupleAndKeywords(args, named, "s|$K", names, &spec, &max_bytes))
         return NULL;
-    options.max_bytes = most;
+    options.max_bytes = max_bytes;
     if (weir_sketch_open_with(&s, spec, &options, &error) != WEIR_OK)
         return raise_error(&error);
     return wrap(s);
@@ -342,7 +342,7 @@ static bool lists_keys(const weir_sketch *s)
     if (about && about->traits & WEIR_CAN_LIST)
         return true;
     raise_status(WEIR_UNSUPPORTED, "this sketch counts any key and lists none; "
-                                   "weir.sketch('top') lists those that came most often");
+                                   "weir.sketch('top') lists the most frequent keys");
     return false;
 }
 
@@ -426,11 +426,11 @@ static PyObject *merge(PyObject *self, PyObject *other)
 
 static PyStructSequence_Field stats_fields[] = {
     {"memory", "bytes of counters and keys"},
-    {"bytes", "all that the handle occupies"},
-    {"total", "all that was added, less what was taken back"},
+    {"bytes", "all memory of the handle"},
+    {"total", "sum of what was added, minus what was taken back"},
     {"keys", "keys kept"},
     {"error", "by how much a count may be too high, or of a key that is not kept; None: no bound"},
-    {"confidence", "with what chance that holds"},
+    {"confidence", "probability that error holds"},
     {"too_long", "of total, what belongs to keys too long to be kept"},
     {NULL, NULL}};
 
@@ -562,31 +562,33 @@ static PyMethodDef methods[] = {
      "Add keys in order; keys and size as of Filter.observe_many(). amounts: one number for\n"
      "all, or one for each key. times: milliseconds, for sketches whose half-life= is a time."},
     {"take", METHOD(take), METH_VARARGS | METH_KEYWORDS,
-     "take($self, /, key, amount=1)\n--\n\nTake back what was added (count-min update=plain)."},
+     "take($self, /, key, amount=1)\n--\n\nSubtract from the count of a key (count-min "
+     "update=plain)."},
     {"advance", advance, METH_O,
-     "advance($self, time, /)\n--\n\nWhat time it is, in milliseconds, where half-life= is a "
+     "advance($self, time, /)\n--\n\nSet the current time in milliseconds, if half-life= is a "
      "time."},
-    {"count", count, METH_O, "count($self, key, /)\n--\n\nHow often a key came, about."},
+    {"count", count, METH_O, "count($self, key, /)\n--\n\nThe estimated count of a key."},
     {"estimate", estimate, METH_O,
      "estimate($self, key, /)\n--\n\nA weir.Estimate: the true count is from count - error to "
      "count."},
     {"top", METHOD(top), METH_VARARGS | METH_KEYWORDS,
-     "top($self, /, n=10)\n--\n\nThe keys that came most often, as bytes, highest first: a list "
+     "top($self, /, n=10)\n--\n\nThe most frequent keys, as bytes, highest count first: a list "
      "of weir.Heavy."},
-    {"clear", clear, METH_NOARGS, "clear($self, /)\n--\n\nForget everything."},
+    {"clear", clear, METH_NOARGS,
+     "clear($self, /)\n--\n\nReturn to the state after opening, with the same seed."},
     {"merge", merge, METH_O,
-     "merge($self, other, /)\n--\n\nAdd all that another of the same configuration and seed has "
-     "counted."},
+     "merge($self, other, /)\n--\n\nAdd the counts of another sketch of the same spec and "
+     "seed."},
     {"copy", copy, METH_NOARGS, "copy($self, /)\n--\n\nA second sketch in the same state."},
     {"__copy__", copy, METH_NOARGS, "As copy()."},
     {"__deepcopy__", copy, METH_O, "As copy()."},
-    {"stats", stats, METH_NOARGS, "stats($self, /)\n--\n\nThe figures, a weir.SketchStats."},
-    {"save", save, METH_O, "save($self, path, /)\n--\n\nSave to a file, in one step."},
+    {"stats", stats, METH_NOARGS, "stats($self, /)\n--\n\nStatistics, a weir.SketchStats."},
+    {"save", save, METH_O, "save($self, path, /)\n--\n\nSave to a file, replaced in one step."},
     {"tobytes", tobytes, METH_NOARGS, "tobytes($self, /)\n--\n\nWhat save() would write."},
     {"load", load, METH_O | METH_CLASS,
-     "load($type, source, /)\n--\n\nLoad what was saved: from a path, or from bytes."},
+     "load($type, source, /)\n--\n\nLoad a saved sketch, from a path or from bytes."},
     {"__reduce__", reduce, METH_NOARGS, "For pickle: the saved bytes."},
-    {"close", close_sketch, METH_NOARGS, "close($self, /)\n--\n\nGive its memory back."},
+    {"close", close_sketch, METH_NOARGS, "close($self, /)\n--\n\nFree its memory."},
     {"__enter__", enter_with, METH_NOARGS, "The sketch itself."},
     {"__exit__", close_sketch, METH_VARARGS, "Close it."},
     {NULL, NULL, 0, NULL}};
@@ -597,8 +599,8 @@ static PyGetSetDef properties[] = {
     {NULL, NULL, NULL, NULL, NULL}};
 
 #define SKETCH_DOC                                                                                 \
-    "Sketch(spec, *, most=0)\n--\n\n"                                                              \
-    "How often? Counts of keys in fixed memory; spec as in docs/sketches.md.\n\n"                  \
+    "Sketch(spec, *, max_bytes=0)\n--\n\n"                                                         \
+    "Counts how many times keys occur, in fixed memory; docs/sketches.md lists the specs.\n\n"     \
     ">>> s = Sketch('top memory=64K seed=1')\n"                                                    \
     ">>> s.add_many(['a', 'b', 'a'])\n"                                                            \
     ">>> s.count('a'), s.top(1)[0].key\n"                                                          \
@@ -616,17 +618,18 @@ static PyType_Spec spec = {"weir.Sketch", sizeof(struct sketch_object), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, slots};
 
 static PyStructSequence_Field estimate_fields[] = {
-    {"count", "at most so often"},
-    {"error", "and at least count - error; None: no bound"},
+    {"count", "upper bound of the count"},
+    {"error", "the count is at least count - error; None: no bound"},
     {NULL, NULL}};
-static PyStructSequence_Field heavy_fields[] = {{"key", "bytes"},
-                                                {"count", "at most so often"},
-                                                {"error", "and at least count - error; None"},
-                                                {NULL, NULL}};
-static PyStructSequence_Desc estimate_desc = {"weir.Estimate", "How often a key came.",
+static PyStructSequence_Field heavy_fields[] = {
+    {"key", "bytes"},
+    {"count", "upper bound of the count"},
+    {"error", "the count is at least count - error; None: no bound"},
+    {NULL, NULL}};
+static PyStructSequence_Desc estimate_desc = {"weir.Estimate", "The estimated count of a key.",
                                               estimate_fields, 2};
 static PyStructSequence_Desc heavy_desc = {"weir.Heavy", "A key that is kept.", heavy_fields, 3};
-static PyStructSequence_Desc stats_desc = {"weir.SketchStats", "What a sketch knows of itself.",
+static PyStructSequence_Desc stats_desc = {"weir.SketchStats", "Statistics of a sketch.",
                                            stats_fields, 7};
 
 bool sketch_add(PyObject *module)

@@ -1,16 +1,16 @@
-"""Have I seen this before? On a stream without end, in memory that never grows.
+"""Deduplicate unbounded streams in constant memory; test membership; count frequent items.
 
 >>> import weir
 >>> with weir.open("memory=1M seed=1") as seen:
 ...     [word for word in "to be or not to be".split() if not seen.observe(word)]
 ['to', 'be', 'or', 'not']
 
-Keys are bytes or str (whose UTF-8 counts: "a" and b"a" are the same key). A filter can
-take a new key for seen, or forget one, at rates that its spec bounds.
-docs/python.md tells all of it.
+Keys are bytes or str ("a" and b"a" are the same key). A filter can report a new key as
+seen (false positive) or forget a key (false negative), at rates that its spec bounds.
+docs/python.md has the rest.
 """
 from ._weir import (
-    About,
+    Algorithm,
     Builder,
     ConfigError,
     DataError,
@@ -32,13 +32,13 @@ from ._weir import (
     WriteError,
     __version__,
     complete,
-    listed,
+    algorithms,
     predict,
 )
 from ._ready_made import build, load, open, plan, screen, shared, sketch, unique, view
 
 __all__ = [
-    "About",
+    "Algorithm",
     "Builder",
     "ConfigError",
     "DataError",
@@ -60,7 +60,7 @@ __all__ = [
     "WriteError",
     "build",
     "complete",
-    "listed",
+    "algorithms",
     "load",
     "open",
     "plan",

@@ -1,4 +1,4 @@
-"""What weir offers beside its types: short names for them, unique() and plan()."""
+"""Functions of the package: short names for the types, unique() and plan()."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -14,33 +14,33 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-_PLAN_MEMORY = 64 << 20  # as weir plan has it
-_FAR_MORE = 4  # times the memory of the best: what needs more is not looked for
+_PLAN_MEMORY = 64 << 20  # the default of weir plan
+_FAR_MORE = 4  # times the memory of the best: larger ones are not searched for
 
 
-def open(spec: str = "", *, most: int = 0) -> Filter:
+def open(spec: str = "", *, max_bytes: int = 0) -> Filter:
     """Open a filter: weir.Filter(spec).
 
     >>> seen = open("rlbsbf memory=64K seed=1")
     >>> seen.observe("a"), seen.observe("a")
     (False, True)
     """
-    return Filter(spec, most=most)
+    return Filter(spec, max_bytes=max_bytes)
 
 
-def shared(spec: str = "", *, shards: int = 0, most: int = 0) -> Shared:
+def shared(spec: str = "", *, shards: int = 0, max_bytes: int = 0) -> Shared:
     """Open a filter for many threads: weir.Shared(spec)."""
-    return Shared(spec, shards=shards, most=most)
+    return Shared(spec, shards=shards, max_bytes=max_bytes)
 
 
-def sketch(spec: str, *, most: int = 0) -> Sketch:
-    """Open a sketch, which counts: weir.Sketch(spec)."""
-    return Sketch(spec, most=most)
+def sketch(spec: str, *, max_bytes: int = 0) -> Sketch:
+    """Open a sketch, which counts keys: weir.Sketch(spec)."""
+    return Sketch(spec, max_bytes=max_bytes)
 
 
-def screen(spec: str = "", store: _Store | None = None, *, most: int = 0) -> Screen:
-    """Open a screen before a store: weir.Screen(spec, store)."""
-    return Screen(spec, store, most=most)
+def screen(spec: str = "", store: _Store | None = None, *, max_bytes: int = 0) -> Screen:
+    """Open a screen in front of a store: weir.Screen(spec, store)."""
+    return Screen(spec, store, max_bytes=max_bytes)
 
 
 def load(source: _Source, *, keys_differ: bool = False) -> Filter:
@@ -49,12 +49,12 @@ def load(source: _Source, *, keys_differ: bool = False) -> Filter:
 
 
 def view(source: _Source, *, keys_differ: bool = False) -> Filter:
-    """Ask a saved filter where it lies, in a file or in bytes: weir.Filter.view(source)."""
+    """Open a saved filter read-only, in a file or in bytes: weir.Filter.view(source)."""
     return Filter.view(source, keys_differ=keys_differ)
 
 
 def build(spec: str, keys: _Keys, *, size: int | None = None) -> Filter:
-    """Make a filter of a set that is known whole.
+    """Make a filter of a set whose keys are all known.
 
     >>> members = build("fuse fpr=0.4% seed=1", ["a", "b"])
     >>> "a" in members
@@ -72,11 +72,11 @@ def unique(
     *,
     filter: Filter | None = None,
 ) -> Iterator[T]:
-    """The items of an iterable whose key comes for the first time, in their order.
+    """The items of an iterable whose key occurs for the first time, in their order.
 
-    key: a function that gives the key of an item, bytes or str; without it the item is
-    the key. memory: what the filter may take. filter: one to use (and to keep) instead.
-    Each item of a generator is given before the next is taken.
+    key: a function that returns the key of an item, bytes or str; without it the item is
+    the key. memory: the filter's memory. filter: a filter to use instead, which keeps the
+    keys. Each item of a generator is yielded before the next is taken.
 
     >>> list(unique(["a", "b", "a"]))
     ['a', 'b']
@@ -93,7 +93,7 @@ def _rate(rate: float | str | None, name: str) -> float:
         return 0.0
     value = float(rate[:-1]) / 100 if isinstance(rate, str) and rate.endswith("%") else float(rate)
     if not 0 < value <= 1:
-        raise ValueError(f"{name}={rate} does not fit: it takes a rate above 0 and up to 1: 0.01 or '1%'")
+        raise ValueError(f"{name}={rate}: invalid rate; use a number above 0, at most 1, for example 0.01 or '1%'")
     return value
 
 
@@ -107,11 +107,11 @@ def plan(
     fn: float = 0.0,
     filter: str | None = None,
 ) -> list[Prediction]:
-    """What to open for a stream: predictions, the best filter first, each with its best settings.
+    """Recommend filters for a stream: predictions, the best first, each with its best parameters.
 
-    memory: what there is, 64M if nothing else is said. fpr, fnr: ceilings; without memory,
-    the least memory that keeps them is looked for. fp, fn: what each error costs. filter:
-    only this one, and parameters that are to stay.
+    memory: the limit, 64M by default. fpr, fnr: maximum rates; without memory, find the least
+    memory that satisfies them. fp, fn: the cost of each error. filter: only this one, with
+    parameters that must not change.
 
     >>> best = plan("uniform:n=1M,distinct=60%", memory="1M")[0]
     >>> best.memory <= 1 << 20
@@ -124,8 +124,8 @@ def plan(
         return [_weir._choose(filter, stream, room, fp, fn, *ceilings, sizing)]
     found: list[Prediction] = []
     why: Exception | None = None
-    for about in _weir.listed("filter"):
-        if "tables" in about.traits or "learn" not in about.traits:
+    for about in _weir.algorithms("filter"):
+        if "for tables" in about.traits or "observe" not in about.traits:
             continue
         try:
             found.append(_weir._choose(about.name, stream, room, fp, fn, *ceilings, sizing))
@@ -134,5 +134,5 @@ def plan(
         if sizing and found:
             room = _FAR_MORE * min(p.memory for p in found)
     if not found:
-        raise why or ValueError("there is no filter")
+        raise why or ValueError("no filter fits")
     return sorted(found, key=lambda p: p.memory if sizing else p.cost)

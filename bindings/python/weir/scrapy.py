@@ -3,11 +3,11 @@
 In settings.py:
 
     DUPEFILTER_CLASS = "weir.scrapy.DupeFilter"
-    WEIR_DUPEFILTER = "memory=64M"        # the filter, as docs/filters.md has it
+    WEIR_DUPEFILTER = "memory=64M"        # a spec, see docs/filters.md
     WEIR_DUPEFILTER_CHECKPOINT = 60       # seconds between checkpoints
 
-With JOBDIR the filter is kept there in requests.weir: saved at the end, and every so many
-seconds meanwhile, by another thread. docs/python.md says what is left after kill -9.
+With JOBDIR the filter is kept there in requests.weir: saved at the end, and at each
+checkpoint by another thread. docs/python.md describes what survives kill -9.
 """
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class DupeFilter(RFPDupeFilter):
         self.filter: Filter = self._open_filter()
         self._saving = threading.Lock()
         self._timer: LoopingCall | None = None
-        self._saved = -1  # keys shown at the last checkpoint
+        self._saved = -1  # keys observed at the last checkpoint
 
     @classmethod
     def from_settings(cls, settings: Any, *, fingerprinter: Any = None) -> DupeFilter:
@@ -67,7 +67,7 @@ class DupeFilter(RFPDupeFilter):
         if self.path is None or not self.path.exists():
             return open_filter(self.spec)
         found = load(self.path)
-        logger.info("Resuming with %d requests seen (%s)", found.stats().shown, found.config)
+        logger.info("Resuming with %d requests seen (%s)", found.stats().observed, found.config)
         return found
 
     def open(self) -> None:
@@ -86,10 +86,10 @@ class DupeFilter(RFPDupeFilter):
     def _save(self, state: Filter) -> None:
         """A copy, so that the crawl goes on; never two at once, and never an older one last."""
         with self._saving, state:
-            shown = state.stats().shown
-            if shown > self._saved:
+            observed = state.stats().observed
+            if observed > self._saved:
                 state.save(self.path)
-                self._saved = shown
+                self._saved = observed
 
     def _checkpoint_aside(self) -> Any:
         """The copy is made here, between two requests; only writing it takes long."""

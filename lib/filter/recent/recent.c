@@ -1,4 +1,4 @@
-/* weir.c - a filter of our own: fingerprints in order of recency, one cache
+/* recent.c - a filter of our own: fingerprints in order of recency, one cache
  * line per key.
  *
  * A key's hash picks one line of 64 bytes and a fingerprint. The line is a

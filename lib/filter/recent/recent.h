@@ -1,6 +1,6 @@
-/* recent.h - what the parts of the filter recent share; weir.c says what it is.
+/* recent.h - what the parts of the filter recent share; recent.c says what it is.
  *
- *   weir.c          planning, measuring, merging, checking
+ *   recent.c          planning, measuring, merging, checking
  *   enter.c         how deep new keys enter
  *   recent_predict.c  its model
  *   recent_lines.h    what observe and ask do to one line
