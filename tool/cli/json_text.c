@@ -98,17 +98,23 @@ static void print_row(json_t *object, bool names)
 
 bool json_print_tsv(json_t *value)
 {
-    json_t *first = json_is_array(value) ? json_array_get(value, 0) : value, *row;
-    bool whole = value != NULL;
+    json_t *row;
     size_t i;
 
-    if (first)
-        print_row(first, true);
-    if (first == value)
+    if (!value)
+        return reject("memory is short");
+    if (json_is_object(value)) {
+        print_row(value, true);
         print_row(value, false);
-    json_array_foreach(value, i, row) print_row(row, false);
+    }
+    json_array_foreach(value, i, row)
+    {
+        if (i == 0)
+            print_row(row, true);
+        print_row(row, false);
+    }
     json_decref(value);
-    return whole || reject("memory is short");
+    return true;
 }
 
 /* ---- escapes ---- */
