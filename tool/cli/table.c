@@ -252,7 +252,8 @@ static json_t *value(const struct table *t, size_t row, size_t column)
         return json_string(text_of(t, row, column));
     if (!is_real(t, column))
         return json_integer((json_int_t) * (const uint64_t *)cell(t, row, column));
-    return json_real(*(const double *)cell(t, row, column));
+    double number = *(const double *)cell(t, row, column);
+    return isfinite(number) ? json_real(number) : json_null(); /* JSON has no infinity */
 }
 
 static json_t *object(const struct table *t, size_t row)
