@@ -422,7 +422,7 @@ def test_load_goes_on_when_connections_are_lost(fake, here):
     """A shard is brought again if it is not known whether it has come."""
     (here / "in.txt").write_bytes(b"".join(KEYS))
     run("build", "-a", "bloom", "-m", "64K", "-o", "set", "in.txt")
-    told = run("info", "--json", "set").out
+    told = run("info", "--format", "json", "set").out
     server = fake(3, of=Holding)
     server.spec = json.loads(told)["config"].encode()
     run("load", "--at", server.url(), "set")

@@ -239,7 +239,7 @@ def test_a_state_remembers_what_the_store_said(keys):
     result, second = stats(url, "--state", "s")
     assert first["asked"] >= 5000 and second["asked"] == 0 and second["records"] == 9000
     assert result.lines == FOUND
-    info = json.loads(run("info", "--json", "s").out)
+    info = json.loads(run("info", "--format", "json", "s").out)
     assert info["checked"] == 18000 and info["asked"] == first["asked"] and url in info["records"]
     assert "screen      cache memory=1048576" in run("info", "s").out.decode()
 
@@ -257,7 +257,7 @@ def test_a_screen_of_the_set_forgets_what_was_dropped_since(keys, screen):
     assert check("keys:keys", *args, input="key0\nkey3\n").lines == ["key0", "key3"]
     (keys / "keys").write_text("key3\nkey1\n")
     assert check("keys:keys", *args, "-S", "set=2000", input="key0\nkey1\nkey3\n").lines == ["key1", "key3"]
-    assert json.loads(run("info", "--json", "s").out)["checked"] == 5
+    assert json.loads(run("info", "--format", "json", "s").out)["checked"] == 5
 
 
 @pytest.mark.skipif(SANITIZED, reason="it takes address space in its own way")
@@ -497,7 +497,7 @@ def test_a_file_that_is_written_to_answers_no_more(keys, file, change):
         told = json.loads(next(line for line in err.splitlines() if line.startswith(b"{")))
         assert out == b"" and b"keys:copy?list=no: it was written to while it was in use" in err
         assert process.returncode == (2 if what == "stop" else 0) and told["unanswered"] == (0 if what == "stop" else 2)
-        info = json.loads(run("info", "--json", "s").out)  # what was right is saved, and nothing else is known
+        info = json.loads(run("info", "--format", "json", "s").out)  # what was right is saved, and nothing else is known
         assert info["members"] == 1 and info["asked"] == 2
         os.remove("s")
 

@@ -52,12 +52,12 @@ def test_bash_offers_values_filters_and_files(here):
     assert bash("weir", "gen", "zi") == ["zipf:"]
     assert bash("weir", "eval", "--synthetic", "uni") == ["uniform:"]
     assert bash("weir", "plan", "--stream", "e") == ["endless"]
-    assert bash("weir", "eval", "--format", "") == ["table", "tsv", "json"]
+    assert bash("weir", "eval", "--format", "") == ["text", "tsv", "json"]
 
 
 def test_bash_offers_what_weir_list_lists():
     """Names with digits, such as ibf-2c, were left out."""
-    listed = json.loads(run("list", "--json").out)
+    listed = json.loads(run("list", "--format", "json").out)
     filters, sketches, screens = ([x["name"] for x in listed[kind]] for kind in ("filters", "sketches", "screens"))
     assert sorted(set(bash("weir", "list", ""))) == sorted(set(filters + sketches + screens))
     assert bash("weir", "dedup", "-a", "") == filters

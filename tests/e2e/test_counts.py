@@ -118,7 +118,7 @@ def test_a_state_goes_on_and_partial_counts_are_merged(here):
     run("merge", "-o", "both", "a", "b")
     assert (here / "both").read_bytes() == (here / "whole").read_bytes()
     assert run("count", "-q", "--state", "a", "--query", "asked", input=text_of(keys[half:])).out == whole
-    assert json.loads(run("info", "--json", "both").out)["total"] == len(keys)
+    assert json.loads(run("info", "--format", "json", "both").out)["total"] == len(keys)
     assert "count-min memory=32768" in run("info", "both").out.decode()
 
     for name, part in ("ta", keys[:half]), ("tb", keys[half:]):
@@ -175,7 +175,7 @@ def test_heavykeeper_lists_keys_without_claiming_bounds(here):
     assert "without a bound" in result.err
     assert run("top", "-q", "--state", "s", input="").lines == result.lines  # the state knows which
     assert "50 are asked for, but no more than 20" in run("top", "-n", "50", "--state", "s", input="").err
-    assert json.loads(run("info", "--json", "s").out)["error"] is None
+    assert json.loads(run("info", "--format", "json", "s").out)["error"] is None
     assert "without a bound" in run("info", "s").out.decode()
     refused("merge", "-o", "m", "s", "s", saying="heavykeeper cannot be merged")
     refused("top", "-a", "bloom", saying="no sketch 'bloom'")

@@ -573,7 +573,7 @@ def valued_options():
 
 def test_a_second_value_is_refused_joined_or_collected():
     options = list(valued_options())
-    assert len(options) > 150 and ("dedup", "once-per", "1s") in options and ("eval", "format", "table") in options
+    assert len(options) > 150 and ("dedup", "once-per", "1s") in options and ("eval", "format", "text") in options
     for command, name, value in options:
         twice = run(command, f"--{name}", value, f"--{name}={value}", "/no/such/file", ok=False)
         assert twice.status == 2

@@ -287,7 +287,7 @@ WRONG = [
     ([*U, "-S", "span=1h"], "no clock"),
     ([*U, "--curve", "0"], "--curve 0 does not fit"),
     ([*U, "--permutations", "x"], "does not fit"),
-    ([*U, "--format", "html"], "table|tsv|json"),
+    ([*U, "--format", "html"], "text|tsv|json"),
     ([*U, "--curve", "3", "--by-importance"], "one at a time"),
     (["--by-importance"], "needs -i FIELD"),
     (["--synthetic", "uniform:n=1k,universe=1G", "--baseline-memory", "1M"], "--baseline-memory"),

@@ -25,7 +25,7 @@ def others(n):
                                      ["-e", "1e-6"], ["-S", "hash=sip"]])
 def test_a_fixed_set_has_all_its_keys_and_few_others(keys, options):
     run("build", "--fixed", "--seed", "3", "-o", "f", *options, "keys")
-    info = json.loads(run("info", "--json", "f").out)
+    info = json.loads(run("info", "--format", "json", "f").out)
     assert info["config"].startswith("fuse ") and info["observed"] == info["new"] == 20000
     assert run("filter", "--count-only", "f", "keys").lines == ["20000"]
     assert run("ask", "-q", "f", "keys").status == 0
@@ -74,7 +74,7 @@ def test_what_would_change_it_is_refused_with_the_build_that_would_do(keys):
     assert "--seed" not in told
     refused("dedup", "-a", "fuse", "keys", saying="weir build --fixed")
     refused("eval", "-a", "fuse", "keys", saying="weir build --fixed")
-    refused("plan", "-a", "fuse", "-m", "1M", saying="--keys")
+    refused("plan", "-a", "fuse", "-m", "1M", saying="--count")
     assert (keys / "f").read_bytes() == before and not os.path.exists("g")
 
 

@@ -101,7 +101,7 @@ def test_a_stop_is_where_it_began_and_nothing_is_lost(here, lines, more):
     got = run(*command, lines, ok=False)
     assert got.status == 2 and told(got).startswith("weir: stopped: the filter passed the error of 1 %")
     passed = int(re.search(r"after (\d+) records", got.err)[1])
-    shown = json.loads(run("info", "--json", "s").out)["observed"]
+    shown = json.loads(run("info", "--format", "json", "s").out)["observed"]
     assert 50_000 < passed < 80_000 + (16384 * 5 if "-j2" in more else 0) and passed <= shown <= passed + 16384 * 6  # batches that were under way
     # what went in came out, but for the error that was asked for; the state knows it, and stops again
     assert got.lines == unique(got.lines) and set(got.lines) <= set(items[:shown])

@@ -58,7 +58,7 @@ def test_a_file_without_key_options_is_as_it_was(here):
     build("plain", "--csv", "-k", "1")
     build("folded", "--ignore-case")
     assert (here / "plain").read_bytes()[6] == 1 and (here / "folded").read_bytes()[6] == 2
-    assert "keys" not in json.loads(run("info", "--json", "plain").out) and b"keys  " not in run("info", "plain").out
+    assert "keys" not in json.loads(run("info", "--format", "json", "plain").out) and b"keys  " not in run("info", "plain").out
 
 
 def test_info_add_forget_and_merge_keep_the_description(here):
@@ -67,7 +67,7 @@ def test_info_add_forget_and_merge_keep_the_description(here):
     run("forget", "f", "--ignore-case", input="X\n")
     run("merge", "-o", "m", "f", "f")
     for name in "fm":
-        assert json.loads(run("info", "--json", name).out)["keys"] == "--ignore-case"
+        assert json.loads(run("info", "--format", "json", name).out)["keys"] == "--ignore-case"
         assert "keys        --ignore-case" in run("info", name).lines
         run("info", "--verify", name)
     build("g")

@@ -154,7 +154,7 @@ def test_a_window_that_is_not_kept_is_not_said_to_be():
 
 @pytest.mark.parametrize("keys, error", [("20k", 0.02), ("50k", 0.001)])
 def test_a_set_has_the_error_that_was_asked_for_when_it_is_whole(here, keys, error):
-    rows = plan("--keys", keys, "-e", str(error))
+    rows = plan("--count", keys, "-e", str(error))
     assert [row["algorithm"] for row in rows if row["algorithm"] in ("fuse", "bloom", "counting")] == [
         "fuse", "bloom", "counting"]
     n = int(keys[:-1]) * 1000
@@ -165,7 +165,7 @@ def test_a_set_has_the_error_that_was_asked_for_when_it_is_whole(here, keys, err
             parameters = parameters[2:]
         run("build", "-q", "-a", row["algorithm"], "--seed", "1", *(w for s in parameters for w in ("-S", s)),
             "-o", "s.weir", "set")
-        assert json.loads(run("info", "--json", "s.weir").out)["memory"] == row["memory_bytes"]
+        assert json.loads(run("info", "--format", "json", "s.weir").out)["memory"] == row["memory_bytes"]
         others = "".join(f"x{i}\n" for i in range(200000))
         wrong = int(run("filter", "s.weir", "--count-only", input=others).out) / 200000
         assert wrong == pytest.approx(row["error_at_end"], rel=0.15)
@@ -176,16 +176,16 @@ def test_a_set_has_the_error_that_was_asked_for_when_it_is_whole(here, keys, err
 
 
 def test_a_set_that_grows_has_its_own_advice():
-    out = printed("--keys", "1M", "-e", "0.4%")
+    out = printed("--count", "1M", "-e", "0.4%")
     assert "fuse holds 1M keys in the least memory: 1.07 MiB, 9.0 bits each" in out
     assert "fuse is built as a whole and never changes; where keys are added later, take bloom: 1.37 MiB" in out
 
 
 def test_a_set_is_no_stream():
-    refused("plan", "--keys", "1M", saying="--keys needs the error that will do (-e)")
-    refused("plan", "--keys", "1M", "-e", "1%", "--window", "10", saying="--keys does not go with")
-    refused("plan", "--keys", "x", "-e", "1%", saying="--keys x does not fit")
-    refused("plan", "--keys", "1M", "-m", "100", "-e", "1%", saying="give it more memory")
+    refused("plan", "--count", "1M", saying="--count needs the error that will do (-e)")
+    refused("plan", "--count", "1M", "-e", "1%", "--window", "10", saying="--count does not go with")
+    refused("plan", "--count", "x", "-e", "1%", saying="--count x does not fit")
+    refused("plan", "--count", "1M", "-m", "100", "-e", "1%", saying="give it more memory")
 
 
 # ---- importance ----
@@ -413,7 +413,7 @@ def test_gaps_that_make_no_sense():
     refused("plan", "--gap", "1k,x", saying="--gap 1k,x does not fit")
     refused("plan", "--gap", "1M", "--stream", "uniform:n=1M", saying="--gap 1000000 does not fit: the stream has 1000000")
     refused("plan", "--gap", "1k,2M", "--stream", "uniform:n=1M", saying="--gap 2000000 does not fit")
-    refused("plan", "--gap", "1k", "--keys", "1M", saying="--gap tells of filters as they are opened")
+    refused("plan", "--gap", "1k", "--count", "1M", saying="--gap tells of filters as they are opened")
     refused("plan", "--gap", "1k", "-a", "rsbf", saying="the model of rsbf does not tell misses by gap")
     refused("plan", "--gap", "1k", "-a", "recent", "-S", "importance=1-9", "--stream",
             "endless:importance=1-9", saying="no model of recent")

@@ -280,7 +280,7 @@ def test_theory_stands_beside_what_was_measured_also_of_a_sample(sampled):
     for row in rows:
         for measure in "fpr", "fnr", "fill":
             assert row[f"predicted_{measure}"] == pytest.approx(row[measure], rel=0.05, abs=0.002)
-    assert "chart-theory" in p.ids and "Stars at the right are what theory foretells" in p.text
+    assert "chart-theory" in p.ids and "Stars at the right are what theory predicts" in p.text
 
 
 @needs_gnuplot

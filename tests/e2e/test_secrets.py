@@ -230,7 +230,7 @@ def test_a_run_that_goes_well_shows_no_secret(here):
         for form in "json", "text":
             result = run("check", "--store", url, "--state", "s", "--stats", form, input="a\nc\n")
             assert result.lines == ["a"] and not holds_secret(result.err) and "default" not in result.err
-        assert not holds_secret((here / "s").read_bytes()) and not holds_secret(run("info", "--json", "s").out)
+        assert not holds_secret((here / "s").read_bytes()) and not holds_secret(run("info", "--format", "json", "s").out)
         other = refused("check", "--store", url.replace("/t?", "/u?"), "--state", "s", input="")
         assert not holds_secret(other.err)
         server.call(["AUTH", "SECRET"], ["SADD", "u", "x"])
@@ -246,7 +246,7 @@ def test_a_line_break_in_a_name_stays_within_its_line(here):
         for form in "json", "text":
             result = run("check", "-q", "--store", url, "--state", "s", "--stats", form, input="a\nb\n")
             assert result.lines == ["a"] and "\nlines" not in result.err
-        assert "keys:two%0Alines" in json.loads(run("info", "--json", "s").out)["records"]
+        assert "keys:two%0Alines" in json.loads(run("info", "--format", "json", "s").out)["records"]
     refused("check", "--store", "keys:not\nthere", input="", saying="No such file")
     (here / "k").write_text("a\n")
     assert "two%0Alines" in refused("check", "--store", "k", "--state", "s", input="").err

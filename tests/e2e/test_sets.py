@@ -31,12 +31,12 @@ def test_a_set_never_loses_a_member(keys):
 
 def test_build_fits_its_keys(keys):
     run("build", "-o", "f", "--seed", "1", "keys")
-    info = json.loads(run("info", "--json", "f").out)
+    info = json.loads(run("info", "--format", "json", "f").out)
     assert info["memory"] < 2500 and 0.0003 < info["error"] <= 0.0011
     run("build", "-o", "f", "-e", "10%", "keys")
-    assert json.loads(run("info", "--json", "f").out)["memory"] < info["memory"] / 2
+    assert json.loads(run("info", "--format", "json", "f").out)["memory"] < info["memory"] / 2
     run("build", "-o", "f", "-m", "1M", "keys")
-    assert json.loads(run("info", "--json", "f").out)["memory"] == 1 << 20
+    assert json.loads(run("info", "--format", "json", "f").out)["memory"] == 1 << 20
 
 
 @pytest.mark.parametrize("shards", [1, 2, 3, 8, 16])
@@ -44,7 +44,7 @@ def test_build_fits_its_keys(keys):
 def test_cuckoo_can_be_sharded(keys, shards, size):
     run("build", "-q", "-a", "cuckoo", "--seed", "1", *size, "--shards", shards, "-o", "f", "keys")
     assert len(run("filter", "f", "keys").lines) == 1000
-    memory = json.loads(run("info", "--json", "f").out)["memory"]
+    memory = json.loads(run("info", "--format", "json", "f").out)["memory"]
     assert memory <= (1 << 21) + 100 * shards if size[:1] == ["-m"] else memory < 6000
 
 
@@ -52,7 +52,7 @@ def test_overflow_is_reported(keys):
     result = run("dedup", "-a", "cuckoo", "-S", "capacity=100", "--state", "s", "--stats=json", "keys")
     overflow = json.loads(result.err.splitlines()[-1])["filter"]["overflow"]
     assert 500 < overflow < 1000
-    assert json.loads(run("info", "--json", "s").out)["overflow"] == overflow
+    assert json.loads(run("info", "--format", "json", "s").out)["overflow"] == overflow
     assert f"overflow    {overflow} keys found no room" in run("info", "s").out.decode()
 
 
@@ -162,7 +162,7 @@ def test_info_tells_what_a_file_is(here):
     run("dedup", "-m", "64K", "--seed", "9", "--state", "s", "--csv", "-k", "2", input="a,b\nc,b\n")
     text = run("info", "s").out.decode()
     assert "seed=9" in text and "2 keys: 1 new, 1 seen" in text and "--csv -k 2" in text
-    info = json.loads(run("info", "--json", "s").out)
+    info = json.loads(run("info", "--format", "json", "s").out)
     assert info["observed"] == 2 and info["records"] == "--csv -k 2"
 
 
@@ -173,7 +173,7 @@ def test_ask_counts_what_was_seen_and_says_no_to_nothing(here):
 
 
 def test_list_has_filters_sketches_and_screens():
-    listed = json.loads(run("list", "--json").out)
+    listed = json.loads(run("list", "--format", "json").out)
     assert list(listed) == ["filters", "sketches", "screens"]
     names = {kind: [one["name"] for one in listed[kind]] for kind in listed}
     assert names["screens"] == ["cache", "dabf", "1bf", "strict", "none"]
@@ -181,12 +181,12 @@ def test_list_has_filters_sketches_and_screens():
     assert [line for line in lines if line[0] != " "] == names["filters"]
     assert [line[2:] for line in lines if line[2] != " " and line[0] == " " and line[-1] != ":"] == (
         names["sketches"] + names["screens"])
-    dabf = json.loads(run("list", "--json", "dabf").out)
+    dabf = json.loads(run("list", "--format", "json", "dabf").out)
     assert dabf["filters"] == dabf["sketches"] == [] and len(dabf["screens"]) == 1
     parameters = {parameter["name"]: parameter for parameter in dabf["screens"][0]["parameters"]}
     assert {"memory", "window", "theta"} <= set(parameters) and parameters["window"]["does"]
     assert run("list", "recent").lines[0] == "recent" and run("list", "cache").lines[0] == "  cache"
-    refused("list", "--json", "nothing", saying="no filter, sketch or screen 'nothing'")
+    refused("list", "--format", "json", "nothing", saying="no filter, sketch or screen 'nothing'")
 
 
 @pytest.fixture

@@ -738,7 +738,7 @@ def test_names_that_are_not_utf8_are_json_all_the_same(here):
     (here / os.fsdecode(name)).write_text("a\n")
     subprocess.run([os.fsencode(WEIR), b"dedup", *map(os.fsencode, SMALL), b"--state", b"s", name], check=True,
                    stdout=subprocess.DEVNULL)
-    told = json.loads(run("info", "--json", "s").out)
+    told = json.loads(run("info", "--format", "json", "s").out)
     assert told["input"] == "log\ufffd\u00e9\ufffd\ufffd\ufffd"
 
 

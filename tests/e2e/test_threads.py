@@ -56,7 +56,7 @@ def test_threads_do_not_make_a_small_memory_invalid(here):
     """A shard has 64 bytes at least."""
     for memory in 64, 191, 192:
         assert run("dedup", "-q", "-j", "3", "-m", memory, "--state", f"s{memory}", input="a\na\n").lines == ["a"]
-        assert json.loads(run("info", "--json", f"s{memory}").out)["memory"] == 192
+        assert json.loads(run("info", "--format", "json", f"s{memory}").out)["memory"] == 192
 
 
 def test_shards_share_the_keys_evenly_and_keep_the_error(here):

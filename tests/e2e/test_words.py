@@ -443,7 +443,7 @@ def test_help_and_lists_fit_the_terminal(columns, command):
                                      ["plan", "-q", "-m", "1M", "--stream", "endless"],
                                      ["plan", "-q", "-m", "64M", "--stream", "uniform:n=100M,distinct=60%"],
                                      ["plan", "-q", "--window", "1M", "-e", "0.1%"],
-                                     ["plan", "-q", "--keys", "5M", "-e", "0.1%"]],
+                                     ["plan", "-q", "--count", "5M", "-e", "0.1%"]],
                          ids=lambda c: " ".join(c[:4]))
 def test_tables_fit_the_terminal(columns, command):
     text, _ = on_terminal(command, columns)

@@ -308,7 +308,7 @@ def test_add_ask_and_filter(url, stream):
 
 def test_info(url, cluster, server):
     run("dedup", *SOME, "--shards", 3, "--at", url(), input="a\nb\na\n")
-    told = json.loads(run("info", "--json", "--at", url()).stdout)
+    told = json.loads(run("info", "--format", "json", "--at", url()).stdout)
     assert (told["observed"], told["new"], told["seen"]) == (3, 2, 1) and told["memory"] <= 256 << 10
     assert [s["node"] for s in told["shards"]] == [f"127.0.0.1:{server.port}"] * 3
     assert sum(s["observed"] for s in told["shards"]) == 3 and told["config"].startswith("recent memory=262144 ")
@@ -316,7 +316,7 @@ def test_info(url, cluster, server):
     assert "observed    3 keys: 2 new, 1 seen" in text and len(text.splitlines()) == 7 + 1 + 1 + 3
     refused("info", "--at", url("none"), saying="there is no filter")
     run("dedup", *SOME, "--shards", 9, "--at", cluster.url("told"), input="a\nb\na\n")
-    told = json.loads(run("info", "--json", "--at", cluster.url("told")).stdout)
+    told = json.loads(run("info", "--format", "json", "--at", cluster.url("told")).stdout)
     assert [s["node"] for s in told["shards"]] == \
         [f"127.0.0.1:{cluster.nodes[cluster.number(f'told:{{{i}}}')].port}" for i in range(9)]
 
@@ -335,7 +335,7 @@ def test_ten_producers_share_one_memory(cluster, stream):
     assert len(passed) == len(set(passed)) and set(passed) <= set(lines)
     missing = len(set(lines)) - len(passed)  # taken for seen by mistake, with the chance that the filter has
     assert missing <= 2 and sum(len(one.lines) > 0 for one in fed) == 10
-    told = json.loads(run("info", "--json", "--at", url).stdout)
+    told = json.loads(run("info", "--format", "json", "--at", url).stdout)
     assert told["observed"] == len(lines) and told["new"] == len(passed) and told["error"] * 60000 < 0.01
 
 
@@ -350,13 +350,13 @@ def test_save_and_load(url, stream, tmp_path, r, shards):
     run("save", "--at", url(), "-o", file)
     run("load", "--at", url("copy"), file)
     assert run("dedup", "--at", url("copy"), input=rest).stdout == run("dedup", "--at", url(), input=rest).stdout
-    assert json.loads(run("info", "--json", "--at", url("copy")).stdout)["observed"] == 200000
+    assert json.loads(run("info", "--format", "json", "--at", url("copy")).stdout)["observed"] == 200000
     assert r("GET", "copy") == r("GET", "seen")
     if shards <= 256:
         asked = run("ask", file, input=rest).stdout
         run("load", "--at", url("third"), file)
         assert asked == run("ask", "--at", url("third"), input=rest).stdout
-        assert json.loads(run("info", "--json", file).stdout)["shards"] == shards
+        assert json.loads(run("info", "--format", "json", file).stdout)["shards"] == shards
     refused("load", "--at", url(), file, saying="there is a filter redis://127.0.0.1:")
 
 
@@ -410,7 +410,7 @@ def test_servers_know_how_keys_were_made(url, tmp_path):
     run("build", "-q", "-m", "4K", "-k", "1,2", "-o", built, input="a b\n")
     run("load", "--at", url("built"), built)
     for name, keys in (("copy", "--ignore-case"), ("built", "2 fields")):
-        assert json.loads(run("info", "--at", url(name), "--json").stdout)["keys"] == keys
+        assert json.loads(run("info", "--at", url(name), "--format", "json").stdout)["keys"] == keys
     for refuse in (["--at", url("copy")], ["--at", url("built")], [file], [built]):
         refused("ask", *refuse, input="a\n", saying="its keys were made with")
     assert run("ask", "--at", url("built"), "--csv", "-k", "2,1", input="b,a\n").stdout == b"seen,b,a\n"

@@ -14,7 +14,7 @@ enum {
     TAKES_THREADS = 16, /* how many work */
     TAKES_STATS = 32,   /* a report on standard error */
     TAKES_KEYS = 64,    /* weir filter's own */
-    TAKES_JSON = 128,   /* weir info's own */
+    TAKES_INFO = 128,   /* weir info's own */
     TAKES_QUIET = 256,
     TAKES_FILE = 512,   /* a filter file to write */
     TAKES_TRUTH = 1024, /* weir eval's own */

@@ -21,8 +21,14 @@ struct answers {
     const char *word[3];
 };
 
+enum record_format {
+    RECORDS_TEXT, /* as they are */
+    RECORDS_JSON  /* an object each: the record, its key and its verdict */
+};
+
 /* What becomes of the records. */
 struct output {
+    enum record_format format;
     const char *path;       /* NULL: standard output */
     bool append, overwrite; /* what the file holds stays, or is replaced even if a state knows it */
     enum emit emit;

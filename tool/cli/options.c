@@ -261,6 +261,9 @@ static int check(const struct options *o)
         return fail("--words answers every record; --count-only and --invert do not go with it");
     if (o->output.answers && o->output.emit == EMIT_DUPLICATES)
         return fail("--words answers every record; --emit says which to pass, one of them goes");
+    if (o->output.format == RECORDS_JSON && (o->output.answers || o->output.count_only))
+        return fail("--format json writes an object for each record; leave out --%s",
+                    o->output.answers ? "words" : "count-only");
     return 0;
 }
 
@@ -337,6 +340,21 @@ static const char *foreign_option(const struct command *c, char *const *argv, in
     return NULL;
 }
 
+/* Options of earlier versions; getopt_long() would take --json as short for --jsonl. */
+static int refuse_renamed(const struct command *c, char *const *argv, int argc)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        bool long_option = strncmp(argv[i], "--", 2) == 0;
+
+        if (long_option && is_word(argv[i] + 2, "json") && has_option(c, "format", true))
+            return fail("--json: unknown option; use --format json%s",
+                        has_option(c, "jsonl", true) ? " (--jsonl is for JSON input)" : "");
+        if (long_option && is_word(argv[i] + 2, "keys") && c->takes & TAKES_PLAN)
+            return fail("--keys: unknown option; use --count N");
+    }
+    return 0;
+}
+
 /* The words that stood behind this one before getopt_long() put them in order. */
 static int words_behind(const char *word, char *const *given, int n)
 {
@@ -355,6 +373,8 @@ int options_read(struct options *o, int argc, char **argv, bool *done)
     bool set[OPTION_ROWS_MOST] = {false};
     int code, status = 0;
     const char *foreign = foreign_option(c, argv, argc);
+    if (refuse_renamed(c, argv, argc) != 0)
+        return EXIT_ERROR;
     if (foreign)
         return refuse(c, foreign);
     char **given = malloc((size_t)argc * sizeof *given);
@@ -383,8 +403,8 @@ int options_read(struct options *o, int argc, char **argv, bool *done)
         return 0;
     o->threads = o->threads ? o->threads : default_threads(c);
     infer(o);
-    if (o->wide && o->table == TABLE_ALIGNED)
-        o->table = TABLE_WIDE;
+    if (o->wide && o->format == PRINT_TEXT)
+        o->format = PRINT_WIDE;
     o->filter.importance = o->records.importance != NULL;
     status = status ? status : check(o);
     if (status == 0)

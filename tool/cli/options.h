@@ -5,8 +5,8 @@
 
 #include "cli/progress.h"
 #include "cli/option_groups.h"
+#include "cli/print.h"
 #include "cli/records.h"
-#include "cli/table.h"
 #include "cli/filter_request.h"
 
 struct options {
@@ -22,10 +22,10 @@ struct options {
     struct at_options at;           /* in servers */
     struct measures measures;       /* weir eval's own */
     enum on_full on_full;
-    enum table_style table;
+    enum print_format format; /* of results; records have output.format */
     bool wide;                /* the table is to have all columns */
     uint32_t threads, shards; /* shards: 0 if not given */
-    bool json, verify;        /* of weir info; json of weir list too */
+    bool verify;              /* weir info's own */
     bool verbose;             /* weir version's own */
     bool keys_differ;         /* use a filter whose keys were made in another way */
     bool explain;             /* print how records are read, and do nothing else */
@@ -56,7 +56,7 @@ struct options {
     } count;
 
     struct plan_options { /* weir plan's own */
-        const char *stream, *window, *keys, *gap, *members;
+        const char *stream, *window, *count, *gap, *members;
         double fnr;     /* ceiling; 0 if not given */
         double cost[2]; /* of a false positive and a false negative; 0 if not given */
     } plan;
@@ -67,7 +67,7 @@ struct options {
 };
 
 /* Read the words after the command's name; 0, or the exit status after a
- * spec on what was wrong. --help is answered here: *done becomes true. */
+ * message on what was wrong. --help is answered here: *done becomes true. */
 int options_read(struct options *o, int argc, char **argv, bool *done);
 
 /* The options of a command, for its help. */

@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "cli/json_text.h"
 #include "cli/messages.h"
 #include "cli/records.h"
 
@@ -48,18 +49,93 @@ void print_open(void)
         setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
 }
 
-void print_key(const char *key, size_t size, bool fields)
+/* ---- cells and rows ---- */
+
+void print_tsv_text(const char *text, size_t size)
 {
-    for (const char *joint; fields && (joint = memchr(key, KEY_JOINT, size));) {
+    static const char escaped[] = {'\t', '\n', '\r', '\\'}, names[] = "tnr\\";
+
+    for (const char *end = text + size; text < end; text++) {
+        const char *mark = memchr(escaped, *text, sizeof escaped);
+
+        if (mark)
+            putchar('\\');
+        putchar(mark ? names[mark - escaped] : *text);
+    }
+}
+
+static void print_raw(const char *text, size_t size)
+{
+    fwrite(text, 1, size, stdout);
+}
+
+static void print_json_string(const char *text, size_t size)
+{
+    char piece[1024];
+
+    putchar('"');
+    for (const char *end = text + size; text < end;)
+        fwrite(piece, 1, json_escape(&text, end, piece, sizeof piece), stdout);
+    putchar('"');
+}
+
+/* Field by field. */
+static void print_key(const struct key_rows *r, const char *key, size_t size)
+{
+    static void (*const print[])(const char *, size_t) = {print_raw, print_tsv_text,
+                                                          print_json_string};
+    static const char *const between[] = {"\t", "\\t", ","};
+    const char *joint = r->fields ? memchr(key, KEY_JOINT, size) : NULL;
+    bool list = joint && r->format == PRINT_JSON;
+
+    fputs(list ? "[" : "", stdout);
+    for (; joint; joint = memchr(key, KEY_JOINT, size)) {
         size_t n = (size_t)(joint - key);
 
-        fwrite(key, 1, n, stdout);
-        putchar('\t');
+        print[r->format](key, n);
+        fputs(between[r->format], stdout);
         key += n + 1;
         size -= n + 1;
     }
-    fwrite(key, 1, size, stdout);
+    print[r->format](key, size);
+    fputs(list ? "]" : "", stdout);
 }
+
+void key_rows_open(const struct key_rows *r)
+{
+    if (r->format == PRINT_JSON)
+        putchar('[');
+    if (r->format != PRINT_TSV)
+        return;
+    fputs("key", stdout);
+    for (size_t i = 0; r->names[i]; i++)
+        printf("\t%s", r->names[i]);
+    putchar('\n');
+}
+
+void key_rows_add(struct key_rows *r, const char *key, size_t size, const char *const *numbers)
+{
+    bool json = r->format == PRINT_JSON;
+
+    if (json)
+        fputs(r->printed ? ",\n{\"key\":" : "\n{\"key\":", stdout);
+    print_key(r, key, size);
+    for (size_t i = 0; r->names[i]; i++)
+        if (json)
+            printf(",\"%s\":%s", r->names[i], numbers[i] ? numbers[i] : "null");
+        else
+            printf("\t%s", numbers[i] ? numbers[i] : "-");
+    putchar(json ? '}' : r->format == PRINT_TSV ? '\n' : r->end);
+    r->printed++;
+}
+
+void key_rows_close(const struct key_rows *r)
+{
+    if (r->format == PRINT_JSON)
+        puts(r->printed ? "\n]" : "]");
+}
+
+/* ---- lines ---- */
 
 int print_columns(void)
 {

@@ -81,8 +81,11 @@ static void print_tsv(const struct table *t)
     printf("\n");
     for (size_t row = 0; row < t->rows; row++) {
         for (size_t i = 0; t->column[i].name; i++) {
-            table_show(t, row, i, TSV_DIGITS, text);
-            printf("%s%s", i ? "\t" : "", text);
+            int size = table_show(t, row, i, TSV_DIGITS, text);
+
+            if (i)
+                putchar('\t');
+            print_tsv_text(text, (size_t)size < CELL_MAX ? (size_t)size : CELL_MAX - 1);
         }
         printf("\n");
     }
@@ -249,38 +252,37 @@ static json_t *value(const struct table *t, size_t row, size_t column)
         return json_string(text_of(t, row, column));
     if (!is_real(t, column))
         return json_integer((json_int_t) * (const uint64_t *)cell(t, row, column));
-    return json_real(*(const double *)cell(t, row, column));
+    double number = *(const double *)cell(t, row, column);
+    return isfinite(number) ? json_real(number) : json_null(); /* JSON has no infinity */
+}
+
+static json_t *object(const struct table *t, size_t row)
+{
+    json_t *all = json_object();
+
+    for (size_t i = 0; t->column[i].name; i++)
+        all = json_with(all, t->column[i].name, value(t, row, i));
+    return all;
 }
 
 static bool print_json(const struct table *t)
 {
     json_t *all = json_array();
-    char *text;
 
-    for (size_t row = 0; all && row < t->rows; row++) {
-        json_t *object = json_object();
-
-        json_array_append_new(all, object);
-        for (size_t i = 0; t->column[i].name; i++)
-            json_object_set_new(object, t->column[i].name, value(t, row, i));
-    }
-    text = json_text(all, JSON_REAL_PRECISION(6) | JSON_INDENT(1));
-    if (text)
-        puts(text);
-    free(text);
-    json_decref(all);
-    return text != NULL;
+    for (size_t row = 0; all && row < t->rows; row++)
+        if (json_array_append_new(all, object(t, row)) != 0) {
+            json_decref(all);
+            all = NULL;
+        }
+    return json_print(all, JSON_INDENT(1));
 }
 
-bool table_print(const struct table *t, enum table_style style)
+bool table_print(const struct table *t, enum print_format format)
 {
-    bool ok = true;
-
-    if (style == TABLE_TSV)
+    if (format == PRINT_JSON)
+        return print_json(t);
+    if (format == PRINT_TSV)
         print_tsv(t);
-    else
-        ok = style == TABLE_JSON ? print_json(t) : print_aligned(t, style == TABLE_WIDE);
-    if (!ok)
-        fail("memory is short");
-    return ok;
+    return format == PRINT_TSV || print_aligned(t, format == PRINT_WIDE) ||
+           reject("memory is short");
 }

@@ -9,18 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum table_style {
-    TABLE_ALIGNED, /* the columns that matter most, with units, as wide as the terminal */
-    TABLE_TSV,
-    TABLE_JSON,
-    TABLE_WIDE /* aligned, with all columns */
-};
-
-/* Is it for a person to read? */
-static inline bool table_is_read(enum table_style style)
-{
-    return style == TABLE_ALIGNED || style == TABLE_WIDE;
-}
+#include "cli/print.h"
 
 enum column_kind {
     COLUMN_TEXT,   /* const char *; NULL or empty: none */
@@ -54,7 +43,7 @@ int table_show(const struct table *t, size_t row, size_t column, int digits, cha
 /* On standard output; "-" or null for none. Aligned tables leave out empty
  * columns, and on a terminal that is too narrow they cut texts, then leave out the last
  * columns, unless they are wide. False after a
- * spec if memory is short. */
-bool table_print(const struct table *t, enum table_style style);
+ * message if memory is short. */
+bool table_print(const struct table *t, enum print_format format);
 
 #endif

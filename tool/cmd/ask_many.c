@@ -65,15 +65,17 @@ int ask_many(const struct options *o)
     char keys[WEIR_KEY_DESCRIPTION_MAX];
     int filters = o->operands - (o->behind > 0 ? o->behind : 0), status = EXIT_ERROR;
     bool whole = o->verbosity.stats == STATS_TEXT || o->verbosity.stats == STATS_JSON;
-    char separator = o->records.delimiter == ',' ? ';' : ',';
+    bool quoted = o->output.format == RECORDS_JSON;
+    char separator = !quoted && o->records.delimiter == ',' ? ';' : ',';
 
-    if (!check(o, filters) || (o->ask.which && !check_names(o, filters, separator)) ||
+    if (!check(o, filters) || (o->ask.which && !quoted && !check_names(o, filters, separator)) ||
         !ask_files_there(o, filters) || !many_open(&many, (uint32_t)filters, o->threads, whole))
         return EXIT_ERROR;
     allow_files(filters);
     records_describe_keys(&o->records, keys, sizeof keys);
     many.keys = o->keys_differ ? NULL : keys;
     many.named = o->ask.which;
+    many.quoted = quoted;
     many.separator = separator;
     while (many.count < (uint32_t)filters && many_add(&many, o->operand[many.count]))
         ;

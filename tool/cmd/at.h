@@ -19,7 +19,7 @@ struct at {
 };
 
 /* Connect, and find the filter. make: as the options want it, if it is not there. False after a
- * spec. */
+ * message. */
 bool at_connect(struct at *a, const struct options *o); /* without looking for it */
 bool at_open(struct at *a, const struct options *o, bool make);
 void at_close(struct at *a);
@@ -30,7 +30,7 @@ int at_run(struct at *a, struct run *r, bool ask, struct remote_settled *settled
            struct tally *tally);
 
 /* Go on where the run of a state file stopped: what it had sent is settled first. False after a
- * spec. */
+ * message. */
 struct at_state {
     struct state state;
     bool begun;      /* it says where to go on */

@@ -63,7 +63,7 @@ static bool print_text(const struct at *a, const struct row *rows)
     printf("fill        %.2f %%\n", sum.fill * 100);
     printf("error       %s (chance that a new key is taken for seen)\n\n",
            show_chance(sum.error).text);
-    return table_print(&table, TABLE_ALIGNED);
+    return table_print(&table, PRINT_TEXT);
 }
 
 static json_t *json_of(const struct remote_shard *s)
@@ -74,28 +74,31 @@ static json_t *json_of(const struct remote_shard *s)
                      s->error);
 }
 
-static bool print_json(const struct at *a, const struct row *rows)
+/* TSV has a row per shard. */
+static bool print_data(const struct at *a, const struct row *rows, enum print_format format)
 {
     struct remote_shard sum = sum_of(rows, a->filter.shards);
     json_t *all = json_of(&sum), *list = json_array();
 
-    for (uint32_t i = 0; i < a->filter.shards; i++) {
-        json_t *one = json_of(&rows[i].is);
+    for (uint32_t i = 0; list && i < a->filter.shards; i++) {
+        json_t *one = json_with(json_of(&rows[i].is), "shard", json_integer(i));
 
-        json_object_set_new(one, "node", utf8_string(rows[i].is.node));
-        json_array_append_new(list, one);
+        one = json_with(one, "node", utf8_string(rows[i].is.node));
+        if (json_array_append_new(list, one) != 0) {
+            json_decref(list);
+            list = NULL;
+        }
     }
-    json_object_set_new(all, "config", json_string(a->filter.spec));
-    json_object_set_new(all, "at", utf8_string(remote_name(a->remote)));
-    json_object_set_new(all, "shards", list);
+    if (format == PRINT_TSV) {
+        json_decref(all);
+        return json_print_tsv(list);
+    }
+    all = json_with(all, "config", json_string(a->filter.spec));
+    all = json_with(all, "at", utf8_string(remote_name(a->remote)));
+    all = json_with(all, "shards", list);
     if (*a->filter.keys)
-        json_object_set_new(all, "keys", json_string(a->filter.keys));
-    char *text = json_text(all, JSON_REAL_PRECISION(6));
-    if (text)
-        puts(text);
-    free(text);
-    json_decref(all);
-    return text || reject("memory is short");
+        all = json_with(all, "keys", json_string(a->filter.keys));
+    return json_print(all, 0);
 }
 
 static bool measure(const struct at *a, struct row *rows)
@@ -118,7 +121,8 @@ int at_info(const struct options *o)
 
     if (good)
         good = rows ? measure(&a, rows) : reject("memory is short");
-    good = good && (o->json ? print_json(&a, rows) : print_text(&a, rows));
+    good =
+        good && (print_is_text(o->format) ? print_text(&a, rows) : print_data(&a, rows, o->format));
     free(rows);
     at_close(&a);
     return good ? EXIT_FINE : EXIT_ERROR;

@@ -18,8 +18,7 @@
 
 struct asking {
     const weir_sketch *sketch;
-    char end;            /* of a line */
-    bool fields;         /* keys have several */
+    struct key_rows rows;
     bool either;         /* nobody says whether they do: a state was counted by another run */
     weir_filter *listed; /* keys that were told already; NULL: all are told */
 };
@@ -48,15 +47,17 @@ static uint64_t count_of(const struct asking *a, struct weir_bytes key)
     return count > other ? count : other; /* neither is too low */
 }
 
-static void tell(const struct asking *a, struct weir_bytes key)
+static void tell(struct asking *a, struct weir_bytes key)
 {
-    print_key(key.data, key.size, a->fields);
-    printf("\t%llu%c", (unsigned long long)count_of(a, key), a->end);
+    char count[24];
+
+    snprintf(count, sizeof count, "%llu", (unsigned long long)count_of(a, key));
+    key_rows_add(&a->rows, key.data, key.size, (const char *[]){count});
 }
 
 static bool answer(void *context, struct batch *b)
 {
-    const struct asking *a = context;
+    struct asking *a = context;
 
     for (uint32_t i = 0; i < b->n; i++)
         if (!b->bads || !b->bad[i])
@@ -68,7 +69,7 @@ static bool answer(void *context, struct batch *b)
 
 static void tell_new(void *context, const struct weir_bytes *keys, size_t n)
 {
-    const struct asking *a = context;
+    struct asking *a = context;
     struct weir_key hashed[AT_ONCE];
     uint8_t seen[AT_ONCE];
 
@@ -123,44 +124,59 @@ static int count_keys(const struct options *o, const struct counting *how)
     return run_into(&r, (struct sink){.context = &counting, .take = counting_take});
 }
 
-static int tell_all(const struct options *o, weir_sketch *s)
+static int tell_all(const struct options *o, struct asking *a)
 {
-    struct asking a = {.sketch = s,
-                       .end = o->records.nul ? '\0' : '\n',
-                       .fields = records_have_fields(&o->records)};
     struct weir_error error;
     char spec[100];
     int status;
 
     snprintf(spec, sizeof spec, DEFAULT_FOR_SETS " memory=%llu%s%s",
-             (unsigned long long)weir_sketch_stats_of(s).memory + 64,
+             (unsigned long long)weir_sketch_stats_of(a->sketch).memory + 64,
              o->filter.seed ? " seed=" : "", o->filter.seed ? o->filter.seed : "");
-    if (weir_open(&a.listed, spec, &error) != WEIR_OK)
+    if (weir_open(&a->listed, spec, &error) != WEIR_OK)
         return fail("%s", error.text);
-    status = count_keys(o, &(struct counting){.visit = tell_new, .context = &a});
-    double missing = weir_stats_of(a.listed).error;
+    status = count_keys(o, &(struct counting){.visit = tell_new, .context = a});
+    double missing = weir_stats_of(a->listed).error;
     if (!o->verbosity.quiet && missing > 1e-6)
         note("up to %.2g %% of the keys may be missing from the list; more memory (-m) finds them",
              missing * 100);
-    weir_close(a.listed);
+    weir_close(a->listed);
     return status;
 }
 
 /* ---- the keys of a file ---- */
 
 /* The file of keys: one per line, whatever the records are. */
-static int answer_all(const struct options *o, weir_sketch *s)
+static int answer_all(const struct options *o, struct asking *a)
 {
-    struct asking a = {.sketch = s,
-                       .end = o->records.nul ? '\0' : '\n',
-                       .fields = records_have_fields(&o->records),
-                       .either = o->state.path && !o->records.key};
     char *file = (char *)(uintptr_t)o->count.query;
     struct run r = run_asked(o, 0);
 
     r.inputs = (struct inputs){&file, 1};
     r.records = records_of_keys(&o->records);
-    return run_into(&r, (struct sink){.context = &a, .take = answer});
+    return run_into(&r, (struct sink){.context = a, .take = answer});
+}
+
+/* Those of the query, or all that no state is to keep. */
+static int print(const struct options *o, const weir_sketch *s)
+{
+    static const char *const names[] = {"count", NULL};
+    struct asking a = {.sketch = s,
+                       .rows = {.format = o->format,
+                                .names = names,
+                                .fields = records_have_fields(&o->records),
+                                .end = o->records.nul ? '\0' : '\n'},
+                       .either = o->count.query && o->state.path && !o->records.key};
+    int status = EXIT_FINE;
+
+    key_rows_open(&a.rows);
+    if (o->count.query)
+        status = answer_all(o, &a);
+    else if (!o->state.path)
+        status = tell_all(o, &a);
+    if (status == EXIT_FINE)
+        key_rows_close(&a.rows);
+    return status;
 }
 
 static void tell_bound(const weir_sketch *s)
@@ -191,10 +207,8 @@ static int count(struct options *o)
         weir_sketch_advance(s, steady_time());
     status = sketch_span(s, &o->records.time) ? count_keys(o, &(struct counting){.sketch = s})
                                               : EXIT_ERROR;
-    if (status == EXIT_FINE && o->count.query)
-        status = answer_all(o, s);
-    else if (status == EXIT_FINE && !o->state.path)
-        status = tell_all(o, s);
+    if (status == EXIT_FINE)
+        status = print(o, s);
     status = run_keep_counts(o->state.path, s, status);
     if (!o->verbosity.quiet && status == EXIT_FINE)
         tell_bound(s);

@@ -22,7 +22,7 @@ static bool print(const struct evaluation *t)
                                           : rows_of_filters(&rows, t);
 
     table = rows_table(&rows);
-    ok = ok && table_print(&table, o->table);
+    ok = ok && table_print(&table, o->format);
     rows_close(&rows);
     return ok;
 }
@@ -108,8 +108,8 @@ static bool print_screens(const struct screens *s)
 
     if (o->measures.report && !report_screens(s))
         return false;
-    return o->measures.report && table_is_read(o->table) ? report_screens_say(s)
-                                                         : table_print(&table, o->table);
+    return o->measures.report && print_is_text(o->format) ? report_screens_say(s)
+                                                          : table_print(&table, o->format);
 }
 
 static int measure_screens(const struct request *o)
@@ -138,7 +138,7 @@ int cmd_eval(const struct options *o)
                               .store = o->check.store,
                               .screens = o->check.screen,
                               .patience = o->patience,
-                              .table = o->table,
+                              .format = o->format,
                               .threads = o->threads};
 
     if (!o->measures.synthetic && !o->records.plain &&

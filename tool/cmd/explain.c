@@ -96,7 +96,7 @@ static void print_format(const struct explaining *e)
 }
 
 /* Columns from .. to of the picker: by name and number, number or pointer. */
-static void print_columns(const struct picker *p, uint32_t from, uint32_t to)
+static void print_picked(const struct picker *p, uint32_t from, uint32_t to)
 {
     for (uint32_t i = from; i < to; i++) {
         const struct column *c = &p->column[i];
@@ -116,19 +116,19 @@ static void print_key_format(const struct explaining *e, uint32_t ngrams)
     const struct picker *p = &e->source.picker;
 
     printf("key: %s", p->keys ? "" : "whole record");
-    print_columns(p, 0, p->keys);
+    print_picked(p, 0, p->keys);
     if (ngrams)
         printf(", every %u words in a row", ngrams);
     printf("%s%s\n", e->asked->ignore_case ? ", ignoring case" : "",
            e->asked->ignore_space ? ", ignoring white space" : "");
     if (p->important) {
         printf("%s: ", p->measure);
-        print_columns(p, p->keys, p->keys + 1);
+        print_picked(p, p->keys, p->keys + 1);
         printf("\n");
     }
     if (p->times) {
         printf("time: ");
-        print_columns(p, p->keys + p->important, p->columns);
+        print_picked(p, p->keys + p->important, p->columns);
         printf(", %s\n",
                e->source.formed ? time_format_words(&e->source.format) : "format not known yet");
     }

@@ -70,12 +70,16 @@ static bool open_set(const struct options *o, struct stored *stored)
     return path && keyset_load(o, path, stored);
 }
 
+/* Of a set. */
+static const char *const words[] = {"other", "member", [VERDICT_UNKNOWN] = "unknown"};
+
 static int pass(const struct options *o, struct shards *shards)
 {
     struct filtering filtering = {.shards = shards, .answer = keyset_answer(shards)};
     struct run r = run_asked(o, o->set.keys ? 0 : 1);
 
     r.verdict = verdict_by_filter(&filtering);
+    r.words = words;
     r.passes = write_passes(&r.output, o->set.invert ? WEIR_NEW : WEIR_SEEN,
                             o->patience.silence == SILENCE_PASSES);
     if (!o->set.strict)
@@ -110,6 +114,7 @@ static int filter_at(const struct options *o)
     if (at_open(&at, o, false)) {
         struct run r = run_asked(o, 0);
 
+        r.words = words;
         r.passes = write_passes(&r.output, o->set.invert ? WEIR_NEW : WEIR_SEEN, false);
         status = at_run(&at, &r, true, NULL, NULL);
     }

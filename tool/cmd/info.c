@@ -49,18 +49,14 @@ static void print_text(const struct stored *s, const struct weir_stats *f)
         printf("keys        %s\n", s->keys);
 }
 
-static int print_json_text(json_t *all)
+static int print_data(const struct options *o, json_t *all)
 {
-    char *text = json_text(all, JSON_REAL_PRECISION(6));
+    bool printed = o->format == PRINT_TSV ? json_print_tsv(all) : json_print(all, 0);
 
-    if (text)
-        puts(text);
-    free(text);
-    json_decref(all);
-    return text ? EXIT_FINE : fail("memory is short");
+    return printed ? EXIT_FINE : EXIT_ERROR;
 }
 
-static int print_json(const struct stored *s, const struct weir_stats *f)
+static json_t *describe(const struct stored *s, const struct weir_stats *f)
 {
     json_t *all = json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:f,s:f,s:I}", "config", s->shards.config,
                             "shards", (json_int_t)s->shards.count, "memory", (json_int_t)f->memory,
@@ -68,16 +64,16 @@ static int print_json(const struct stored *s, const struct weir_stats *f)
                             "seen", (json_int_t)f->seen, "fill", f->fill, "error", f->error,
                             "overflow", (json_int_t)f->overflow);
 
-    if (all && s->has_state)
-        json_object_set_new(all, "records", utf8_string(s->state.records));
-    if (all && *s->keys)
-        json_object_set_new(all, "keys", json_string(s->keys));
-    if (all && s->has_state && s->state.position.known) {
-        json_object_set_new(all, "input", utf8_string(s->state.input));
-        json_object_set_new(all, "offset", json_integer((json_int_t)s->state.position.offset));
-        json_object_set_new(all, "line", json_integer((json_int_t)s->state.position.line));
+    if (s->has_state)
+        all = json_with(all, "records", utf8_string(s->state.records));
+    if (*s->keys)
+        all = json_with(all, "keys", json_string(s->keys));
+    if (s->has_state && s->state.position.known) {
+        all = json_with(all, "input", utf8_string(s->state.input));
+        all = json_with(all, "offset", json_integer((json_int_t)s->state.position.offset));
+        all = json_with(all, "line", json_integer((json_int_t)s->state.position.line));
     }
-    return print_json_text(all);
+    return all;
 }
 
 static int print_sketch(const struct options *o)
@@ -91,12 +87,14 @@ static int print_sketch(const struct options *o)
     stats = weir_sketch_stats_of(s);
     weir_sketch_config(s, config, sizeof config);
     weir_sketch_close(s);
-    if (o->json)
-        return print_json_text(json_pack(
-            "{s:s,s:I,s:I,s:I,s:o,s:f,s:I}", "config", config, "memory", (json_int_t)stats.memory,
-            "total", (json_int_t)stats.total, "keys", (json_int_t)stats.keys, "error",
-            stats.error == WEIR_NO_BOUND ? json_null() : json_integer((json_int_t)stats.error),
-            "confidence", stats.confidence, "too_long", (json_int_t)stats.too_long));
+    if (!print_is_text(o->format))
+        return print_data(
+            o, json_pack("{s:s,s:I,s:I,s:I,s:o,s:f,s:I}", "config", config, "memory",
+                         (json_int_t)stats.memory, "total", (json_int_t)stats.total, "keys",
+                         (json_int_t)stats.keys, "error",
+                         stats.error == WEIR_NO_BOUND ? json_null()
+                                                      : json_integer((json_int_t)stats.error),
+                         "confidence", stats.confidence, "too_long", (json_int_t)stats.too_long));
     print_spec("sketch", config);
     printf("memory      %s\n", show_bytes((double)stats.memory).text);
     printf("counted     %llu\n", (unsigned long long)stats.total);
@@ -121,12 +119,13 @@ static int print_screen(const struct options *o)
     f = weir_screen_stats_of(stored.screen);
     weir_screen_config(stored.screen, config, sizeof config);
     weir_screen_close(stored.screen);
-    if (o->json)
-        return print_json_text(json_pack(
-            "{s:s,s:I,s:I,s:I,s:I,s:I,s:f,s:f,s:s}", "config", config, "memory",
-            (json_int_t)f.memory, "checked", (json_int_t)f.checked, "asked", (json_int_t)f.asked,
-            "saved", (json_int_t)f.saved, "members", (json_int_t)f.members, "fill", f.fill, "error",
-            f.error, "records", stored.state.records));
+    if (!print_is_text(o->format))
+        return print_data(o,
+                          json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:f,s:f,s:s}", "config", config,
+                                    "memory", (json_int_t)f.memory, "checked",
+                                    (json_int_t)f.checked, "asked", (json_int_t)f.asked, "saved",
+                                    (json_int_t)f.saved, "members", (json_int_t)f.members, "fill",
+                                    f.fill, "error", f.error, "records", stored.state.records));
     print_spec("screen", config);
     printf("memory      %s\n", show_bytes((double)f.memory).text);
     printf("checked     %llu keys: %llu by the store, %llu saved; %llu members\n",
@@ -161,8 +160,8 @@ int cmd_info(const struct options *o)
     if (!file_load(&stored, o->operand[0]))
         return EXIT_ERROR;
     stats = shards_stats(&stored.shards);
-    if (o->json)
-        status = print_json(&stored, &stats);
+    if (!print_is_text(o->format))
+        status = print_data(o, describe(&stored, &stats));
     else
         print_text(&stored, &stats);
     shards_close(&stored.shards);

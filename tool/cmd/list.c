@@ -14,11 +14,11 @@
 
 static const struct listed {
     enum weir_kind kind;
-    const char *plural, *heading;
+    const char *singular, *plural, *heading;
 } kinds[] = {
-    {WEIR_KIND_FILTER, "filters", NULL},
-    {WEIR_KIND_SKETCH, "sketches", "  sketches, for 'weir count' and 'weir top':\n"},
-    {WEIR_KIND_SCREEN, "screens", "  screens, for 'weir check --screen':\n"},
+    {WEIR_KIND_FILTER, "filter", "filters", NULL},
+    {WEIR_KIND_SKETCH, "sketch", "sketches", "  sketches, for 'weir count' and 'weir top':\n"},
+    {WEIR_KIND_SCREEN, "screen", "screens", "  screens, for 'weir check --screen':\n"},
 };
 
 #define KINDS (sizeof kinds / sizeof *kinds)
@@ -79,7 +79,7 @@ static bool print_kind(enum weir_kind kind, const char *name)
     return found;
 }
 
-/* ---- in JSON; NULL where memory is short ---- */
+/* ---- in JSON and TSV; NULL where memory is short ---- */
 
 static json_t *append(json_t *all, json_t *one)
 {
@@ -128,7 +128,6 @@ static int print_json(const char *name)
     json_t *all = json_object();
     bool complete = true;
     size_t found = 0;
-    char *text;
 
     for (size_t i = 0; i < KINDS; i++) {
         json_t *some = describe_kind(kinds[i].kind, name);
@@ -136,14 +135,38 @@ static int print_json(const char *name)
         found += json_array_size(some);
         complete &= json_object_set_new(all, kinds[i].plural, some) == 0;
     }
-    text = complete ? json_text(all, 0) : NULL;
+    if (complete && found)
+        return json_print(all, 0) ? EXIT_FINE : EXIT_ERROR;
     json_decref(all);
-    if (!text)
-        return fail("memory is short");
-    if (found)
-        puts(text);
-    free(text);
-    return found ? EXIT_FINE : refuse(name);
+    return complete ? refuse(name) : fail("memory is short");
+}
+
+/* A row per algorithm. */
+static int print_tsv(const char *name)
+{
+    const struct weir_algorithm *about;
+    const struct weir_parameter *parameter;
+    json_t *all = json_array();
+
+    for (size_t k = 0; k < KINDS; k++)
+        for (size_t i = 0; all && (about = weir_algorithm_at(kinds[k].kind, i)); i++) {
+            char names[512] = "";
+            size_t used = 0;
+
+            if (name && strcmp(name, about->name) != 0)
+                continue;
+            for (size_t j = 0;
+                 (parameter = weir_parameter_at(kinds[k].kind, i, j)) && used < sizeof names; j++)
+                used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", j ? "," : "",
+                                         parameter->name);
+            all = append(all, json_pack("{s:s,s:s,s:s,s:s}", "kind", kinds[k].singular, "name",
+                                        about->name, "idea", about->idea, "parameters", names));
+        }
+    if (all && json_array_size(all) == 0) {
+        json_decref(all);
+        return refuse(name);
+    }
+    return json_print_tsv(all) ? EXIT_FINE : EXIT_ERROR;
 }
 
 /* ---- in words ---- */
@@ -166,5 +189,7 @@ int cmd_list(const struct options *o)
 {
     const char *name = o->operands ? o->operand[0] : NULL;
 
-    return o->json ? print_json(name) : print_text(name);
+    return o->format == PRINT_JSON  ? print_json(name)
+           : o->format == PRINT_TSV ? print_tsv(name)
+                                    : print_text(name);
 }

@@ -7,7 +7,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/plan.h"
-#include "cli/table.h"
+#include "cli/print.h"
 #include "cli/messages.h"
 #include "cli/units.h"
 
@@ -43,11 +43,11 @@ static bool read_set(struct plan *p)
     char stream[64];
 
     if (o->plan.stream || o->plan.window)
-        return reject("--keys does not go with --stream or --window: a set is no stream");
-    if (!read_count(o->plan.keys, &keys) || keys == 0)
-        return reject("--keys %s does not fit: it takes a count: 500k, 1G", o->plan.keys);
+        return reject("--count does not go with --stream or --window: a set is no stream");
+    if (!read_count(o->plan.count, &keys) || keys == 0)
+        return reject("--count %s does not fit: it takes a count: 500k, 1G", o->plan.count);
     if (!o->filter.fpr && !o->filter.memory)
-        return reject("--keys needs the error that will do (-e) or the memory there is (-m)");
+        return reject("--count needs the error that will do (-e) or the memory there is (-m)");
     snprintf(stream, sizeof stream, "endless:n=%llu", (unsigned long long)keys);
     p->set = true;
     return weir_stream_read(&p->stream, sizeof p->stream, stream, NULL) == WEIR_OK;
@@ -58,7 +58,7 @@ static bool read_plan(struct plan *p, const struct options *o)
     p->options = o;
     p->wish = (struct weir_plan_request){
         .size = sizeof p->wish, .fp = o->plan.cost[0], .fn = o->plan.cost[1], .fnr = o->plan.fnr};
-    if (o->plan.keys ? !read_set(p) : !plan_stream(o, &p->stream))
+    if (o->plan.count ? !read_set(p) : !plan_stream(o, &p->stream))
         return false;
     if (!read_ceiling(o->filter.fpr, &p->wish.fpr))
         return false;
@@ -126,7 +126,7 @@ static enum weir_status ask_sized(const struct plan *p, const char *spec,
     const struct options *o = p->options;
 
     snprintf(opened, sizeof opened, "%s %s=%s%s%s%s%s", spec, p->set ? "capacity" : "window",
-             p->set ? o->plan.keys : o->plan.window, o->filter.fpr ? " fpr=" : "",
+             p->set ? o->plan.count : o->plan.window, o->filter.fpr ? " fpr=" : "",
              o->filter.fpr ? o->filter.fpr : "", o->filter.memory ? " memory=" : "",
              o->filter.memory ? o->filter.memory : "");
     enum weir_status status = weir_predict(out, sizeof *out, opened, &p->stream, error);
@@ -222,7 +222,7 @@ static bool fits_stream(const struct plan *p, const char *spec)
 
     return p->set || !about || about->traits & WEIR_CAN_OBSERVE ||
            reject("%s is built from a set that is known whole, and learns nothing from a stream; "
-                  "--keys N asks for such a set",
+                  "--count N asks for such a set",
                   about->name);
 }
 
@@ -248,7 +248,7 @@ static bool print(const struct plan *p)
 {
     if (!plan_print_table(p))
         return false;
-    if (table_is_read(p->options->table) && !p->options->verbosity.quiet)
+    if (print_is_text(p->options->format) && !p->options->verbosity.quiet)
         plan_print_words(p);
     return true;
 }

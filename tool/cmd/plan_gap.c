@@ -52,9 +52,9 @@ static bool read_gaps(struct gaps *g)
 
 static bool check(const struct options *o)
 {
-    return !(o->plan.keys || o->plan.window || o->plan.fnr > 0 || o->plan.cost[0] > 0 ||
+    return !(o->plan.count || o->plan.window || o->plan.fnr > 0 || o->plan.cost[0] > 0 ||
              o->plan.cost[1] > 0) ||
-           reject("--gap tells of filters as they are opened, and --keys, --window, --fnr and "
+           reject("--gap tells of filters as they are opened, and --count, --window, --fnr and "
                   "--cost choose settings; -S window= sets one");
 }
 
@@ -187,7 +187,7 @@ static bool print(const struct gaps *g)
     };
     struct table table = {columns, g->row, sizeof *g->row, g->rows};
 
-    return table_print(&table, g->options->table);
+    return table_print(&table, g->options->format);
 }
 
 int plan_gap(const struct options *o)

@@ -24,9 +24,9 @@ static bool check(const struct options *o, double *members)
         return reject("--members %s does not fit: it takes a rate: 0.3 or 30%%", o->plan.members);
     if (!o->plan.stream)
         return reject("--screen needs --stream SPEC with n=, such as zipf:n=1M,universe=100k");
-    return !(o->plan.keys || o->plan.window || o->plan.gap || o->plan.fnr > 0 ||
+    return !(o->plan.count || o->plan.window || o->plan.gap || o->plan.fnr > 0 ||
              o->plan.cost[0] > 0 || o->plan.cost[1] > 0 || o->filter.algorithm || o->filter.fpr) ||
-           reject("--screen foretells one screen as it is opened; -a, -e, --keys, --window, --gap, "
+           reject("--screen predicts one screen as it is opened; -a, -e, --count, --window, --gap, "
                   "--fnr and --cost are for filters");
 }
 
@@ -111,9 +111,9 @@ int plan_screen(const struct options *o)
     struct table table = {columns, &plan, sizeof plan, 1};
     double members;
 
-    if (!check(o, &members) || !ask(o, members, &plan) || !table_print(&table, o->table))
+    if (!check(o, &members) || !ask(o, members, &plan) || !table_print(&table, o->format))
         return EXIT_ERROR;
-    if (table_is_read(o->table) && !o->verbosity.quiet)
+    if (print_is_text(o->format) && !o->verbosity.quiet)
         print_words(&plan);
     return EXIT_FINE;
 }

@@ -57,7 +57,7 @@ static void fill_row(struct plan_row *row, const struct plan *p, size_t i)
     row->bits = plan_bits_per_key(p, &row->p);
     if (o->filter.algorithm)
         row->choice = i == p->chosen ? "its best settings" : "as opened";
-    else if (i == 0 && !table_is_read(o->table))
+    else if (i == 0 && !print_is_text(o->format))
         plan_say_why(p, row->why, sizeof row->why);
 }
 
@@ -75,7 +75,7 @@ bool plan_print_table(const struct plan *p)
         show_for_sets(shown);
     for (size_t i = 0; i < p->n; i++)
         fill_row(&row[i], p, i);
-    ok = table_print(&table, p->options->table);
+    ok = table_print(&table, p->options->format);
     free(row);
     return ok;
 }

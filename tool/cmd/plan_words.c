@@ -55,7 +55,7 @@ void plan_say_why(const struct plan *p, char *text, size_t size)
                  show_chance(fmax(best->stable, best->error)).text);
     else if (p->set)
         snprintf(text, size, "%s holds %s keys %s: %s, %.1f bits each, with a final error of %s",
-                 name, p->options->plan.keys,
+                 name, p->options->plan.count,
                  p->options->filter.memory ? "with the least error" : "in the least memory",
                  show_bytes((double)best->memory).text, bits, show_chance(best->error).text);
     else if (isinf(best->cost))

@@ -75,7 +75,7 @@ static bool pass_header(struct running *r)
 /* Said once: with the figures of the whole run where it ends soon, else while it goes on. */
 static void tell_past(struct running *r)
 {
-    char why[VERDICT_SPEC];
+    char why[VERDICT_MESSAGE];
 
     if (r->told || r->run->verbosity.quiet)
         return;
@@ -104,7 +104,7 @@ static bool is_to_stop(const struct running *r)
 /* What was read is written and in the state; nothing more is read. */
 static bool stop_full(struct running *r)
 {
-    char why[VERDICT_SPEC];
+    char why[VERDICT_MESSAGE];
 
     r->run->verdict.tell_past(r->run->verdict.context, why);
     r->told = r->pipe.failed = true;

@@ -22,7 +22,8 @@ struct run {
 
     struct verdict verdict;
     struct output output;
-    uint8_t passes; /* verdicts of records that are passed on: see write.h */
+    const char *const *words; /* for the verdicts in JSON; NULL: those of the verdict */
+    uint8_t passes;           /* verdicts of records that are passed on: see write.h */
 
     enum on_full on_full; /* when the filter is past what was asked of it */
 
@@ -40,7 +41,7 @@ struct run {
 struct run run_asked(const struct options *o, int from);
 
 /* Something goes by time: where that is the clock of the machine and records come out of a
- * file, say so. what: for the spec. */
+ * file, say so. what: for the message. */
 void run_tell_clock(const struct run *r, const char *what);
 
 /* Run it; the exit status, after a message if it is EXIT_ERROR. */

@@ -91,7 +91,9 @@ static bool open_output(struct running *r)
     }
     if (!write_open(&r->writer, &run->output, passes, length))
         return false;
-    r->writer.words = run->verdict.words;
+    r->writer.words = run->words ? run->words : run->verdict.words;
+    r->writer.records = records;
+    r->writer.fields = records_have_fields(records);
     r->writer.joint = fields ? records->delimiter : '\t';
     return true;
 }

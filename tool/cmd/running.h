@@ -30,7 +30,7 @@ struct running {
 /* ---- run_open.c ---- */
 
 /* All stages, with this sink at the end, and at the place where an earlier run stopped. False after
- * a spec. */
+ * a message. */
 bool run_open(struct running *r, struct sink sink);
 
 /* ---- run_save.c: while no batch is under way ---- */

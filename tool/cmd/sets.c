@@ -191,7 +191,7 @@ const char *keyset_file(const struct options *o)
     return NULL;
 }
 
-/* False after the library's spec. */
+/* False after the library's message. */
 static bool can_forget(const struct shards *s)
 {
     uint64_t traits;

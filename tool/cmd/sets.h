@@ -19,7 +19,7 @@ bool keyset_open(const struct options *o, struct inputs files, struct shards *s)
 bool keyset_is_fixed(const struct options *o);
 
 /* Begin such a filter; it is closed by building_close() and shards_close(). False after a
- * spec. */
+ * message. */
 bool keyset_begin(const struct options *o, struct building *b, struct shards *s);
 
 /* Say once what it would have saved. */

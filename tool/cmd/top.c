@@ -1,5 +1,5 @@
 /* top.c - weir top: which keys come most often? On a terminal a table that is refreshed in
- * place and stays; elsewhere, at the end, tab-separated values. */
+ * place and stays; elsewhere, or with --format, rows at the end. */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -63,13 +63,6 @@ static void erase(struct board *b)
     if (b->lines)
         printf("\033[%uA\r\033[J", b->lines);
     b->lines = 0;
-}
-
-/* "-" where none is promised. */
-static const char *show_error(uint64_t error, char buffer[24])
-{
-    snprintf(buffer, 24, "%llu", (unsigned long long)error);
-    return error == WEIR_NO_BOUND ? "-" : buffer;
 }
 
 /* As many characters as there is room for; what is no text is a question mark. */
@@ -222,6 +215,28 @@ static bool may_have_fields(const struct options *o)
     return records_have_fields(&o->records) || (o->state.path && !o->records.key);
 }
 
+static void list(const struct board *b, const struct weir_sketch_stats *stats, size_t n)
+{
+    static const char *const names[] = {"count", "error", "share", NULL};
+    struct key_rows rows = {.format = b->options->format,
+                            .names = names,
+                            .fields = may_have_fields(b->options),
+                            .end = b->options->records.nul ? '\0' : '\n'};
+
+    key_rows_open(&rows);
+    for (size_t i = 0; i < n; i++) {
+        const struct weir_heavy *h = &b->list[i];
+        char count[24], error[24], share[24];
+
+        snprintf(count, sizeof count, "%llu", (unsigned long long)h->count);
+        snprintf(error, sizeof error, "%llu", (unsigned long long)h->error);
+        snprintf(share, sizeof share, "%.6g", share_of(h, stats));
+        key_rows_add(&rows, h->key.data, h->key.size,
+                     (const char *[]){count, h->error == WEIR_NO_BOUND ? NULL : error, share});
+    }
+    key_rows_close(&rows);
+}
+
 static void print(const struct board *b, bool notes)
 {
     struct weir_sketch_stats stats = weir_sketch_stats_of(b->counting.sketch);
@@ -229,14 +244,8 @@ static void print(const struct board *b, bool notes)
 
     if (b->live)
         draw(b, &stats, n, terminal().ws_col);
-    for (size_t i = 0; i < n && !b->live; i++) {
-        const struct weir_heavy *h = &b->list[i];
-        char error[24];
-
-        print_key(h->key.data, h->key.size, may_have_fields(b->options));
-        printf("\t%llu\t%s\t%.6g%c", (unsigned long long)h->count, show_error(h->error, error),
-               share_of(h, &stats), b->options->records.nul ? '\0' : '\n');
-    }
+    else
+        list(b, &stats, n);
     if (notes)
         tell_bound(b, &stats);
 }
@@ -264,7 +273,7 @@ int cmd_top(const struct options *o)
 {
     static struct board b; /* large */
     weir_sketch *s = sketch_open(o->command, o->state.path, &o->filter, WEIR_CAN_LIST);
-    bool live = isatty(1) && !o->verbosity.quiet;
+    bool live = isatty(1) && !o->verbosity.quiet && o->format == PRINT_TEXT;
     struct run r = run_asked(o, 0);
     int status = EXIT_ERROR;
 

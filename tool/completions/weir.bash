@@ -41,7 +41,7 @@ _weir()
         --delimiter | --max-record | --checkpoint | -j | --threads | --shards | --baseline-memory | \
         --curve | --permutations | -w | --weight | --ngrams | -n | --number | --share | \
         --store | --window | --theta | --max-wait | --words | --timeout | --retries | \
-        --fnr | --cost | --time | --lateness | --once-per | --at | --wait)
+        --fnr | --cost | --count | --time | --lateness | --once-per | --at | --wait)
         return
         ;;
     --synthetic | --stream)

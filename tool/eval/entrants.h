@@ -62,7 +62,7 @@ bool filter_is(const char *name, uint64_t traits);
 bool filter_takes(const char *name, const char *parameter);
 
 /* The words of values such as "a,b" of an option, after those that are there. False after
- * a spec. */
+ * a message. */
 bool selection_split(const struct values *list, const char *option, char words[ENTRANTS_MAX][64],
                      uint32_t *count);
 

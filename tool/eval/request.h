@@ -4,7 +4,7 @@
 
 #include "cli/option_groups.h"
 #include "cli/progress.h"
-#include "cli/table.h"
+#include "cli/print.h"
 #include "cli/inputs.h"
 #include "cli/records.h"
 #include "cli/filter_request.h"
@@ -17,7 +17,7 @@ struct request {
     struct verbosity verbosity;
     const char *store, *screens; /* screens before a store are measured, not filters */
     struct store_patience patience;
-    enum table_style table;
+    enum print_format format;
     uint32_t threads;
 };
 

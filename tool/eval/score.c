@@ -9,7 +9,7 @@ void score_count(struct score *s, const struct weir_key *key, const uint8_t *tru
     uint64_t old = 0, positives = 0, negatives = 0;
     uint64_t weight = 0, old_weight = 0, positive_weight = 0, negative_weight = 0;
 
-    for (size_t i = 0; i < n; i++) { /* without a branch: what comes is not to be foreseen */
+    for (size_t i = 0; i < n; i++) { /* without a branch: what comes cannot be predicted */
         uint64_t t = truth[i], wrong = t ^ answer[i], w = key[i].importance;
         uint64_t fp = wrong & ~t, fn = wrong & t;
 

@@ -3,6 +3,7 @@
 #ifndef WEIR_EVAL_SCREENS_H
 #define WEIR_EVAL_SCREENS_H
 
+#include "cli/table.h"
 #include "eval/arrivals.h"
 #include "verdict/by_screen.h"
 
@@ -32,7 +33,7 @@ struct screens {
 };
 
 /* Those of --screen (or all that hold anything) with every memory of -m. False after a
- * spec. */
+ * message. */
 bool screens_open(struct screens *s, const struct request *o);
 bool screens_run(struct screens *s);
 void screens_close(struct screens *s);

@@ -41,7 +41,7 @@ struct json_value {
 };
 
 struct json_fault {
-    const char *text; /* a spec */
+    const char *text; /* a message */
     size_t at;        /* the byte, counted from 0 */
 };
 

@@ -14,8 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/json_text.h"
 #include "cli/messages.h"
 #include "cli/signals.h"
+#include "pipe/csv.h"
 
 #define ROOM ((size_t)256 << 10)
 #define DIRECT ((size_t)32 << 10) /* stretches from here on are not copied */
@@ -72,6 +74,7 @@ bool write_open(struct writer *w, const struct output *o, uint8_t passes, uint64
     w->mute = o->mute || o->count_only;
     w->tags = write_answers_all(o);
     w->answers = o->answers;
+    w->objects = o->format == RECORDS_JSON;
     w->buffer = malloc(ROOM + MARGIN);
     if (!w->buffer)
         return reject("memory is short");
@@ -128,7 +131,7 @@ bool write_text(struct writer *w, const char *text, size_t size)
 
 bool write_header(struct writer *w, const char *header, size_t size)
 {
-    if (w->mute)
+    if (w->mute || w->objects)
         return true;
     if (!w->tags)
         return write_text(w, header, size);
@@ -209,6 +212,108 @@ static bool write_tagged(struct writer *w, const struct batch *b)
     return ok;
 }
 
+/* ---- objects ---- */
+
+static bool write_string(struct writer *w, const char *text, size_t size)
+{
+    const char *end = text + size;
+
+    if (!write_text(w, "\"", 1))
+        return false;
+    for (;;) {
+        if (w->used + JSON_ESCAPE_ROOM <= ROOM)
+            w->used += json_escape(&text, end, w->buffer + w->used, ROOM - w->used);
+        if (text == end)
+            return write_text(w, "\"", 1);
+        if (!write_flush(w))
+            return false;
+    }
+}
+
+/* A record that is JSON already, on one line: its line breaks are outside of strings. Of a blank
+ * one null. */
+static bool write_json(struct writer *w, const char *text, size_t size)
+{
+    const char *end = text + size;
+
+    text += csv_mark(text, size);
+    while (text < end && strchr(" \t\r\n", *text))
+        text++;
+    while (text < end && strchr(" \t\r\n", end[-1]))
+        end--;
+    if (text == end)
+        return write_text(w, "null", 4);
+    for (const char *stop = text;; text = ++stop) {
+        while (stop < end && *stop != '\n' && *stop != '\r')
+            stop++;
+        if (!write_text(w, text, (size_t)(stop - text)))
+            return false;
+        if (stop == end)
+            return true;
+        if (!write_text(w, " ", 1))
+            return false;
+    }
+}
+
+static bool write_key(struct writer *w, const char *key, size_t size)
+{
+    if (!w->fields)
+        return write_string(w, key, size);
+    if (!write_text(w, "[", 1))
+        return false;
+    for (const char *joint; (joint = memchr(key, KEY_JOINT, size));) {
+        size_t n = (size_t)(joint - key);
+
+        if (!write_string(w, key, n) || !write_text(w, ",", 1))
+            return false;
+        key += n + 1;
+        size -= n + 1;
+    }
+    return write_string(w, key, size) && write_text(w, "]", 1);
+}
+
+static bool write_word(struct writer *w, const char *word)
+{
+    return write_text(w, word, strlen(word));
+}
+
+static bool write_object(struct writer *w, const struct batch *b, uint32_t i, const char *names)
+{
+    const char *record = b->data + record_begin(b, i), *end = b->data + record_end(b, i);
+    uint8_t verdict = b->verdict[i];
+
+    if (end > record && end[-1] == '\r' && records_strip_cr(w->records))
+        end--;
+    return write_word(w, "{\"record\":") &&
+           (w->records->format == FORMAT_JSONL ? write_json(w, record, (size_t)(end - record))
+                                               : write_string(w, record, (size_t)(end - record))) &&
+           write_word(w, ",\"key\":") &&
+           (verdict == VERDICT_KEYLESS ? write_word(w, "null")
+                                       : write_key(w, b->key[i].data, b->key[i].size)) &&
+           write_word(w, ",\"verdict\":\"") &&
+           write_word(w, verdict == VERDICT_KEYLESS ? "keyless" : w->words[verdict]) &&
+           (!names || (write_word(w, "\",\"filters\":[") && write_word(w, names))) &&
+           write_word(w, names ? "]}\n" : "\"}\n");
+}
+
+/* Of all that pass, but malformed ones. */
+static bool write_objects(struct writer *w, const struct batch *b)
+{
+    const char *next = b->tags;
+    bool ok = true;
+
+    for (uint32_t i = 0; i < b->n && ok; i++) {
+        const char *names = next;
+
+        next = next ? next + strlen(next) + 1 : NULL;
+        if (b->verdict[i] == VERDICT_NONE || !(w->tags || passes(w, b->verdict[i])))
+            continue;
+        ok = write_object(w, b, i, names);
+        w->passed++;
+    }
+    return ok;
+}
+
 static bool count(struct writer *w, const struct batch *b)
 {
     for (uint32_t i = 0; i < b->n; i++)
@@ -220,6 +325,8 @@ bool write_batch(struct writer *w, const struct batch *b)
 {
     if (w->mute)
         return count(w, b);
+    if (w->objects)
+        return write_objects(w, b);
     if (w->tags)
         return write_tagged(w, b);
     return b->used < (size_t)b->n * SHORT && b->used <= ROOM ? write_short(w, b)

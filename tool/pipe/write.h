@@ -3,6 +3,7 @@
 #define WEIR_PIPE_WRITE_H
 
 #include "cli/option_groups.h"
+#include "cli/records.h"
 #include "pipe/batch.h"
 
 struct writer {
@@ -12,8 +13,11 @@ struct writer {
     bool mute;                     /* nothing is to be written */
     bool tags;                     /* all records, each with its verdict before it, or */
     const struct answers *answers; /* these words alone */
+    bool objects;                  /* a JSON object for each record that passes, made of */
+    const struct records *records; /* what is read like this, with */
+    bool fields;                   /* several in a key */
     uint8_t passes;                /* a bit for each verdict: 1 << WEIR_SEEN, ... */
-    const char *const *words;      /* for the verdicts, where there are tags */
+    const char *const *words;      /* for the verdicts, where there are tags or objects */
     char joint;                    /* between verdict and record */
     char *buffer;
     size_t used;

@@ -67,7 +67,7 @@ bool draw_curve(const struct report *r, FILE *page, bool *first, enum measure wh
         "then.",
         "A filter that is full without end is one that forgets; a plain Bloom filter that is more "
         "than half full errs ever more often.",
-        "Stars at the right are what theory foretells."};
+        "Stars at the right are what theory predicts."};
     static struct chart c;
     const struct score *s = scored(r);
     bool theory;
@@ -150,7 +150,8 @@ bool draw_theory(const struct report *r, FILE *page, bool *first)
     even->dashed = true;
     series_point(even, 1e-3, 1e-3);
     series_point(even, 100, 100);
-    return show(&c, page, first, "What models of the filters foretell against what was measured.");
+    return show(&c, page, first,
+                "What models of the filters predict, compared with what was measured.");
 }
 
 bool draw_speed(const struct report *r, FILE *page, bool *first)

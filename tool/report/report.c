@@ -170,8 +170,8 @@ static bool answer(const struct report *r)
 {
     struct table table = rows_table(&r->all);
 
-    if (!table_is_read(r->request->table))
-        return table_print(&table, r->request->table);
+    if (!print_is_text(r->request->format))
+        return table_print(&table, r->request->format);
     report_say(r);
     return true;
 }

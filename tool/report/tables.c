@@ -102,7 +102,7 @@ static void put_outlook(const struct report *r, FILE *page)
             "new keys as fill any filter, then the records five times, and the last time "
             "counted. Each time %s of their keys were others: as many, of the keys that came "
             "equally often, as it takes for those of the first third of the records to come again "
-            "in the others as they did. What comes again later than that cannot be foreseen. "
+            "in the others as they did. What comes again later than that cannot be predicted. "
             "<code>--finite</code> measures the records as they are.</li>\n",
             show_percent(renewed).text);
     else if (!r->request->measures.finite)

@@ -36,7 +36,7 @@ bool file_load(struct stored *s, const char *path);
 
 /* The same to ask it only: of a file that is mapped, no more is read than is asked for,
  * and the cells are not checked. A file that is cut short meanwhile ends the run with a
- * spec. Filters by time are loaded, as they age. */
+ * message. Filters by time are loaded, as they age. */
 bool file_view(struct stored *s, const char *path);
 
 /* Ask a filter that is viewed. */

@@ -50,7 +50,7 @@ void state_set_input(struct state *s, struct trace_hash hash, const char *name,
                      const struct position *p);
 
 /* Is there nothing at this path, or something like a state? False after a
- * spec. */
+ * message. */
 bool state_looks_right(const char *path);
 
 /* Does this file begin with the output that the state was saved with? *same is the answer. False

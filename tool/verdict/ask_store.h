@@ -13,7 +13,7 @@
 struct asker;
 
 /* The store of a URL, for the keys of these records, which have to live as long. NULL after
- * a spec. */
+ * a message. */
 struct asker *asker_open(const char *url, const struct store_patience *p, const struct records *r);
 void asker_close(struct asker *a);
 struct store *asker_store(const struct asker *a);

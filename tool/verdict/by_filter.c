@@ -116,7 +116,7 @@ static bool is_past(void *context, bool last)
     return watch_is_past(((const struct filtering *)context)->watch, last);
 }
 
-static void tell_past(void *context, char text[VERDICT_SPEC])
+static void tell_past(void *context, char text[VERDICT_MESSAGE])
 {
     watch_describe(((const struct filtering *)context)->watch, text);
 }

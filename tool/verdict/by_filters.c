@@ -13,7 +13,6 @@
 #include "cli/json_text.h"
 
 #define ROW (RECORDS_MAX / 8) /* bytes */
-#define NOBODY "-"            /* stands where no filter has a key */
 
 struct workbench {
     struct weir_key raw[RECORDS_MAX], key[RECORDS_MAX]; /* of all records, of one shard */
@@ -42,15 +41,33 @@ static void find_hash(struct one_filter *f)
     snprintf(f->hash, sizeof f->hash, "%s %s", kind, seed);
 }
 
+/* To be freed; NULL if memory is short. */
+static char *shown_name(const char *path, bool quoted)
+{
+    size_t size = strlen(path), room = 6 * size + JSON_ESCAPE_ROOM;
+    char *name = quoted ? malloc(room + 3) : strdup(path);
+
+    if (!name || !quoted)
+        return name;
+    *name = '"';
+    size_t used = 1 + json_escape(&path, path + size, name + 1, room);
+    strcpy(name + used, "\"");
+    return name;
+}
+
 bool many_add(struct many_filters *m, const char *path)
 {
     static struct stored stored;
     struct one_filter *f = &m->filter[m->count];
 
     f->path = path;
+    f->name = shown_name(path, m->quoted);
+    if (!f->name)
+        return reject("memory is short");
     if (!(m->whole ? file_load(&stored, path) : file_view_one(&stored, path, &f->view)) ||
         (m->keys && !file_same_keys(&stored, path, m->keys))) {
         shards_close(&stored.shards);
+        free(f->name);
         return false;
     }
     f->shards = stored.shards;
@@ -63,6 +80,8 @@ void many_close(struct many_filters *m)
 {
     for (uint32_t i = 0; i < m->count; i++)
         shards_close(&m->filter[i].shards);
+    for (uint32_t i = 0; i < m->count; i++)
+        free(m->filter[i].name);
     free(m->filter);
     free(m->bench);
     *m = (struct many_filters){0};
@@ -171,21 +190,22 @@ static size_t name(const struct many_filters *m, const struct batch *b, uint32_t
     size_t size = 0;
 
     for (uint32_t f = 0; f < m->count && b->verdict[i] == WEIR_SEEN; f++) {
-        size_t length = strlen(m->filter[f].path);
+        size_t length = strlen(m->filter[f].name);
 
         if (!has(b, f, i))
             continue;
         if (to && size > 0)
             to[size - 1] = m->separator;
         if (to)
-            memcpy(to + size, m->filter[f].path, length + 1);
+            memcpy(to + size, m->filter[f].name, length + 1);
         size += length + 1;
     }
     if (size > 0)
         return size;
+    const char *nobody = m->quoted ? "" : "-";
     if (to)
-        memcpy(to, NOBODY, sizeof NOBODY);
-    return sizeof NOBODY;
+        strcpy(to, nobody);
+    return strlen(nobody) + 1;
 }
 
 static bool name_all(const struct many_filters *m, struct batch *b)

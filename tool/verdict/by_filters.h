@@ -9,6 +9,7 @@
 
 struct one_filter {
     const char *path;
+    char *name; /* as it is printed */
     struct shards shards;
     struct view view; /* where it lies, if shards.viewed */
     char hash[48];    /* how it hashes keys */
@@ -25,6 +26,7 @@ struct many_filters {
     const char *keys;        /* how keys are made, as those of the filters must be; or NULL */
     bool whole;              /* they are loaded: their figures are wanted */
     bool named;              /* records get the names of those that have them, */
+    bool quoted;             /* as JSON strings, */
     char separator;          /* with this in between */
 };
 

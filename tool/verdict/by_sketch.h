@@ -16,7 +16,7 @@ weir_sketch *sketch_open(const char *command, const char *state, const struct fi
                          enum weir_trait trait);
 
 /* The half-life, where it is a time, for the clock of records that have one; false after a
- * spec if there is none and they do. */
+ * message if there is none and they do. */
 bool sketch_span(const weir_sketch *s, struct event_time *time);
 
 /* What becomes of the keys of records, or of every so many words in a key. */

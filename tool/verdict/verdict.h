@@ -9,7 +9,7 @@
 #include "cli/progress.h"
 #include "pipe/batch.h"
 
-#define VERDICT_SPEC 480
+#define VERDICT_MESSAGE 480
 
 struct verdict {
     void *context;
@@ -33,7 +33,7 @@ struct verdict {
     /* Is it past what was asked of it: fuller, or forgetting? Asked by the writer;
      * last: no part is at work any more. And what to say then. NULL: it cannot be. */
     bool (*is_past)(void *context, bool last);
-    void (*tell_past)(void *context, char text[VERDICT_SPEC]);
+    void (*tell_past)(void *context, char text[VERDICT_MESSAGE]);
 
     double (*fill)(void *context, uint32_t part); /* NULL: nothing fills */
     bool (*save)(void *context, const char *path, const char *note);
