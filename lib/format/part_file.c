@@ -49,13 +49,13 @@ static const struct {
     {EROFS, "read-only file system"},
 };
 
-struct reason {
+struct error_reason {
     char text[48];
 };
 
-static struct reason reason_of(int error)
+static struct error_reason reason_of(int error)
 {
-    struct reason r;
+    struct error_reason r;
     struct text t = text_in(r.text, sizeof r.text);
 
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
@@ -69,14 +69,14 @@ static struct reason reason_of(int error)
 }
 
 /* A path for a message: its end if it is long, without control characters. */
-struct shown {
+struct printable_path {
     char path[128];
 };
 
-static struct shown show(const char *path)
+static struct printable_path show(const char *path)
 {
     size_t n = strlen(path);
-    struct shown s;
+    struct printable_path s;
     struct text t = text_in(s.path, sizeof s.path);
 
     if (n >= sizeof s.path) {
@@ -91,7 +91,7 @@ static struct shown show(const char *path)
 
 /* ---- saving ---- */
 
-struct output {
+struct file_output {
     const char *path;         /* the caller's */
     char target[PATH_MAX];    /* the same without symbolic links */
     char temporary[PATH_MAX]; /* "" if there is none */
@@ -102,20 +102,20 @@ struct output {
     uint8_t buffer[16384];
 };
 
-static bool fail(struct output *o)
+static bool fail(struct file_output *o)
 {
     o->error = errno;
     return false;
 }
 
-static bool fail_because(struct output *o, const char *why)
+static bool fail_because(struct file_output *o, const char *why)
 {
     o->why = why;
     return false;
 }
 
 /* Follow symbolic links; *old is the file that is to be replaced, if there is one. */
-static bool find_target(struct output *o, bool *exists, struct stat *old)
+static bool find_target(struct file_output *o, bool *exists, struct stat *old)
 {
     size_t n = strlen(o->path);
 
@@ -139,7 +139,7 @@ static bool find_target(struct output *o, bool *exists, struct stat *old)
     return true;
 }
 
-static bool name_temporary(struct output *o)
+static bool name_temporary(struct file_output *o)
 {
     static const char digits[] = "0123456789abcdef";
     struct text t = text_in(o->temporary, sizeof o->temporary);
@@ -158,7 +158,7 @@ static bool name_temporary(struct output *o)
     return true;
 }
 
-static bool open_temporary(struct output *o, mode_t mode)
+static bool open_temporary(struct file_output *o, mode_t mode)
 {
     do {
         if (!name_temporary(o))
@@ -171,7 +171,7 @@ static bool open_temporary(struct output *o, mode_t mode)
     return o->error ? false : fail(o);
 }
 
-static bool output_open(struct output *o, const char *path)
+static bool output_open(struct file_output *o, const char *path)
 {
     struct stat old;
     bool exists;
@@ -195,7 +195,7 @@ static bool output_open(struct output *o, const char *path)
     return true;
 }
 
-static bool write_all(struct output *o, const uint8_t *data, size_t size)
+static bool write_all(struct file_output *o, const uint8_t *data, size_t size)
 {
     while (size > 0) {
         ssize_t n = write(o->fd, data, size);
@@ -208,7 +208,7 @@ static bool write_all(struct output *o, const uint8_t *data, size_t size)
     return true;
 }
 
-static bool flush(struct output *o)
+static bool flush(struct file_output *o)
 {
     size_t n = o->used;
 
@@ -218,7 +218,7 @@ static bool flush(struct output *o)
 
 static bool into_output(void *context, const void *data, size_t size)
 {
-    struct output *o = context;
+    struct file_output *o = context;
 
     if (size > sizeof o->buffer - o->used && !flush(o))
         return false;
@@ -238,7 +238,7 @@ static bool sync_file(int fd)
 }
 
 /* A directory that cannot be opened for reading is not synced. */
-static bool sync_directory(struct output *o)
+static bool sync_directory(struct file_output *o)
 {
     o->target[o->directory] = '\0';
     int fd = open(o->directory ? o->target : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -249,7 +249,7 @@ static bool sync_directory(struct output *o)
     return ok;
 }
 
-static bool publish(struct output *o)
+static bool publish(struct file_output *o)
 {
     if (!flush(o))
         return false;
@@ -266,7 +266,7 @@ static bool publish(struct output *o)
 }
 
 /* Replace the file if `status` is WEIR_OK. Otherwise, and if that fails, leave the old one. */
-static enum weir_status output_close(struct output *o, enum weir_status status,
+static enum weir_status output_close(struct file_output *o, enum weir_status status,
                                      struct weir_error *error)
 {
     if (status == WEIR_OK && publish(o))
@@ -283,7 +283,7 @@ static enum weir_status output_close(struct output *o, enum weir_status status,
 
 enum weir_status weir_save_file(const weir_filter *w, const char *path, struct weir_error *error)
 {
-    struct output o;
+    struct file_output o;
     enum weir_status status = WEIR_WRITE_FAILED;
 
     if (output_open(&o, path))
@@ -294,7 +294,7 @@ enum weir_status weir_save_file(const weir_filter *w, const char *path, struct w
 enum weir_status weir_sketch_save_file(const weir_sketch *s, const char *path,
                                        struct weir_error *error)
 {
-    struct output o;
+    struct file_output o;
     enum weir_status status = WEIR_WRITE_FAILED;
 
     if (output_open(&o, path))
@@ -305,7 +305,7 @@ enum weir_status weir_sketch_save_file(const weir_sketch *s, const char *path,
 enum weir_status weir_screen_save_file(const weir_screen *s, const char *path,
                                        struct weir_error *error)
 {
-    struct output o;
+    struct file_output o;
     enum weir_status status = WEIR_WRITE_FAILED;
 
     if (output_open(&o, path))
@@ -315,7 +315,7 @@ enum weir_status weir_screen_save_file(const weir_screen *s, const char *path,
 
 enum weir_status weir_shared_save_file(weir_shared *s, const char *path, struct weir_error *error)
 {
-    struct output o;
+    struct file_output o;
     enum weir_status status = WEIR_WRITE_FAILED;
 
     if (output_open(&o, path))
@@ -325,7 +325,7 @@ enum weir_status weir_shared_save_file(weir_shared *s, const char *path, struct 
 
 /* ---- loading ---- */
 
-struct input {
+struct file_input {
     const char *path;
     int fd, error;
     size_t at, size; /* of what was read ahead */
@@ -333,7 +333,7 @@ struct input {
 };
 
 /* Read up to `size` bytes: fewer only at the end of the file, or after an error. */
-static size_t read_some(struct input *in, uint8_t *data, size_t size)
+static size_t read_some(struct file_input *in, uint8_t *data, size_t size)
 {
     size_t at = 0;
 
@@ -353,7 +353,7 @@ static size_t read_some(struct input *in, uint8_t *data, size_t size)
 
 static bool from_input(void *context, void *data, size_t size)
 {
-    struct input *in = context;
+    struct file_input *in = context;
     size_t left = in->size - in->at, n = size < left ? size : left;
 
     memcpy(data, in->ahead + in->at, n);
@@ -361,7 +361,7 @@ static bool from_input(void *context, void *data, size_t size)
     return read_some(in, (uint8_t *)data + n, size - n) == size - n;
 }
 
-static bool skip(struct input *in, uint64_t size)
+static bool skip(struct file_input *in, uint64_t size)
 {
     uint8_t nowhere[4096];
     bool ok = true;
@@ -372,7 +372,7 @@ static bool skip(struct input *in, uint64_t size)
 }
 
 /* Read ahead, from the next byte on, as much as a head can take. */
-static void look_ahead(struct input *in)
+static void look_ahead(struct file_input *in)
 {
     in->size -= in->at;
     memmove(in->ahead, in->ahead + in->at, in->size);
@@ -381,7 +381,7 @@ static void look_ahead(struct input *in)
 }
 
 /* Skip the notes before the first other part. */
-static enum weir_status skip_notes(struct input *in, struct weir_error *error)
+static enum weir_status skip_notes(struct file_input *in, struct weir_error *error)
 {
     struct part_head h;
 
@@ -404,7 +404,8 @@ static enum weir_status skip_notes(struct input *in, struct weir_error *error)
 }
 
 /* After a failure input_close() reports what was wrong. */
-static enum weir_status input_open(struct input *in, const char *path, struct weir_error *error)
+static enum weir_status input_open(struct file_input *in, const char *path,
+                                   struct weir_error *error)
 {
     in->path = path;
     in->error = 0;
@@ -419,7 +420,7 @@ static enum weir_status input_open(struct input *in, const char *path, struct we
 }
 
 /* Errors of the data begin with the path. */
-static enum weir_status input_close(struct input *in, enum weir_status status,
+static enum weir_status input_close(struct file_input *in, enum weir_status status,
                                     struct weir_error *error)
 {
     if (in->fd >= 0)
@@ -442,7 +443,7 @@ static enum weir_status input_close(struct input *in, enum weir_status status,
 enum weir_status weir_load_file(weir_filter **out, const char *path,
                                 const struct weir_options *options, struct weir_error *error)
 {
-    struct input in;
+    struct file_input in;
     enum weir_status status = input_open(&in, path, error);
 
     *out = NULL;
@@ -454,7 +455,7 @@ enum weir_status weir_load_file(weir_filter **out, const char *path,
 enum weir_status weir_sketch_load_file(weir_sketch **out, const char *path,
                                        const struct weir_options *options, struct weir_error *error)
 {
-    struct input in;
+    struct file_input in;
     enum weir_status status = input_open(&in, path, error);
 
     *out = NULL;
@@ -466,7 +467,7 @@ enum weir_status weir_sketch_load_file(weir_sketch **out, const char *path,
 enum weir_status weir_screen_load_file(weir_screen **out, const char *path,
                                        const struct weir_options *options, struct weir_error *error)
 {
-    struct input in;
+    struct file_input in;
     enum weir_status status = input_open(&in, path, error);
 
     *out = NULL;
@@ -478,7 +479,7 @@ enum weir_status weir_screen_load_file(weir_screen **out, const char *path,
 enum weir_status weir_shared_load_file(weir_shared **out, const char *path,
                                        const struct weir_options *options, struct weir_error *error)
 {
-    struct input in;
+    struct file_input in;
     enum weir_status status = input_open(&in, path, error);
 
     *out = NULL;

@@ -41,6 +41,7 @@ def test_the_tree_as_it_is_breaks_none(copy):
     ("tool/cli/planted.h", "int crew_size(void);\n", "things_are_called_what_they_do"),
     ("tool/cli/lineup.h", "\n", "things_are_called_what_they_do"),
     ("tool/cli/planted.h", 'bool is_it = strcmp(name, "rlbsbf") == 0;\n', "no_algorithm_is_asked_for_by_name"),
+    ("tool/cli/planted.h", "struct batch {\n", "no_two_structs_share_a_name"),
     ("tool/cli/planted.h", '#define FILTER_OF_SETS "bloom k=4"\n', "no_algorithm_is_asked_for_by_name"),
 ])
 def test_a_broken_rule_is_found(copy, path, text, rule):

@@ -10,14 +10,14 @@
 #include "cmd/at.h"
 
 /* A row of the table. */
-struct row {
+struct server_row {
     uint64_t shard;
     struct remote_shard is;
 };
 
 #define COLUMN(name, kind, member)                                                                 \
     {                                                                                              \
-        name, COLUMN_##kind, offsetof(struct row, member), false                                   \
+        name, COLUMN_##kind, offsetof(struct server_row, member), false                            \
     }
 
 static const struct table_column columns[] = {COLUMN("shard", COUNT, shard),
@@ -29,7 +29,7 @@ static const struct table_column columns[] = {COLUMN("shard", COUNT, shard),
                                               COLUMN("error", NUMBER, is.error),
                                               {.name = NULL}};
 
-static struct remote_shard sum_of(const struct row *rows, uint32_t n)
+static struct remote_shard sum_of(const struct server_row *rows, uint32_t n)
 {
     struct remote_shard sum = {.memory = 0};
 
@@ -45,7 +45,7 @@ static struct remote_shard sum_of(const struct row *rows, uint32_t n)
     return sum;
 }
 
-static bool print_text(const struct at *a, const struct row *rows)
+static bool print_text(const struct at *a, const struct server_row *rows)
 {
     uint32_t n = a->filter.shards;
     struct remote_shard sum = sum_of(rows, n);
@@ -75,7 +75,7 @@ static json_t *json_of(const struct remote_shard *s)
 }
 
 /* TSV has a row per shard. */
-static bool print_data(const struct at *a, const struct row *rows, enum print_format format)
+static bool print_data(const struct at *a, const struct server_row *rows, enum print_format format)
 {
     struct remote_shard sum = sum_of(rows, a->filter.shards);
     json_t *all = json_of(&sum), *list = json_array();
@@ -101,14 +101,14 @@ static bool print_data(const struct at *a, const struct row *rows, enum print_fo
     return json_print(all, 0);
 }
 
-static bool measure(const struct at *a, struct row *rows)
+static bool measure(const struct at *a, struct server_row *rows)
 {
     uint32_t n = a->filter.shards;
     struct remote_shard *list = calloc(n, sizeof *list);
     bool good = list && remote_measure(a->remote, list);
 
     for (uint32_t i = 0; good && i < n; i++)
-        rows[i] = (struct row){i, list[i]};
+        rows[i] = (struct server_row){i, list[i]};
     free(list);
     return good || reject("%s", list ? remote_failure(a->remote) : "memory is short");
 }
@@ -117,7 +117,7 @@ int at_info(const struct options *o)
 {
     struct at a;
     bool good = at_open(&a, o, false);
-    struct row *rows = good ? calloc(a.filter.shards, sizeof *rows) : NULL;
+    struct server_row *rows = good ? calloc(a.filter.shards, sizeof *rows) : NULL;
 
     if (good)
         good = rows ? measure(&a, rows) : reject("memory is short");

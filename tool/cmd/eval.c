@@ -14,7 +14,7 @@
 
 static bool print(const struct evaluation *t)
 {
-    const struct request *o = t->request;
+    const struct eval_request *o = t->request;
     struct rows rows;
     struct table table;
     bool ok = o->measures.curve           ? rows_of_curves(&rows, t)
@@ -28,7 +28,7 @@ static bool print(const struct evaluation *t)
 }
 
 /* By the records' own time, or by none. */
-static bool set_span(struct request *o)
+static bool set_span(struct eval_request *o)
 {
     struct event_time *time = &o->records.time;
     const char *span = NULL;
@@ -59,7 +59,7 @@ static bool set_span(struct request *o)
     return true;
 }
 
-static bool check(const struct request *o)
+static bool check(const struct eval_request *o)
 {
     if (o->measures.curve && o->measures.by_importance)
         return reject("--curve and --by-importance are two tables; ask for one at a time");
@@ -68,7 +68,7 @@ static bool check(const struct request *o)
     return true;
 }
 
-static int run(const struct request *o)
+static int run(const struct eval_request *o)
 {
     struct evaluation *t = malloc(sizeof *t);
     int status = EXIT_ERROR;
@@ -86,7 +86,7 @@ static int run(const struct request *o)
 
 /* ---- screens ---- */
 
-static bool check_screens(const struct request *o)
+static bool check_screens(const struct eval_request *o)
 {
     const struct measures *m = &o->measures;
 
@@ -103,7 +103,7 @@ static bool check_screens(const struct request *o)
 /* The page, if one is wanted; then the table, or with a page its first words. */
 static bool print_screens(const struct screens *s)
 {
-    const struct request *o = s->request;
+    const struct eval_request *o = s->request;
     struct table table = screens_table(s);
 
     if (o->measures.report && !report_screens(s))
@@ -112,7 +112,7 @@ static bool print_screens(const struct screens *s)
                                                           : table_print(&table, o->format);
 }
 
-static int measure_screens(const struct request *o)
+static int measure_screens(const struct eval_request *o)
 {
     struct screens *s = check_screens(o) ? calloc(1, sizeof *s) : NULL;
     int status = EXIT_ERROR;
@@ -130,16 +130,16 @@ static int measure_screens(const struct request *o)
 
 int cmd_eval(const struct options *o)
 {
-    struct request request = {.inputs = options_inputs(o, 0),
-                              .records = o->records,
-                              .filter = o->filter,
-                              .measures = o->measures,
-                              .verbosity = o->verbosity,
-                              .store = o->check.store,
-                              .screens = o->check.screen,
-                              .patience = o->patience,
-                              .format = o->format,
-                              .threads = o->threads};
+    struct eval_request request = {.inputs = options_inputs(o, 0),
+                                   .records = o->records,
+                                   .filter = o->filter,
+                                   .measures = o->measures,
+                                   .verbosity = o->verbosity,
+                                   .store = o->check.store,
+                                   .screens = o->check.screen,
+                                   .patience = o->patience,
+                                   .format = o->format,
+                                   .threads = o->threads};
 
     if (!o->measures.synthetic && !o->records.plain &&
         !files_hold_records(o->command, &request.inputs))

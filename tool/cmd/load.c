@@ -9,14 +9,14 @@
 #include "state/whole_file.h"
 
 /* A file, its shards and what they are together. */
-struct loading {
+struct image_loading {
     const char *path;
     weir_filter *w[AT_SHARDS_MAX];
     weir_shared *joined; /* that has them; or NULL */
     struct remote_filter filter;
 };
 
-static void close_shards(struct loading *l)
+static void close_shards(struct image_loading *l)
 {
     for (uint32_t i = 0; !l->joined && i < l->filter.shards; i++)
         weir_close(l->w[i]);
@@ -24,7 +24,7 @@ static void close_shards(struct loading *l)
 }
 
 /* What 'weir save' says of the whole. */
-static bool is_told(struct loading *l, const struct weir_part *note)
+static bool is_told(struct image_loading *l, const struct weir_part *note)
 {
     size_t head = strlen(AT_NOTE_HEAD), size = note->body_size - head;
     const char *spec = (const char *)note->body + head, *end;
@@ -42,7 +42,7 @@ static bool is_told(struct loading *l, const struct weir_part *note)
 }
 
 /* The spec of the whole, of which each shard has its share. */
-static bool describe(struct loading *l, const struct weir_part *first)
+static bool describe(struct image_loading *l, const struct weir_part *first)
 {
     char shard[WEIR_SPEC_MAX], share[WEIR_SPEC_MAX];
     struct remote_filter *f = &l->filter;
@@ -60,7 +60,7 @@ static bool describe(struct loading *l, const struct weir_part *first)
                   shard);
 }
 
-static bool load_shards(struct loading *l, const uint8_t *data, size_t size)
+static bool load_shards(struct image_loading *l, const uint8_t *data, size_t size)
 {
     struct weir_part first = {.kind = 0};
     struct weir_error error = {.text = "it is not a filter file"};
@@ -93,7 +93,7 @@ static bool bring_shard(const struct at *a, uint32_t shard, const weir_filter *w
 }
 
 /* All shards, then the register: a run that comes in between finds no filter. */
-static bool bring(struct at *a, const struct loading *l)
+static bool bring(struct at *a, const struct image_loading *l)
 {
     struct remote_filter there;
 
@@ -113,7 +113,7 @@ static bool bring(struct at *a, const struct loading *l)
 
 int cmd_load(const struct options *o)
 {
-    static struct loading l;
+    static struct image_loading l;
     struct at at = {.remote = NULL};
     uint8_t *data;
     size_t size;

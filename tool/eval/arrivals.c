@@ -8,7 +8,7 @@
 
 static bool open_stream(struct arrivals *a)
 {
-    const struct request *o = a->request;
+    const struct eval_request *o = a->request;
 
     if (o->inputs.count)
         return reject("--synthetic does not go with files: '%s' would not be read",
@@ -30,7 +30,7 @@ static bool open_stream(struct arrivals *a)
 
 static bool open_files(struct arrivals *a)
 {
-    const struct request *o = a->request;
+    const struct eval_request *o = a->request;
 
     a->weighed = o->records.importance != NULL;
     if (!source_open(&a->files, &o->records, o->inputs, "eval", o->verbosity.quiet))
@@ -39,7 +39,7 @@ static bool open_files(struct arrivals *a)
     return true;
 }
 
-bool arrivals_open(struct arrivals *a, const struct request *o)
+bool arrivals_open(struct arrivals *a, const struct eval_request *o)
 {
     *a = (struct arrivals){.request = o, .synthetic = o->measures.synthetic};
     a->replay.because = o->measures.report ? "--report" : "--permutations";

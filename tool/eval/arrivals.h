@@ -9,7 +9,7 @@
 #include "pipe/source.h"
 
 struct arrivals {
-    const struct request *request;
+    const struct eval_request *request;
     bool weighed; /* arrivals have an importance */
     struct file_source files;
 
@@ -22,7 +22,7 @@ struct arrivals {
 };
 
 /* What comes, and how; false after a message. */
-bool arrivals_open(struct arrivals *a, const struct request *o);
+bool arrivals_open(struct arrivals *a, const struct eval_request *o);
 void arrivals_close(struct arrivals *a);
 
 /* For the pipe. What is replayed has been hashed before. */

@@ -139,7 +139,7 @@ void entrants_remove_last(struct entrants *all)
 
 /* ---- all of a field ---- */
 
-bool selection_read(struct selection *s, const struct request *o, bool weighed)
+bool selection_read(struct selection *s, const struct eval_request *o, bool weighed)
 {
     *s = (struct selection){.request = o, .weighed = weighed};
     if (!selection_split(&o->measures.algorithms, "-a", s->name, &s->names) ||

@@ -51,7 +51,7 @@ struct entrants {
 /* Who is to take part: the words of -a (or all filters but those that are there
  * for a paper's tables) and of -m. */
 struct selection {
-    const struct request *request;
+    const struct eval_request *request;
     bool weighed; /* arrivals have an importance */
     char name[ENTRANTS_MAX][64], memory[ENTRANTS_MAX][64];
     uint32_t names, memories;
@@ -67,7 +67,7 @@ bool selection_split(const struct values *list, const char *option, char words[E
                      uint32_t *count);
 
 /* All combinations of filters and memories. False after a message. */
-bool selection_read(struct selection *s, const struct request *o, bool weighed);
+bool selection_read(struct selection *s, const struct eval_request *o, bool weighed);
 bool entrants_add_all(struct entrants *all, const struct selection *s);
 
 /* Or one by one: begin with none; memory and fpr may be NULL, for what the options

@@ -33,7 +33,7 @@ static bool start(struct evaluation *ev, const struct shards *hasher, bool once)
                : truth_open_set(&ev->truth, limit, ev->request->records.time.span);
 }
 
-bool evaluation_open(struct evaluation *ev, const struct request *o)
+bool evaluation_open(struct evaluation *ev, const struct eval_request *o)
 {
     static struct selection selection;
 
@@ -292,7 +292,7 @@ static bool open_hasher(struct evaluation *ev)
     return shards_open(&ev->hasher, spec, 1, &error) == WEIR_OK || reject("%s", error.text);
 }
 
-bool evaluation_gather(struct evaluation *ev, const struct request *o, uint64_t most)
+bool evaluation_gather(struct evaluation *ev, const struct eval_request *o, uint64_t most)
 {
     *ev = (struct evaluation){.request = o};
     if (!signals_watch())

@@ -7,7 +7,7 @@
 #include "eval/arrivals.h"
 
 struct evaluation {
-    const struct request *request;
+    const struct eval_request *request;
     struct arrivals arrivals;
     struct truth truth;
     struct entrants entrants;
@@ -20,14 +20,14 @@ struct evaluation {
 };
 
 /* False after a message. */
-bool evaluation_open(struct evaluation *ev, const struct request *o);
+bool evaluation_open(struct evaluation *ev, const struct eval_request *o);
 bool evaluation_run(struct evaluation *ev);
 void evaluation_close(struct evaluation *ev);
 
 /* In two steps: first take the arrivals into memory, at most so many (see
  * replay.h); then, with entrants that the caller has opened for that seed, run,
  * and again with another. */
-bool evaluation_gather(struct evaluation *ev, const struct request *o, uint64_t most);
+bool evaluation_gather(struct evaluation *ev, const struct eval_request *o, uint64_t most);
 
 /* On standard error, as --stats asks: what went by and what the truth cost. */
 void evaluation_report(const struct evaluation *ev);

@@ -9,7 +9,7 @@
 #include "cli/records.h"
 #include "cli/filter_request.h"
 
-struct request {
+struct eval_request {
     struct inputs inputs;
     struct records records;
     struct filter_request filter;

@@ -37,7 +37,7 @@ static bool takes(const char *name, const char *parameter)
     return weir_find_parameter(WEIR_KIND_SCREEN, name, parameter) != NULL;
 }
 
-static bool read_choices(struct choices *c, const struct request *o)
+static bool read_choices(struct choices *c, const struct eval_request *o)
 {
     struct values named = {.at = {o->screens}, .n = o->screens != NULL};
     const struct weir_algorithm *about;
@@ -127,7 +127,7 @@ static bool add_all(struct screens *s, const struct choices *c)
     return true;
 }
 
-bool screens_open(struct screens *s, const struct request *o)
+bool screens_open(struct screens *s, const struct eval_request *o)
 {
     static struct choices choices;
 

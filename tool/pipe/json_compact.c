@@ -18,7 +18,7 @@ struct member {
     size_t begin, size;
 };
 
-struct writer {
+struct compact_writer {
     const char *at; /* next byte to read */
     char *to;
     size_t n; /* bytes written */
@@ -27,12 +27,12 @@ struct writer {
     bool failed;          /* memory is short */
 };
 
-static void put(struct writer *w, char c)
+static void put(struct compact_writer *w, char c)
 {
     w->to[w->n++] = c;
 }
 
-static void skip_blanks(struct writer *w)
+static void skip_blanks(struct compact_writer *w)
 {
     while (*w->at == ' ' || *w->at == '\t' || *w->at == '\n' || *w->at == '\r')
         w->at++;
@@ -41,7 +41,7 @@ static void skip_blanks(struct writer *w)
 /* ---- strings ---- */
 
 /* Only what must be is escaped, and in the shortest way. */
-static void put_character(struct writer *w, char c)
+static void put_character(struct compact_writer *w, char c)
 {
     static const char control[] = "\b\f\n\r\t", letter[] = "bfnrt";
     const char *found = c ? strchr(control, c) : NULL;
@@ -62,7 +62,7 @@ static void put_character(struct writer *w, char c)
     }
 }
 
-static void put_string(struct writer *w)
+static void put_string(struct compact_writer *w)
 {
     put(w, *w->at++);
     while (*w->at != '"') {
@@ -124,7 +124,7 @@ static bool in_order(const struct member *m, size_t n)
 }
 
 /* The members m[0..n) lie from `begin` on, a comma behind each. */
-static void sort_members(struct writer *w, struct member *m, size_t n, size_t begin)
+static void sort_members(struct compact_writer *w, struct member *m, size_t n, size_t begin)
 {
     char *old = malloc(w->n - begin);
 
@@ -144,7 +144,7 @@ static void sort_members(struct writer *w, struct member *m, size_t n, size_t be
     free(old);
 }
 
-static void add_member(struct writer *w, struct member m)
+static void add_member(struct compact_writer *w, struct member m)
 {
     if (w->members == w->room) {
         size_t room = w->room ? 2 * w->room : 64;
@@ -162,9 +162,9 @@ static void add_member(struct writer *w, struct member m)
 
 /* ---- values ---- */
 
-static void put_value(struct writer *w);
+static void put_value(struct compact_writer *w);
 
-static void put_name(struct writer *w)
+static void put_name(struct compact_writer *w)
 {
     put_string(w);
     skip_blanks(w);
@@ -172,7 +172,7 @@ static void put_name(struct writer *w)
 }
 
 /* A member or an element, and a comma behind it. */
-static void put_item(struct writer *w, bool named)
+static void put_item(struct compact_writer *w, bool named)
 {
     struct member m = {.name = w->at + 1, .begin = w->n};
 
@@ -185,7 +185,7 @@ static void put_item(struct writer *w, bool named)
         add_member(w, m);
 }
 
-static void end_object(struct writer *w, size_t first, size_t begin)
+static void end_object(struct compact_writer *w, size_t first, size_t begin)
 {
     size_t n = w->members - first;
 
@@ -195,7 +195,7 @@ static void end_object(struct writer *w, size_t first, size_t begin)
 }
 
 /* The last comma becomes the closing bracket. */
-static void put_container(struct writer *w)
+static void put_container(struct compact_writer *w)
 {
     bool object = *w->at == '{';
     size_t first = w->members, begin = w->n + 1;
@@ -214,7 +214,7 @@ static void put_container(struct writer *w)
     put(w, *w->at++);
 }
 
-static void put_value(struct writer *w)
+static void put_value(struct compact_writer *w)
 {
     skip_blanks(w);
     if (*w->at == '{' || *w->at == '[')
@@ -228,7 +228,7 @@ static void put_value(struct writer *w)
 
 size_t json_compact(const char *value, char *to)
 {
-    struct writer w = {.at = value, .to = to};
+    struct compact_writer w = {.at = value, .to = to};
 
     put_value(&w);
     free(w.member);

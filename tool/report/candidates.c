@@ -77,7 +77,7 @@ static const char *const ceilings[] = {NULL, "50%", "10%", "1%", "0.1%"};
 #define CEILINGS (sizeof ceilings / sizeof *ceilings)
 #define CEILINGS_IMPORTANCE 3 /* below 10 % such filters remember next to nothing */
 
-static bool is_settled(const struct request *o)
+static bool is_settled(const struct eval_request *o)
 {
     bool settled = o->filter.fpr;
 
@@ -160,7 +160,7 @@ static bool prepare(struct entrants *all, const char *seed)
     return true;
 }
 
-bool candidates_open(struct candidates *list, struct entrants *all, const struct request *o,
+bool candidates_open(struct candidates *list, struct entrants *all, const struct eval_request *o,
                      bool weighed, uint64_t distinct, uint32_t halvings, const char *seed)
 {
     static struct selection f;
@@ -177,8 +177,9 @@ bool candidates_open(struct candidates *list, struct entrants *all, const struct
     return enter_all(list, all, &f);
 }
 
-bool candidates_pick(const struct candidates *list, struct entrants *all, const struct request *o,
-                     bool weighed, const uint32_t *index, uint32_t count, const char *seed)
+bool candidates_pick(const struct candidates *list, struct entrants *all,
+                     const struct eval_request *o, bool weighed, const uint32_t *index,
+                     uint32_t count, const char *seed)
 {
     static struct selection f;
     static struct candidates picked;

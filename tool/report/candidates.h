@@ -21,11 +21,12 @@ struct candidates {
 /* Enter those asked for by -a, -m, -e and -S, or of what is worth
  * looking at for so many distinct keys, of which one in 2^halvings was kept.
  * False after a message. */
-bool candidates_open(struct candidates *list, struct entrants *all, const struct request *o,
+bool candidates_open(struct candidates *list, struct entrants *all, const struct eval_request *o,
                      bool weighed, uint64_t distinct, uint32_t halvings, const char *seed);
 
 /* Enter some of them alone. */
-bool candidates_pick(const struct candidates *list, struct entrants *all, const struct request *o,
-                     bool weighed, const uint32_t *index, uint32_t count, const char *seed);
+bool candidates_pick(const struct candidates *list, struct entrants *all,
+                     const struct eval_request *o, bool weighed, const uint32_t *index,
+                     uint32_t count, const char *seed);
 
 #endif

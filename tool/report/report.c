@@ -13,7 +13,7 @@
 
 /* ---- measuring ---- */
 
-static bool check(const struct request *o)
+static bool check(const struct eval_request *o)
 {
     if (o->measures.curve || o->measures.by_importance)
         return reject("--report has the tables of --curve and --by-importance as pictures; ask for "
@@ -24,7 +24,7 @@ static bool check(const struct request *o)
 
 /* Windows and capacities are numbers of keys: of a sample they would mean
  * something else. */
-static uint64_t records_most(const struct request *o)
+static uint64_t records_most(const struct eval_request *o)
 {
     bool all = false;
 
@@ -188,7 +188,7 @@ static void close_report(struct report *r)
     free(r);
 }
 
-int report_run(const struct request *o)
+int report_run(const struct eval_request *o)
 {
     struct report *r = check(o) ? calloc(1, sizeof *r) : NULL;
     int status = EXIT_ERROR;

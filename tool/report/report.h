@@ -15,10 +15,10 @@
 #define CURVE_POINTS 24
 
 struct report {
-    const struct request *request; /* as given */
-    struct request detailed;       /* the same, with curves and classes of importance */
-    struct evaluation evaluation;  /* its entrants: the best setting of each filter, at the end */
-    struct entrants measured;      /* all that was measured */
+    const struct eval_request *request; /* as given */
+    struct eval_request detailed;       /* the same, with curves and classes of importance */
+    struct evaluation evaluation; /* its entrants: the best setting of each filter, at the end */
+    struct entrants measured;     /* all that was measured */
     struct candidates candidates;
     struct choice choice;
     struct choice finite; /* if no more records come, where that was not asked for */
@@ -32,7 +32,7 @@ struct report {
 };
 
 /* weir eval --report, in full; the exit status. */
-int report_run(const struct request *o);
+int report_run(const struct eval_request *o);
 
 void report_name(const struct report *r, FILE *page); /* of the stream */
 

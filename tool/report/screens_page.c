@@ -9,7 +9,7 @@
 #include "report/style.h"
 #include "state/replace.h"
 
-bool report_screens_possible(const struct request *o)
+bool report_screens_possible(const struct eval_request *o)
 {
     return replace_spares(o->measures.report, REPLACES_REPORT) &&
            replace_possible(o->measures.report);
@@ -80,7 +80,7 @@ bool report_screens_say(const struct screens *s)
 
 /* ---- the page ---- */
 
-static void put_stream(FILE *page, const struct request *o)
+static void put_stream(FILE *page, const struct eval_request *o)
 {
     page_text(page, o->measures.synthetic  ? o->measures.synthetic
                     : o->inputs.count == 0 ? "standard input"

@@ -5,7 +5,7 @@
 #include "eval/screens.h"
 
 /* Can the page be written? False after a message. */
-bool report_screens_possible(const struct request *o);
+bool report_screens_possible(const struct eval_request *o);
 
 /* Write it to the file of --report. False after a message. */
 bool report_screens(const struct screens *s);

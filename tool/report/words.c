@@ -29,7 +29,7 @@ struct shown words_size(const struct report *r, uint32_t memory)
 
 static void type_filter(FILE *out, const struct report *r, uint32_t entrant)
 {
-    const struct request *o = r->request;
+    const struct eval_request *o = r->request;
     const struct candidate *e = &r->candidates.candidate[entrant];
     const char *fpr = e->fpr ? e->fpr : o->filter.fpr;
 
@@ -47,7 +47,7 @@ static void type_filter(FILE *out, const struct report *r, uint32_t entrant)
 
 static void type_command(FILE *out, const struct report *r, uint32_t entrant)
 {
-    const struct request *o = r->request;
+    const struct eval_request *o = r->request;
 
     if (o->measures.synthetic) {
         fprintf(out, "weir gen ");
@@ -89,7 +89,7 @@ void words_filter(FILE *page, const struct report *r, uint32_t entrant)
 
 void report_name(const struct report *r, FILE *page)
 {
-    const struct request *o = r->request;
+    const struct eval_request *o = r->request;
 
     if (o->measures.synthetic)
         page_text(page, o->measures.synthetic);

@@ -21,7 +21,7 @@ struct bytes {
 };
 
 /* A file is loaded from where it lies, so that its bytes are in memory once. */
-struct loading {
+struct file_loading {
     struct bytes file;
     bool view; /* leave cells where they lie */
     bool good;
@@ -47,7 +47,7 @@ static bool open_mapped(struct mapped *m, const char *path)
 
 /* Let load() have its bytes. False after a message if there are none, or if they
  * were changed meanwhile; then what it had made is lost, and the run at its end. */
-static bool load_mapped(struct loading *l, const char *path, void (*load)(void *loading),
+static bool load_mapped(struct file_loading *l, const char *path, void (*load)(void *loading),
                         struct mapped *m)
 {
     l->good = false;
@@ -59,7 +59,7 @@ static bool load_mapped(struct loading *l, const char *path, void (*load)(void *
     return (m->size > 0 && mapped_read(m, load, l)) || reject(changed, path);
 }
 
-static bool load_file(struct loading *l, const char *path, void (*load)(void *loading))
+static bool load_file(struct file_loading *l, const char *path, void (*load)(void *loading))
 {
     struct mapped m = {.fd = -1};
     bool unchanged = load_mapped(l, path, load, &m);
@@ -107,7 +107,7 @@ static bool take_note(struct stored *s, struct bytes at, struct weir_part *part,
 }
 
 /* All shards; *size becomes the bytes of all. */
-static bool take_filter(struct loading *l, struct bytes at, size_t *size)
+static bool take_filter(struct file_loading *l, struct bytes at, size_t *size)
 {
     struct shards *shards = &l->filters->shards;
 
@@ -123,7 +123,7 @@ static bool take_filter(struct loading *l, struct bytes at, size_t *size)
            shards_join(shards, &l->error) == WEIR_OK;
 }
 
-static bool take_part(struct loading *l, struct bytes at, struct weir_part *part)
+static bool take_part(struct file_loading *l, struct bytes at, struct weir_part *part)
 {
     if (part->kind == WEIR_PART_NOTE)
         return take_note(l->filters, at, part, &l->error);
@@ -139,7 +139,7 @@ static bool take_part(struct loading *l, struct bytes at, struct weir_part *part
 
 static void take_parts(void *loading)
 {
-    struct loading *l = loading;
+    struct file_loading *l = loading;
     struct bytes at = l->file;
     struct weir_part part;
     bool good = true;
@@ -173,16 +173,16 @@ bool file_is_ours(const char *path)
     return file_kind_of(path) == KIND_WEIR;
 }
 
-static bool begin_load(struct loading *l, struct stored *s)
+static bool begin_load(struct file_loading *l, struct stored *s)
 {
     memset(s, 0, sizeof *s);
-    *l = (struct loading){.filters = s, .error = {.text = "its parts do not belong together"}};
+    *l = (struct file_loading){.filters = s, .error = {.text = "its parts do not belong together"}};
     s->shards.w = calloc(SHARDS_MAX, sizeof *s->shards.w);
     return s->shards.w || reject("memory is short");
 }
 
 /* What was in the file has been looked at. */
-static bool finish_load(const struct loading *l, const char *path)
+static bool finish_load(const struct file_loading *l, const char *path)
 {
     struct stored *s = l->filters;
 
@@ -205,7 +205,7 @@ static bool finish_load(const struct loading *l, const char *path)
 
 bool file_load(struct stored *s, const char *path)
 {
-    struct loading l;
+    struct file_loading l;
 
     return begin_load(&l, s) && load_file(&l, path, take_parts) && finish_load(&l, path);
 }
@@ -245,7 +245,7 @@ static bool ages(const char *config)
 
 bool file_view_one(struct stored *s, const char *path, struct view *v)
 {
-    struct loading l;
+    struct file_loading l;
 
     if (!begin_load(&l, s))
         return false;
@@ -265,7 +265,7 @@ bool file_view(struct stored *s, const char *path)
     return file_view_one(s, path, &viewed);
 }
 
-struct question {
+struct file_question {
     const weir_filter *w;
     const struct weir_key *keys;
     size_t n;
@@ -274,7 +274,7 @@ struct question {
 
 static void ask_viewed(void *question)
 {
-    const struct question *q = question;
+    const struct file_question *q = question;
 
     weir_ask_many(q->w, q->keys, q->n, q->verdicts);
 }
@@ -283,7 +283,7 @@ static void ask_viewed(void *question)
 void view_ask(const struct view *v, const weir_filter *w, const struct weir_key *keys, size_t n,
               uint8_t *verdicts)
 {
-    struct question q = {w, keys, n, verdicts};
+    struct file_question q = {w, keys, n, verdicts};
 
     if (mapped_read(&v->file, ask_viewed, &q))
         return;
@@ -321,14 +321,14 @@ double file_error(const struct shards *shards)
 
 static void verify(void *loading)
 {
-    struct loading *l = loading;
+    struct file_loading *l = loading;
 
     l->good = weir_verify(l->file.data, l->file.size, &l->error) == WEIR_OK;
 }
 
 bool file_verify(const char *path)
 {
-    struct loading l = {.good = false};
+    struct file_loading l = {.good = false};
 
     return load_file(&l, path, verify) && (l.good || reject("%s: %s", path, l.error.text));
 }
@@ -376,7 +376,7 @@ bool file_has_screen(const char *path)
 
 static void take_sketch(void *loading)
 {
-    struct loading *l = loading;
+    struct file_loading *l = loading;
     struct bytes at = l->file;
     struct weir_part part;
 
@@ -390,7 +390,7 @@ static void take_sketch(void *loading)
 
 weir_sketch *file_load_sketch(const char *path)
 {
-    struct loading l = {.error = {.text = "it holds no sketch"}};
+    struct file_loading l = {.error = {.text = "it holds no sketch"}};
 
     if (!load_file(&l, path, take_sketch))
         return NULL;
@@ -406,7 +406,7 @@ weir_sketch *file_load_sketch(const char *path)
 static void take_screen(void *loading)
 {
     static struct stored noted;
-    struct loading *l = loading;
+    struct file_loading *l = loading;
     struct bytes at = l->file;
     struct weir_part part;
 
@@ -429,7 +429,8 @@ static void take_screen(void *loading)
 
 bool file_load_screen(struct stored_screen *s, const char *path)
 {
-    struct loading l = {.screen = s, .error = {.text = "it does not hold what 'weir check' saves"}};
+    struct file_loading l = {.screen = s,
+                             .error = {.text = "it does not hold what 'weir check' saves"}};
 
     memset(s, 0, sizeof *s);
     if (!load_file(&l, path, take_screen))

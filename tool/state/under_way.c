@@ -11,7 +11,7 @@
 
 #define PART_UNDER_WAY 0x5780
 
-struct contents {
+struct writing_contents {
     const char *note;
     const uint8_t *body;
     size_t size;
@@ -19,7 +19,7 @@ struct contents {
 
 static enum weir_status write_contents(const void *what, weir_sink sink, void *into)
 {
-    const struct contents *c = what;
+    const struct writing_contents *c = what;
     enum weir_status status =
         weir_part_write(WEIR_PART_NOTE, c->note, strlen(c->note), sink, into, NULL);
 
@@ -38,7 +38,7 @@ bool under_way_save(const char *path, const char *note, const struct under_way *
     body[0] = u->going;
     if (u->size)
         memcpy(body + 1, u->data, u->size);
-    saved = replace_file(path, write_contents, &(struct contents){note, body, u->size + 1});
+    saved = replace_file(path, write_contents, &(struct writing_contents){note, body, u->size + 1});
     free(body);
     return saved;
 }

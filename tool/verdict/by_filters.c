@@ -246,7 +246,7 @@ static double expect_false(uint64_t records, uint64_t found, double chance)
     return chance < 1 ? fmin(strangers * chance, (double)found) : (double)found;
 }
 
-struct expected {
+struct expected_hits {
     uint64_t found; /* answers that a filter has a record, or that any has */
     double wrong;
 };
@@ -256,9 +256,9 @@ static double error_of(const struct one_filter *f)
     return shards_stats(&f->shards).error;
 }
 
-static struct expected expect(const struct many_filters *m, const struct tally *t)
+static struct expected_hits expect(const struct many_filters *m, const struct tally *t)
 {
-    struct expected sum = {0};
+    struct expected_hits sum = {0};
     double none = 1; /* chance that a stranger to all is found by none */
 
     for (uint32_t i = 0; i < m->count; i++) {
@@ -268,7 +268,8 @@ static struct expected expect(const struct many_filters *m, const struct tally *
         sum.found += m->filter[i].seen;
         sum.wrong += expect_false(t->records, m->filter[i].seen, error);
     }
-    return m->named ? sum : (struct expected){t->seen, expect_false(t->records, t->seen, 1 - none)};
+    return m->named ? sum
+                    : (struct expected_hits){t->seen, expect_false(t->records, t->seen, 1 - none)};
 }
 
 static void report(void *context, const struct tally *t)
@@ -283,7 +284,7 @@ static void report(void *context, const struct tally *t)
             show_count((double)t->records / (t->seconds + 1e-9)).text);
     if (!m->whole) /* how full they are only the whole files tell */
         return;
-    struct expected e = expect(m, t);
+    struct expected_hits e = expect(m, t);
     fprintf(stderr, "weir: %llu answers say that %s has a record; about %.3g of them are false\n",
             (unsigned long long)e.found, m->named ? "a filter" : "one or more", e.wrong);
 }
@@ -300,7 +301,7 @@ static json_t *describe_one(const struct one_filter *f, const struct tally *t)
 static json_t *describe(void *context, const struct tally *t)
 {
     const struct many_filters *m = context;
-    struct expected e = expect(m, t);
+    struct expected_hits e = expect(m, t);
     json_t *filters = json_array();
 
     for (uint32_t i = 0; i < m->count; i++)
