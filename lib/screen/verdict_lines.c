@@ -8,7 +8,7 @@
 
 #define LINES_LOOKED_AT 65536 /* to measure fill and error */
 
-static uint8_t *nth_line(const struct verdict_lines *l, uint64_t i)
+static uint8_t *nth_line(const struct lines *l, uint64_t i)
 {
     return l->cells + i * LINE_BYTES;
 }
@@ -42,7 +42,7 @@ static void write_list(uint8_t *line, uint32_t index, const struct verdict_list 
                           list->member[i]);
 }
 
-void lines_cut(const struct verdict_lines *l, uint8_t *line)
+void lines_cut(const struct lines *l, uint8_t *line)
 {
     uint32_t index = line_index(line), kept = 0;
     uint32_t bits = (uint32_t)line_width[index] - line_width[index + 1];
@@ -63,27 +63,27 @@ void lines_cut(const struct verdict_lines *l, uint8_t *line)
 
 /* ---- keys ---- */
 
-void lines_touch(const struct verdict_lines *l, struct weir_key key)
+void lines_touch(const struct lines *l, struct weir_key key)
 {
     cells_fetch(lines_of_key(l, key));
 }
 
-uint8_t lines_find(const struct verdict_lines *l, struct weir_key key)
+uint8_t lines_find(const struct lines *l, struct weir_key key)
 {
     return PROCESSOR_PATHS(verdict_paths)->find(l, key);
 }
 
-void lines_use(const struct verdict_lines *l, struct weir_key key)
+void lines_use(const struct lines *l, struct weir_key key)
 {
     PROCESSOR_PATHS(verdict_paths)->use(l, key);
 }
 
-void lines_add(const struct verdict_lines *l, struct weir_key key, bool member)
+void lines_add(const struct lines *l, struct weir_key key, bool member)
 {
     PROCESSOR_PATHS(verdict_paths)->add(l, key, member);
 }
 
-void lines_sweep(const struct verdict_lines *l, uint64_t record, uint64_t window)
+void lines_sweep(const struct lines *l, uint64_t record, uint64_t window)
 {
     uint64_t from = (uint64_t)((bits_u128)(record % window) * l->n / window);
     uint64_t to = (uint64_t)((bits_u128)(record % window + 1) * l->n / window);
@@ -93,7 +93,7 @@ void lines_sweep(const struct verdict_lines *l, uint64_t record, uint64_t window
 
 /* ---- measuring and checking ---- */
 
-static uint32_t used_slots(const struct verdict_lines *l, const uint8_t *line)
+static uint32_t used_slots(const struct lines *l, const uint8_t *line)
 {
     uint32_t slots = lines_slots(l, line_index(line)), used = 0;
 
@@ -102,20 +102,20 @@ static uint32_t used_slots(const struct verdict_lines *l, const uint8_t *line)
     return used;
 }
 
-static double error_of_line(const struct verdict_lines *l, const uint8_t *line)
+static double error_of_line(const struct lines *l, const uint8_t *line)
 {
     return slots_error(line_width[line_index(line)], used_slots(l, line));
 }
 
-static double share_of_line(const struct verdict_lines *l, const uint8_t *line)
+static double share_of_line(const struct lines *l, const uint8_t *line)
 {
     double share = (double)used_slots(l, line) / (double)l->slots;
 
     return share < 1 ? share : 1;
 }
 
-static double mean_of_lines(const struct verdict_lines *l,
-                            double (*of)(const struct verdict_lines *l, const uint8_t *line))
+static double mean_of_lines(const struct lines *l,
+                            double (*of)(const struct lines *l, const uint8_t *line))
 {
     uint64_t all = l->n, n = all < LINES_LOOKED_AT ? all : LINES_LOOKED_AT;
     double sum = 0;
@@ -125,19 +125,19 @@ static double mean_of_lines(const struct verdict_lines *l,
     return sum / (double)n;
 }
 
-double lines_error(const struct verdict_lines *l)
+double lines_error(const struct lines *l)
 {
     return mean_of_lines(l, error_of_line);
 }
 
-double lines_fill(const struct verdict_lines *l)
+double lines_fill(const struct lines *l)
 {
     return mean_of_lines(l, share_of_line);
 }
 
 /* Slots without gaps, at a width not below the floor, and zeros behind them:
  * the line that its own list would write. */
-static bool is_possible(const struct verdict_lines *l, const uint8_t *line)
+static bool is_possible(const struct lines *l, const uint8_t *line)
 {
     uint8_t again[LINE_BYTES];
     struct verdict_list list;
@@ -152,7 +152,7 @@ static bool is_possible(const struct verdict_lines *l, const uint8_t *line)
     return memcmp(again, line, LINE_BYTES) == 0;
 }
 
-bool lines_possible(const struct verdict_lines *l)
+bool lines_possible(const struct lines *l)
 {
     for (uint64_t i = 0; i < l->n; i++)
         if (!is_possible(l, nth_line(l, i)))

@@ -23,20 +23,19 @@
 
 #define LINES_SLOTS_MOST 56
 
-struct verdict_lines {
+struct lines {
     uint8_t *cells;
     uint64_t n;
     uint32_t width, slots; /* of a line that is full */
 };
 
 /* The lines that a screen has as one of its areas, of bytes. */
-static inline struct verdict_lines lines_in(const weir_screen *s, uint32_t area, uint64_t width,
-                                            uint64_t slots)
+static inline struct lines lines_in(const weir_screen *s, uint32_t area, uint64_t width,
+                                    uint64_t slots)
 {
     const struct cells *bytes = &s->area[area];
 
-    return (struct verdict_lines){bytes->bytes, bytes->n / LINE_BYTES, (uint32_t)width,
-                                  (uint32_t)slots};
+    return (struct lines){bytes->bytes, bytes->n / LINE_BYTES, (uint32_t)width, (uint32_t)slots};
 }
 
 /* Bytes of the whole lines that so many bits ask for. */
@@ -51,52 +50,52 @@ static inline uint32_t lines_room(uint64_t width)
     return LINE_ROOM / ((uint32_t)width + 1);
 }
 
-void lines_touch(const struct verdict_lines *l, struct weir_key key);
+void lines_touch(const struct lines *l, struct weir_key key);
 
 /* The verdict, or WEIR_UNANSWERED if there is none. */
-uint8_t lines_find(const struct verdict_lines *l, struct weir_key key);
+uint8_t lines_find(const struct lines *l, struct weir_key key);
 
 /* A verdict that is there has been used. */
-void lines_use(const struct verdict_lines *l, struct weir_key key);
+void lines_use(const struct lines *l, struct weir_key key);
 
 /* Remember one that is not there. */
-void lines_add(const struct verdict_lines *l, struct weir_key key, bool member);
+void lines_add(const struct lines *l, struct weir_key key, bool member);
 
 /* Empty as many lines as record number `record` is due, of once round in a
  * window. */
-void lines_sweep(const struct verdict_lines *l, uint64_t record, uint64_t window);
+void lines_sweep(const struct lines *l, uint64_t record, uint64_t window);
 
 /* Shares: of slots in use, and the chance of a false match. Lines at even
  * distances are looked at, 65536 at most. */
-double lines_fill(const struct verdict_lines *l);
-double lines_error(const struct verdict_lines *l);
+double lines_fill(const struct lines *l);
+double lines_error(const struct lines *l);
 
 /* Could lines that were loaded have come about? */
-bool lines_possible(const struct verdict_lines *l);
+bool lines_possible(const struct lines *l);
 
 /* ---- inside: what verdict_lines.c and the paths share ---- */
 
 struct verdict_paths {
-    uint8_t (*find)(const struct verdict_lines *l, struct weir_key key);
-    void (*use)(const struct verdict_lines *l, struct weir_key key);
-    void (*add)(const struct verdict_lines *l, struct weir_key key, bool member);
+    uint8_t (*find)(const struct lines *l, struct weir_key key);
+    void (*use)(const struct lines *l, struct weir_key key);
+    void (*add)(const struct lines *l, struct weir_key key, bool member);
 };
 
 extern const struct verdict_paths verdict_paths_plain, verdict_paths_avx2, verdict_paths_avx512;
 
 /* Cut a full line's fingerprints to the next width; of equal ones the first
  * stays. */
-void lines_cut(const struct verdict_lines *l, uint8_t *line);
+void lines_cut(const struct lines *l, uint8_t *line);
 
 /* The slots that a line may use at one of the widths. */
-static inline uint32_t lines_slots(const struct verdict_lines *l, uint32_t index)
+static inline uint32_t lines_slots(const struct lines *l, uint32_t index)
 {
     uint32_t room = lines_room(line_width[index]);
 
     return room < l->slots ? room : l->slots;
 }
 
-static inline uint8_t *lines_of_key(const struct verdict_lines *l, struct weir_key key)
+static inline uint8_t *lines_of_key(const struct lines *l, struct weir_key key)
 {
     return l->cells + place(key, 0, l->n) * LINE_BYTES;
 }

@@ -3,8 +3,7 @@
 #include "screen/verdict_lines.h"
 
 /* Which slots hold a key: bit i for slot i. */
-static inline uint64_t match(const struct verdict_lines *l, const uint8_t *line,
-                             struct weir_key key)
+static inline uint64_t match(const struct lines *l, const uint8_t *line, struct weir_key key)
 {
     const uint32_t print = line_print(key.hi);
     uint64_t found;
@@ -15,7 +14,7 @@ static inline uint64_t match(const struct verdict_lines *l, const uint8_t *line,
     return found;
 }
 
-static uint8_t find(const struct verdict_lines *l, struct weir_key key)
+static uint8_t find(const struct lines *l, struct weir_key key)
 {
     const uint8_t *line = lines_of_key(l, key);
     uint64_t found = match(l, line, key);
@@ -25,7 +24,7 @@ static uint8_t find(const struct verdict_lines *l, struct weir_key key)
     return line_verdict(line, (uint32_t)__builtin_ctzll(found)) ? WEIR_MEMBER : WEIR_OTHER;
 }
 
-static void use(const struct verdict_lines *l, struct weir_key key)
+static void use(const struct lines *l, struct weir_key key)
 {
     uint8_t *line = lines_of_key(l, key);
     uint32_t at = (uint32_t)__builtin_ctzll(match(l, line, key));
@@ -40,7 +39,7 @@ static bool is_full(const uint8_t *line, uint32_t slots)
 
 /* Cut a full line until it is not full or at the floor. Verdicts stay where they are, unless
  * fingerprints become equal: that is left to the list. */
-static __attribute__((noinline)) void make_room(const struct verdict_lines *l, uint8_t *line)
+static __attribute__((noinline)) void make_room(const struct lines *l, uint8_t *line)
 {
     struct line_rounds rounds;
     uint32_t slots = lines_slots(l, line_index(line));
@@ -66,7 +65,7 @@ static uint32_t depth_in(const uint8_t *line, uint32_t slots)
     return depth;
 }
 
-static void add(const struct verdict_lines *l, struct weir_key key, bool member)
+static void add(const struct lines *l, struct weir_key key, bool member)
 {
     uint8_t *line = lines_of_key(l, key);
 
