@@ -112,7 +112,7 @@ static inline bool line_verdict(const uint8_t *line, uint32_t slot)
 static inline void line_move_verdict(uint8_t *line, uint32_t from, uint32_t to, uint32_t print,
                                      bool member)
 {
-    line_move(line, line, line_index(line), from, to, print);
+    line_move(line, line_index(line), from, to, print);
     uint64_t word = bits_load64(line + VERDICTS);
     uint64_t moved =
         (UINT64_C(2) << (FIRST_VERDICT - to)) - (UINT64_C(1) << (FIRST_VERDICT - from));

@@ -101,7 +101,7 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
         c->memory = config_memory(slots_lines((double)c->window, (uint32_t)c->slots), LINE_BITS);
     shape_planes(s, c, 1, 8);
     s->cells = s->cells / LINE_BYTES * LINE_BYTES;
-    s->registers = c->span ? 4 : c->window ? 3 : is_adaptive(c) ? COUNTED + COUNTS : 0;
+    s->registers = c->span ? 4 : c->window ? 3 : 0;
     s->lines = 1;
     return true;
 }
@@ -258,33 +258,25 @@ static void turn(weir_filter *w)
 
 static uint64_t turn_every(const weir_filter *w)
 {
-    return w->config.window ? (w->config.window + QUARTERS - 1) / QUARTERS : recent_depth_every(w);
-}
-
-static bool has_turns(const weir_filter *w)
-{
-    return w->config.window || is_adaptive(&w->config);
+    return (w->config.window + QUARTERS - 1) / QUARTERS;
 }
 
 size_t recent_until_turn(const weir_filter *w, size_t n)
 {
-    uint64_t left = has_turns(w) ? turn_every(w) - w->reg[ARRIVED] : n;
+    uint64_t left = w->config.window ? turn_every(w) - w->reg[ARRIVED] : n;
 
     return left < n ? (size_t)left : n;
 }
 
 void recent_turn(weir_filter *w, size_t n)
 {
-    if (!has_turns(w))
+    if (!w->config.window)
         return;
     w->reg[ARRIVED] += n;
     if (w->reg[ARRIVED] < turn_every(w))
         return;
     w->reg[ARRIVED] = 0;
-    if (w->config.window)
-        turn(w);
-    else
-        recent_choose_depth(w);
+    turn(w);
 }
 
 /* All keys are too old now. Lines that are touched will tell; those that might look young
@@ -371,8 +363,6 @@ static void merge(weir_filter *into, const weir_filter *from)
 {
     for (uint64_t i = 0; i < lines(into); i++)
         merge_line(into, nth_line(into, i), nth_line(from, i));
-    if (is_adaptive(&into->config))
-        recent_merge_depths(into, from);
 }
 
 static const char *unmergeable(const struct config *c)
@@ -427,9 +417,7 @@ static bool check_cells(const weir_filter *w)
 
 static bool check(const weir_filter *w)
 {
-    if (is_adaptive(&w->config) && !recent_check_depth(w))
-        return false;
-    return !has_turns(w) || w->reg[ARRIVED] < turn_every(w);
+    return !w->config.window || w->reg[ARRIVED] < turn_every(w);
 }
 
 /* ---- which way in ---- */

@@ -126,39 +126,9 @@ void recent_age(const weir_filter *w, uint8_t *line);
 /* Cut a full line's fingerprints to the next width; equal ones become one. */
 void recent_cut(const weir_filter *w, uint8_t *line);
 
-/* How many of the next n arrivals may be shown before a quarter of window= is over or
- * the depth is chosen again; and what is to be done when they have been shown. */
+/* How many of the next n arrivals may be observed before a quarter of window= ends; and what is to
+ * be done when they have been. */
 size_t recent_until_turn(const weir_filter *w, size_t n);
 void recent_turn(weir_filter *w, size_t n);
-
-/* ---- entering (enter.c) ---- */
-
-#define DEPTH 0        /* at which new keys enter */
-#define SINCE 1        /* arrivals since it was chosen */
-#define COUNTED 2      /* the first of the counts by which it is chosen */
-#define COUNTS 7       /* of them */
-#define TRIED_LINES 64 /* one line in so many tries another depth; a power of two */
-
-static inline bool is_adaptive(const struct config *c)
-{
-    return c->enter == ENTER_ADAPT;
-}
-
-uint32_t recent_depth(const weir_filter *w);
-uint32_t recent_tried_depth(const struct config *c);
-
-/* Arrivals after which the depth is chosen again. */
-uint64_t recent_depth_every(const weir_filter *w);
-
-/* Note so many hits in a slot, or in the last place misses, of lines at the floor: those
- * that enter at the depth, and those that try another. The same of all slots. */
-void recent_count_hit(weir_filter *w, bool tried, uint32_t slot, uint64_t times);
-void recent_count_hits(weir_filter *w, uint32_t hits[2][LINE_SLOTS_MOST + 1]);
-
-void recent_choose_depth(weir_filter *w);
-
-/* What was counted is added; the lesser depth holds until it is chosen again. */
-void recent_merge_depths(weir_filter *into, const weir_filter *from);
-bool recent_check_depth(const weir_filter *w);
 
 #endif

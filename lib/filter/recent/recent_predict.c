@@ -5,15 +5,14 @@
 #include "theory/recent.h"
 #include "filter/recent/recent.h"
 
-/* Time is not in the model, nor importance, nor a depth of entering. One that adapts
- * misses no more than the front does on most streams, and is foretold as the front. */
+/* Time, importance and insertion depth are not in the model. */
 bool recent_predict(const struct config *c, const struct shape *s, const struct stream_model *m,
                     struct prediction *p)
 {
     struct slots f = {.lines = (double)(s->cells / LINE_BYTES),
                       .window = c->window ? (double)c->window : INFINITY};
 
-    if (c->span || c->importance.mode != IMPORTANCE_NONE || (c->enter && !is_adaptive(c)))
+    if (c->span || c->importance.mode != IMPORTANCE_NONE || c->enter)
         return false;
     do {
         f.width[f.widths] = line_width[f.widths];

@@ -45,9 +45,9 @@ INLINED void look_for_one(const struct block *k, uint32_t i, struct step *step,
     const struct line_place *t = &line_place[index];
     step->tail[i] = tail;
     line_store_equal((struct line_zeros){step->even + i, step->odd + i}, line, t, k->print[i]);
-    if (m == DEEP || m == RANKED)
+    if (m == DEEP)
         line_store_empty((struct line_zeros){step->even_empty + i, step->odd_empty + i}, line, t);
-    else if (m == TIMED || m == TIMED_ONCE)
+    else if (m == TIMED)
         step->last[i] = bits_load64(line + b->any.last_byte[index]);
 }
 
@@ -103,17 +103,17 @@ INLINED void move_all(const struct block *k, const struct step *step, struct fet
 /* Show the keys that were put off. */
 static __attribute__((noinline)) void show_late(const struct walk *t, const struct block *k,
                                                 const struct deferred *late, uint32_t *seen,
-                                                const enum mode m)
+                                                enum mode m)
 {
     for (uint32_t i = 0; i < late->n; i++) {
         uint32_t at = (uint32_t)late->at[i] % UNSEEN, bit = UINT32_C(1) << at;
         const struct slot_ref s = nth_slot_ref(k, at, m);
 
         if (late->at[i] < UNSEEN) {
-            make_up(t->w, s, m == TIMED_ONCE ? TIMED : m, t->b);
+            insert_into_full(t->w, s, m, t->b);
             continue;
         }
-        *seen = visit_counted(t, s, m) ? *seen | bit : *seen & ~bit;
+        *seen = visit_one(t->w, s, m, t->b) ? *seen | bit : *seen & ~bit;
     }
 }
 
@@ -146,7 +146,7 @@ INLINED uint32_t show_step(const struct walk *t, const struct block *whole, uint
     struct step step;
 
     late.n = 0;
-    step.seen = step.counts = step.above = step.cut = 0;
+    step.seen = step.above = step.cut = 0;
     look_for(&k, &step, t->b, f, m);
     step.again = lines_again(k.line);
     for (uint32_t i = 0; i < STEP; i += 8) {
@@ -156,8 +156,6 @@ INLINED uint32_t show_step(const struct walk *t, const struct block *whole, uint
     }
     note_widths(t->b, &step);
     move_all(&k, &step, f, m);
-    for (uint32_t i = 0; m == DEEP && i < STEP; i++)
-        t->hits[step.slot[i] / TRIES][step.slot[i] % TRIES] += step.counts >> i & 1;
     if (late.n)
         show_late(t, &k, &late, &step.seen, m);
     return step.seen;
@@ -205,102 +203,20 @@ INLINED uint32_t show_whole(const struct walk *t, size_t first, const enum mode 
     return seen;
 }
 
-/* ---- lines of one width ---- */
-
-/* In a filter that is full all lines are at the floor, in one that is not nearly all have the
- * widest slots. Then it is faster to go one way for each key, compiled for that width; others, of
- * which there are a few, go another. Of those that are asked it pays for widths that are lanes
- * only, and with a window not at all. */
-#define OTHERS_MOST 2 /* in a block; guessed */
-
-/* Which of a block's keys were found in some slot: bit i for key i. */
-INLINED uint32_t which_found(const uint64_t found[BLOCK])
-{
-    uint32_t seen = 0;
-
-#pragma GCC unroll 4
-    for (uint32_t i = 0; i < BLOCK; i += 8) {
-        __m512i eight = _mm512_loadu_si512(found + i);
-
-        seen |= (uint32_t)_mm512_test_epi64_mask(eight, eight) << i;
-    }
-    return seen;
-}
-
-INLINED uint32_t show_uniform(const struct walk *t, size_t first, const uint32_t index,
-                              const bool at_floor, const enum mode m)
-{
-    const struct block k = block_at(t->ring, first);
-    uint8_t *const *ahead = t->ring->line + (first + AHEAD) % RING;
-    const struct lines of = lines_of(t->b, index, at_floor);
-    uint64_t found[BLOCK];
-    uint32_t others = 0;
-
-#pragma GCC unroll 4
-    for (uint32_t i = 0; i < BLOCK; i++) {
-        const struct slot_ref s = nth_slot_ref(&k, i, m);
-
-        cells_fetch(ahead[i]);
-        cells_fetch_near(k.line[i + NEAR]);
-        if (__builtin_expect(line_index(s.line) == index, true)) {
-            found[i] = find(s, index, of, m, t->b);
-            if (m == DEEP)
-                count_found(t, s, of, found[i]);
-            if (__builtin_expect(!show(t->w, s, index, of, found[i], m, t->b), false))
-                make_up(t->w, s, m, t->b);
-        } else {
-            found[i] = visit_counted(t, s, m);
-            others++;
-        }
-    }
-    if (others > OTHERS_MOST)
-        t->b->all_at_floor = t->b->all_widest = false;
-    return which_found(found);
-}
-
-INLINED bool pays_at_floor(const struct batch_ctx *b, const enum mode m)
-{
-    const uint32_t bits = line_width[b->floor];
-
-    return m == RECENT || m == DEEP || m == RANKED ||
-           (m == ASKED && (bits == 32 || bits == 16 || bits == 8));
-}
-
-/* ---- all of them ---- */
-
-/* Fewer keys, one after the other. */
 static __attribute__((noinline)) uint32_t show_few(const struct walk *t, size_t first, size_t n,
-                                                   const enum mode m)
+                                                   enum mode m)
 {
     const struct block k = block_at(t->ring, first);
     uint32_t seen = 0;
 
     for (uint32_t i = 0; i < n; i++) {
         cells_fetch(t->ring->line[(first + AHEAD + i) % RING]);
-        seen |= (uint32_t)visit_counted(t, nth_slot_ref(&k, i, m), m) << i;
+        seen |= (uint32_t)visit_one(t->w, nth_slot_ref(&k, i, m), m, t->b) << i;
     }
     return seen;
 }
 
-/* The n keys of a block. */
-INLINED void show_block(const struct walk *t, size_t first, size_t n, const enum mode m,
-                        const bool amid)
+INLINED uint32_t show_mixed(const struct walk *t, size_t first, size_t n, const enum mode m)
 {
-    uint32_t seen;
-
-    if (!amid && n < BLOCK) {
-        seen = show_few(t, first, n, m);
-    } else if (t->b->all_at_floor && pays_at_floor(t->b, m)) {
-#define SHOW(i) seen = show_uniform(t, first, i, true, m);
-        LINE_BY_WIDTH(t->b->floor, SHOW)
-#undef SHOW
-    } else if (t->b->all_widest && (m == RECENT || m == DEEP || m == RANKED || m == ASKED)) {
-        seen = show_uniform(t, first, 0, false, m);
-    } else {
-        seen = show_whole(t, first, m);
-    }
-    for (uint32_t i = 0; amid && i < BLOCK; i += 8)
-        bits_store64(t->p.verdicts + first + i, _pdep_u64(seen >> i, UINT64_MAX / 255));
-    for (size_t i = 0; !amid && i < n; i++)
-        t->p.verdicts[nth(t->p.at, first + i)] = seen >> i & 1;
+    return n < BLOCK ? show_few(t, first, n, m) : show_whole(t, first, m);
 }

@@ -38,7 +38,7 @@ INLINED __m512i nth_words(struct eight_keys keys, const long long n)
 /* Where slot_refs are written to: in the ring, of as many keys as are found together. */
 struct found_spots {
     uint8_t **line;
-    kept_print *print;
+    uint64_t *print;
     uint32_t *depth; /* of keys: their importance */
 };
 
@@ -52,8 +52,7 @@ INLINED void store_eight(struct found_spots out, uint32_t i, const uint8_t *cell
     _mm512_storeu_si512(out.print + i, _mm512_slli_epi64(prints, 32));
 }
 
-/* Find the slot_refs of the keys of a block; lines are fewer than 2^32. By itself, here and below:
- * amid all else GCC has too few registers for it. */
+/* Find the slot_refs of the keys of a block; lines are fewer than 2^32. */
 INLINED void find_keys(const struct weir_key *keys, uint8_t *cells, uint64_t lines,
                        struct found_spots out, const bool ranked)
 {
@@ -70,21 +69,8 @@ INLINED void find_keys(const struct weir_key *keys, uint8_t *cells, uint64_t lin
     }
 }
 
-static __attribute__((noinline)) void find_plain(const struct weir_key *keys, uint8_t *cells,
-                                                 uint64_t lines, struct found_spots out)
-{
-    find_keys(keys, cells, lines, out, false);
-}
-
-static __attribute__((noinline)) void find_ranked(const struct weir_key *keys, uint8_t *cells,
-                                                  uint64_t lines, struct found_spots out)
-{
-    find_keys(keys, cells, lines, out, true);
-}
-
 /* Of keys that are located already. */
-static __attribute__((noinline)) void find_located(const uint64_t *slot_refs, uint8_t *cells,
-                                                   struct found_spots out)
+INLINED void find_located(const uint64_t *slot_refs, uint8_t *cells, struct found_spots out)
 {
     for (uint32_t i = 0; i < BLOCK; i += 8) {
         __m512i eight = _mm512_loadu_si512(slot_refs + i);
@@ -94,16 +80,16 @@ static __attribute__((noinline)) void find_located(const uint64_t *slot_refs, ui
     }
 }
 
-/* The slot_refs of the block that begins with the i-th key of a batch. */
-INLINED void find_together(const struct walk *t, size_t i, const enum mode m)
+/* Those of the block that begins with the i-th key of a batch. */
+INLINED void find_together(const struct walk *t, size_t i, bool ranked)
 {
     const size_t at = i % RING;
     const struct found_spots out = {t->ring->line + at, t->ring->print + at, t->ring->depth + at};
 
-    if (t->located)
+    if (t->p.slot_refs)
         find_located(t->p.slot_refs + i, t->cells, out);
-    else if (m == RANKED)
-        find_ranked(t->p.keys + i, t->cells, t->lines, out);
+    else if (ranked)
+        find_keys(t->p.keys + i, t->cells, t->lines, out, true);
     else
-        find_plain(t->p.keys + i, t->cells, t->lines, out);
+        find_keys(t->p.keys + i, t->cells, t->lines, out, false);
 }

@@ -1,0 +1,253 @@
+/* line_vector.h - the operations of line.h with GCC's vector extensions: one source for SSE2, AVX2,
+ * NEON, and processors without vectors. line.h includes it.
+ *
+ * Find. The fingerprint is repeated along a whole line, as if every slot contained it, and XORed
+ * with the line. A slot is equal if all its bits are zero. Bytes are tested, because that is what
+ * processors can do: a byte may belong to two slots, so even slots and odd slots are tested apart
+ * with the other slots' bits cleared. A slot is equal if its bytes are zero: two, three or four,
+ * counted from the byte in which it begins.
+ *
+ * Move. All slots are shifted by one place, the fingerprint shifted in, and a mask of bits selects
+ * which part of the line is taken from the result. */
+#ifndef WEIR_BASE_LINE_VECTOR_H
+#define WEIR_BASE_LINE_VECTOR_H
+
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
+#ifdef __AVX2__
+#define VECTOR 32 /* bytes */
+#define BEFORE(a, b) __builtin_shufflevector(a, b, 3, 4, 5, 6)
+#define LAST_WORD(word)                                                                            \
+    (line_words)                                                                                   \
+    {                                                                                              \
+        0, 0, 0, word                                                                              \
+    }
+#else
+#define VECTOR 16
+#define BEFORE(a, b) __builtin_shufflevector(a, b, 1, 2)
+#define LAST_WORD(word)                                                                            \
+    (line_words)                                                                                   \
+    {                                                                                              \
+        0, word                                                                                    \
+    }
+#endif
+#define VECTORS (LINE_BYTES / VECTOR) /* in a line */
+
+typedef uint64_t line_words __attribute__((vector_size(VECTOR)));
+typedef int8_t line_bytes __attribute__((vector_size(VECTOR)));
+typedef line_words line_words_at __attribute__((aligned(1), may_alias));
+
+struct line_vectors {
+    line_words v[VECTORS];
+};
+
+#define EACH_VECTOR _Pragma("GCC unroll 4") for (uint32_t i = 0; i < VECTORS; i++)
+
+INLINED struct line_vectors line_load(const void *at)
+{
+    struct line_vectors all;
+
+    EACH_VECTOR all.v[i] = ((const line_words_at *)at)[i];
+    return all;
+}
+
+INLINED void line_store(uint8_t *line, struct line_vectors all)
+{
+    EACH_VECTOR((line_words_at *)(void *)line)[i] = all.v[i];
+}
+
+INLINED line_words line_all(uint64_t word)
+{
+    return (line_words){0} + word;
+}
+
+/* a where a mask has ones, b elsewhere. */
+INLINED struct line_vectors line_either(struct line_vectors mask, struct line_vectors a,
+                                        struct line_vectors b)
+{
+    EACH_VECTOR b.v[i] ^= (a.v[i] ^ b.v[i]) & mask.v[i];
+    return b;
+}
+
+/* ---- finding ---- */
+
+/* A number of w bits is repeated along a word by multiplying with TIMES. Word j of the line begins
+ * at bit DOWN of the number; the bits that are missing at its upper end follow from bit UP on. */
+#define COPY(w, i) ((i) * (w) < 64 ? UINT64_C(1) << (i) * (w) % 64 : 0)
+#define TIMES(w)                                                                                   \
+    (COPY(w, 0) | COPY(w, 1) | COPY(w, 2) | COPY(w, 3) | COPY(w, 4) | COPY(w, 5) | COPY(w, 6) |    \
+     COPY(w, 7))
+#define DOWN(w, j) (64 * (j) % (w))
+#define UP(w, j) ((64 / (w) * (w)-DOWN(w, j)) % 64)
+#define REPEAT(w)                                                                                  \
+    {                                                                                              \
+        TIMES(w), {BYTES8(DOWN, w, 0)},                                                            \
+        {                                                                                          \
+            BYTES8(UP, w, 0)                                                                       \
+        }                                                                                          \
+    }
+static const struct line_repeat {
+    uint64_t times;
+    uint64_t down[8], up[8];
+} line_repeats[LINE_WIDTHS] = {LINE_EACH_WIDTH(REPEAT)};
+
+/* The print, truncated to the width, in all slots. */
+INLINED struct line_vectors line_repeated(uint32_t index, uint32_t print)
+{
+    const struct line_repeat *t = &line_repeats[index];
+    const line_words word = line_all(line_number(index, print) * t->times);
+    struct line_vectors down = line_load(t->down), up = line_load(t->up), all;
+
+    EACH_VECTOR all.v[i] = line_has_lanes(index) ? word : word >> down.v[i] | word << up.v[i];
+    return all;
+}
+
+#define EVEN_BYTES(w) BYTES(EVEN_BITS, w)
+static const _Alignas(64) uint8_t line_even_bits[LINE_WIDTHS][LINE_BYTES] = {
+    LINE_EACH_WIDTH(EVEN_BYTES)};
+
+/* Which bytes are zero: bit i for byte i. */
+INLINED uint64_t line_zeros(struct line_vectors all)
+{
+    uint64_t zeros = 0;
+
+    EACH_VECTOR
+    {
+        const line_bytes zero = (line_bytes)all.v[i] == 0;
+#if defined __AVX2__
+        zeros |= (uint64_t)(uint32_t)_mm256_movemask_epi8((__m256i)zero) << 32 * i;
+#elif defined __SSE2__
+        zeros |= (uint64_t)(uint32_t)_mm_movemask_epi8((__m128i)zero) << 16 * i;
+#else
+        /* of byte k the k-th bit, and all eight added up in the highest byte */
+        for (uint32_t j = 0; j < VECTOR / 8; j++)
+            zeros |= (((line_words)zero)[j] & UINT64_C(0x8040201008040201)) * (UINT64_MAX / 255) >>
+                     56 << (VECTOR * i + 8 * j);
+#endif
+    }
+    return zeros;
+}
+
+/* The slots of which all bytes are zero, by the byte in which they begin. */
+INLINED uint64_t line_whole(uint32_t index, uint64_t zeros)
+{
+    zeros &= zeros >> 1 & (zeros >> 2 | line_shorts[index]);
+    return zeros & (zeros >> 3 | -(uint64_t)(index != 0));
+}
+
+/* The first of the first `slots` slots that is zero, as a bit of that number; or 0. */
+INLINED uint64_t line_first_zero(struct line_vectors all, uint32_t index, uint32_t slots)
+{
+    const uint32_t bits = line_width[index], inverse = line_forms[index] & 0xffff;
+    uint64_t whole;
+
+    if (line_has_lanes(index)) {
+        whole = line_zeros(all);
+        for (uint32_t i = 8; i < bits; i *= 2)
+            whole &= whole >> i / 8;
+        whole &= line_begins[index];
+    } else {
+        struct line_vectors even = line_load(line_even_bits[index]), odd = all;
+
+        EACH_VECTOR odd.v[i] &= ~even.v[i];
+        EACH_VECTOR even.v[i] &= all.v[i];
+        whole = line_whole(index, line_zeros(even)) & line_evens[index];
+        whole |= line_whole(index, line_zeros(odd)) & line_begins[index] & ~line_evens[index];
+    }
+    uint32_t byte = (uint32_t)__builtin_ctzll(whole | UINT64_C(1) << 63);
+    uint64_t found = (uint64_t)(whole != 0) << ((8 * byte + 7) * inverse >> 16 & 63);
+    return found & ((UINT64_C(1) << slots) - 1);
+}
+
+INLINED uint64_t line_find(const uint8_t *line, uint32_t index, uint32_t slots, uint32_t print)
+{
+    struct line_vectors all = line_load(line), prints = line_repeated(index, print);
+
+    EACH_VECTOR all.v[i] ^= prints.v[i];
+    return line_first_zero(all, index, slots);
+}
+
+INLINED uint64_t line_empty(const uint8_t *line, uint32_t index, uint32_t slots)
+{
+    return line_first_zero(line_load(line), index, slots);
+}
+
+/* ---- moving ---- */
+
+/* Ones up to a bit of a byte, then zeros: read from different bytes on, a mask for any bit. */
+#define ONES(bit)                                                                                  \
+    {                                                                                              \
+        LINE_REST64(255), (1 << (bit)) - 1                                                         \
+    }
+static const _Alignas(64) uint8_t line_ones[8][2 * LINE_BYTES] = {
+    ONES(0), ONES(1), ONES(2), ONES(3), ONES(4), ONES(5), ONES(6), ONES(7)};
+
+/* The bits below bit n of the line. */
+INLINED struct line_vectors line_below(uint32_t n)
+{
+    return line_load(line_ones[n % 8] + LINE_BYTES - n / 8);
+}
+
+/* All slots one place back, and a print in slot 0. */
+INLINED struct line_vectors line_shifted(struct line_vectors all, uint32_t index, uint32_t print)
+{
+    const uint64_t bits = line_width[index];
+    line_words before = line_all((uint64_t)print << 32), own;
+
+    EACH_VECTOR
+    {
+        own = all.v[i];
+        all.v[i] = own << bits | BEFORE(before, own) >> (64 - bits);
+        before = own;
+    }
+    return all;
+}
+
+/* Shift the slots before the first of some slots (bit i for slot i) one place back, over it, and
+ * put a print into slot 0. */
+INLINED void line_to_front(uint8_t *line, uint32_t index, uint64_t slots, uint32_t print)
+{
+    const uint32_t from = (uint32_t)__builtin_ctzll(slots);
+    struct line_vectors old = line_load(line);
+
+    line_store(line, line_either(line_below((from + 1) * line_width[index]),
+                                 line_shifted(old, index, print), old));
+}
+
+/* The same, but not from slot 0 on: from the slot `to`, which is one bit and not behind the first
+ * of some slots. */
+INLINED void line_move_from(uint8_t *line, uint32_t index, uint64_t slots, uint64_t to,
+                            uint32_t print)
+{
+    const uint32_t bits = line_width[index], begin = (uint32_t)__builtin_ctzll(to) * bits;
+    const uint32_t next = begin + bits, end = ((uint32_t)__builtin_ctzll(slots) + 1) * bits;
+    const uint64_t word =
+        (uint64_t)print << 32 << next % 64 | (uint64_t)print << 32 >> (-next % 64);
+    struct line_vectors old = line_load(line), prints, moved = line_below(end);
+    struct line_vectors before = line_below(begin);
+
+    /* in every word the print is where it belongs in the line */
+    EACH_VECTOR prints.v[i] = line_all(word);
+    EACH_VECTOR moved.v[i] &= ~before.v[i];
+    prints = line_either(line_below(next), prints, line_shifted(old, index, print));
+    line_store(line, line_either(moved, prints, old));
+}
+
+/* line_to_front() of a line with a window: slots from `live` on become empty, and the last bytes,
+ * from bit `room` on, those of `tail`. */
+INLINED void line_renew(uint8_t *line, uint32_t index, uint32_t room, uint32_t live, uint32_t from,
+                        uint32_t print, uint64_t tail)
+{
+    const uint32_t bits = line_width[index];
+    struct line_vectors all = line_load(line), kept = line_below(live * bits);
+
+    (void)room; /* no slot reaches beyond it */
+    EACH_VECTOR all.v[i] &= kept.v[i];
+    all = line_either(line_below((from + 1) * bits), line_shifted(all, index, print), all);
+    all.v[VECTORS - 1] |= LAST_WORD(tail);
+    line_store(line, all);
+}
+
+#endif
