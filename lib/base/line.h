@@ -51,6 +51,11 @@
 
 static const uint8_t line_width[LINE_INDEXES] = {LINE_EACH_WIDTH(LINE_BITS_OF), LINE_REST(8)};
 
+/* And back. */
+static const uint8_t line_index_of[33] = {
+    [32] = 0, [24] = 1, [20] = 2, [16] = 3, [15] = 4, [14] = 5,
+    [13] = 6, [12] = 7, [11] = 8, [10] = 9, [9] = 10, [8] = 11};
+
 /* A fingerprint from half a hash: 32 bits, of which the first byte is never
  * zero, nor then any prefix. */
 static inline uint32_t line_print(uint64_t word)
@@ -189,14 +194,16 @@ INLINED uint64_t line_one_of(bool first, uint64_t a, uint64_t b)
      SLOTS8(DO, w, 32) | SLOTS8(DO, w, 40) | SLOTS8(DO, w, 48) | SLOTS8(DO, w, 56))
 #define SLOT_BEGINS(w, i) SLOT_IF(w, i, true)
 #define SLOT_IS_EVEN(w, i) SLOT_IF(w, i, (i) % 2 == 0)
+#define SLOT_IS_ODD(w, i) SLOT_IF(w, i, (i) % 2)
 #define SLOT_IS_SHORT(w, i) SLOT_IF(w, i, (i) * (w) % 8 + (w) <= 16)
 #define BEGINS_OF(w) SLOTS(SLOT_BEGINS, w)
 #define EVENS_OF(w) SLOTS(SLOT_IS_EVEN, w)
+#define ODDS_OF(w) SLOTS(SLOT_IS_ODD, w)
 #define SHORTS_OF(w) SLOTS(SLOT_IS_SHORT, w)
 
 static const _Alignas(64) uint64_t line_begins[16] = {LINE_EACH_WIDTH(BEGINS_OF)};
-static const _Alignas(64) uint64_t line_evens[16] = {
-    LINE_EACH_WIDTH(EVENS_OF)}; /* slots 0, 2, ... */
+static const _Alignas(64) uint64_t line_evens[16] = {LINE_EACH_WIDTH(EVENS_OF)};
+static const _Alignas(64) uint64_t line_odds[16] = {LINE_EACH_WIDTH(ODDS_OF)};
 static const _Alignas(64) uint64_t line_shorts[16] = {LINE_EACH_WIDTH(SHORTS_OF)}; /* two bytes */
 
 /* The width, and below it 65536 times its inverse, rounded up: a bit's slot is bit * inverse >> 16.
@@ -230,29 +237,29 @@ INLINED bool line_has_lanes(uint32_t index)
 #include "base/line_vector.h"
 #endif
 
-/* Move the slot found (a bit of that number) to slot `up`, unless it is there or before it. If none
- * was found, put the print into slot `down` and drop slot `last`. */
+/* Move the slot found to slot `up`, unless it is there or before it. If none was found, drop slot
+ * `last` and put the print into slot `down`. */
 INLINED void line_move_found(uint8_t *line, uint32_t index, uint64_t found, uint32_t up,
-                             uint32_t last, uint32_t down, uint32_t print)
+                             uint64_t last, uint32_t down, uint32_t print)
 {
-    uint64_t front = found | UINT64_C(1) << up;
+    uint64_t front = found | line_slot(index, up);
 
-    line_move_from(line, index, found | UINT64_C(1) << last,
-                   line_one_of(found, front & -front, UINT64_C(1) << down), print);
+    line_move_from(line, index, found | last,
+                   line_one_of(found, front & -front, line_slot(index, down)), print);
 }
 
 /* Shift the slots to..from-1 one place back and put a print into slot `to`. */
 INLINED void line_move(uint8_t *line, uint32_t index, uint32_t from, uint32_t to, uint32_t print)
 {
-    line_move_from(line, index, UINT64_C(1) << from, UINT64_C(1) << to, print);
+    line_move_from(line, index, line_slot(index, from), line_slot(index, to), print);
 }
 
-/* The number of slots in use, of those that end before bit `room`. */
-static inline uint32_t line_used(const uint8_t *line, uint32_t index, uint32_t room)
+/* The number of slots in use, of the first `slots`. */
+INLINED uint32_t line_used(const uint8_t *line, uint32_t index, uint32_t slots)
 {
-    uint32_t slots = room / line_width[index];
+    uint64_t empty = line_empty(line, index, slots);
 
-    return (uint32_t)__builtin_ctzll(line_empty(line, index, slots) | UINT64_C(1) << slots);
+    return empty ? line_first(index, empty) : slots;
 }
 
 /* DO(i) for a line's index. The widths whose slots are whole lanes of a register are compiled for

@@ -104,6 +104,20 @@ INLINED __m512i line_blend(const uint32_t index, uint64_t slots, __m512i a, __m5
                                      : _mm512_mask_mov_epi8(a, slots, b);
 }
 
+/* In a set of slots each is a bit: bit i is slot i. */
+INLINED uint64_t line_slot(uint32_t index, uint32_t i)
+{
+    (void)index;
+    return UINT64_C(1) << i;
+}
+
+/* The number of the first slot in a set. */
+INLINED uint32_t line_first(uint32_t index, uint64_t slots)
+{
+    (void)index;
+    return (uint32_t)__builtin_ctzll(slots);
+}
+
 /* Which of the first slots hold a print. */
 INLINED uint64_t line_find(const uint8_t *line, uint32_t index, uint32_t slots, uint32_t print)
 {
@@ -247,16 +261,17 @@ INLINED __m512i line_renewed(__m512i line, __m512i bits, const uint32_t room, __
     return line_either(limit, moved, _mm512_maskz_mov_epi64(1 << 7, line_word_at(tail)));
 }
 
-/* line_to_front() of a line with a window: slots from `live` on become empty, and the last bytes,
+/* line_to_front() in a line with a window: slots from `live` on become empty, and the last bytes,
  * from bit `room` on, those of `tail`. */
 INLINED void line_renew(uint8_t *line, uint32_t index, const uint32_t room, uint32_t live,
-                        uint32_t from, uint32_t print, uint64_t tail)
+                        uint64_t slots, uint32_t print, uint64_t tail)
 {
     const struct line_spread *t = &line_spread[index];
+    const uint64_t from = (uint64_t)__builtin_ctzll(slots);
 
     _mm512_storeu_si512(line, line_renewed(line_register(line), line_bits(t), room,
                                            line_prints(t, print), line_beyond(live * t->bits),
-                                           line_beyond((from + UINT64_C(1)) * t->bits), &tail));
+                                           line_beyond((from + 1) * t->bits), &tail));
 }
 
 #include "base/line_avx512_cut.h"

@@ -89,7 +89,7 @@ INLINED __m512i line_equal_slots(struct line_zeros zeros, __m512i index, __m512i
 
 /* The number of the first of some slots, given the forms of their widths; for where there is none,
  * nothing that means anything. */
-INLINED __m512i line_first(__m512i slots, __m512i forms)
+INLINED __m512i line_firsts(__m512i slots, __m512i forms)
 {
     __m512i lowest = _mm512_and_si512(slots, _mm512_sub_epi64(_mm512_setzero_si512(), slots));
     __m512i byte = _mm512_sub_epi64(_mm512_set1_epi64(63), _mm512_lzcnt_epi64(lowest));

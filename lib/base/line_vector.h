@@ -71,6 +71,26 @@ INLINED struct line_vectors line_either(struct line_vectors mask, struct line_ve
     return b;
 }
 
+/* In a set of slots each is a bit: that of the byte in which it begins. */
+INLINED uint64_t line_slot(uint32_t index, uint32_t i)
+{
+    return UINT64_C(1) << i * line_width[index] / 8;
+}
+
+/* The number of the first slot in a set. */
+INLINED uint32_t line_first(uint32_t index, uint64_t slots)
+{
+    return (8 * (uint32_t)__builtin_ctzll(slots) + 7) * (line_forms[index] & 0xffff) >> 16;
+}
+
+/* The bit of the line at which it begins. */
+INLINED uint32_t line_begin(uint32_t index, uint64_t slots)
+{
+    if (line_has_lanes(index))
+        return 8 * (uint32_t)__builtin_ctzll(slots);
+    return line_first(index, slots) * line_width[index];
+}
+
 /* ---- finding ---- */
 
 /* A number of w bits is repeated along a word by multiplying with TIMES. Word j of the line begins
@@ -137,10 +157,10 @@ INLINED uint64_t line_whole(uint32_t index, uint64_t zeros)
     return zeros & (zeros >> 3 | -(uint64_t)(index != 0));
 }
 
-/* The first of the first `slots` slots that is zero, as a bit of that number; or 0. */
-INLINED uint64_t line_first_zero(struct line_vectors all, uint32_t index, uint32_t slots)
+/* Which of the first `slots` slots are zero, by the byte in which they begin. */
+INLINED uint64_t line_zero_slots(struct line_vectors all, uint32_t index, uint32_t slots)
 {
-    const uint32_t bits = line_width[index], inverse = line_forms[index] & 0xffff;
+    const uint32_t bits = line_width[index];
     uint64_t whole;
 
     if (line_has_lanes(index)) {
@@ -154,11 +174,9 @@ INLINED uint64_t line_first_zero(struct line_vectors all, uint32_t index, uint32
         EACH_VECTOR odd.v[i] &= ~even.v[i];
         EACH_VECTOR even.v[i] &= all.v[i];
         whole = line_whole(index, line_zeros(even)) & line_evens[index];
-        whole |= line_whole(index, line_zeros(odd)) & line_begins[index] & ~line_evens[index];
+        whole |= line_whole(index, line_zeros(odd)) & line_odds[index];
     }
-    uint32_t byte = (uint32_t)__builtin_ctzll(whole | UINT64_C(1) << 63);
-    uint64_t found = (uint64_t)(whole != 0) << ((8 * byte + 7) * inverse >> 16 & 63);
-    return found & ((UINT64_C(1) << slots) - 1);
+    return whole & ((UINT64_C(1) << slots * bits / 8) - 1);
 }
 
 INLINED uint64_t line_find(const uint8_t *line, uint32_t index, uint32_t slots, uint32_t print)
@@ -166,12 +184,12 @@ INLINED uint64_t line_find(const uint8_t *line, uint32_t index, uint32_t slots, 
     struct line_vectors all = line_load(line), prints = line_repeated(index, print);
 
     EACH_VECTOR all.v[i] ^= prints.v[i];
-    return line_first_zero(all, index, slots);
+    return line_zero_slots(all, index, slots);
 }
 
 INLINED uint64_t line_empty(const uint8_t *line, uint32_t index, uint32_t slots)
 {
-    return line_first_zero(line_load(line), index, slots);
+    return line_zero_slots(line_load(line), index, slots);
 }
 
 /* ---- moving ---- */
@@ -184,10 +202,10 @@ INLINED uint64_t line_empty(const uint8_t *line, uint32_t index, uint32_t slots)
 static const _Alignas(64) uint8_t line_ones[8][2 * LINE_BYTES] = {
     ONES(0), ONES(1), ONES(2), ONES(3), ONES(4), ONES(5), ONES(6), ONES(7)};
 
-/* The bits below bit n of the line. */
-INLINED struct line_vectors line_below(uint32_t n)
+/* The bits below bit n of the line, which is where a slot begins. */
+INLINED struct line_vectors line_below(uint32_t index, uint32_t n)
 {
-    return line_load(line_ones[n % 8] + LINE_BYTES - n / 8);
+    return line_load(line_ones[line_has_lanes(index) ? 0 : n % 8] + LINE_BYTES - n / 8);
 }
 
 /* All slots one place back, and a print in slot 0. */
@@ -205,47 +223,46 @@ INLINED struct line_vectors line_shifted(struct line_vectors all, uint32_t index
     return all;
 }
 
-/* Shift the slots before the first of some slots (bit i for slot i) one place back, over it, and
- * put a print into slot 0. */
+/* Shift the slots before the first of a set one place back, over it, and put a print into slot 0.
+ */
 INLINED void line_to_front(uint8_t *line, uint32_t index, uint64_t slots, uint32_t print)
 {
-    const uint32_t from = (uint32_t)__builtin_ctzll(slots);
     struct line_vectors old = line_load(line);
 
-    line_store(line, line_either(line_below((from + 1) * line_width[index]),
+    line_store(line, line_either(line_below(index, line_begin(index, slots) + line_width[index]),
                                  line_shifted(old, index, print), old));
 }
 
-/* The same, but not from slot 0 on: from the slot `to`, which is one bit and not behind the first
- * of some slots. */
+/* The same, but not from slot 0 on: from the slot `to`, which is not behind the first of the set.
+ */
 INLINED void line_move_from(uint8_t *line, uint32_t index, uint64_t slots, uint64_t to,
                             uint32_t print)
 {
-    const uint32_t bits = line_width[index], begin = (uint32_t)__builtin_ctzll(to) * bits;
-    const uint32_t next = begin + bits, end = ((uint32_t)__builtin_ctzll(slots) + 1) * bits;
+    const uint32_t bits = line_width[index], begin = line_begin(index, to), next = begin + bits;
     const uint64_t word =
         (uint64_t)print << 32 << next % 64 | (uint64_t)print << 32 >> (-next % 64);
-    struct line_vectors old = line_load(line), prints, moved = line_below(end);
-    struct line_vectors before = line_below(begin);
+    struct line_vectors old = line_load(line), prints, before = line_below(index, begin);
+    struct line_vectors moved = line_below(index, line_begin(index, slots) + bits);
 
     /* in every word the print is where it belongs in the line */
     EACH_VECTOR prints.v[i] = line_all(word);
     EACH_VECTOR moved.v[i] &= ~before.v[i];
-    prints = line_either(line_below(next), prints, line_shifted(old, index, print));
+    prints = line_either(line_below(index, next), prints, line_shifted(old, index, print));
     line_store(line, line_either(moved, prints, old));
 }
 
-/* line_to_front() of a line with a window: slots from `live` on become empty, and the last bytes,
+/* line_to_front() in a line with a window: slots from `live` on become empty, and the last bytes,
  * from bit `room` on, those of `tail`. */
-INLINED void line_renew(uint8_t *line, uint32_t index, uint32_t room, uint32_t live, uint32_t from,
+INLINED void line_renew(uint8_t *line, uint32_t index, uint32_t room, uint32_t live, uint64_t slots,
                         uint32_t print, uint64_t tail)
 {
     const uint32_t bits = line_width[index];
-    struct line_vectors all = line_load(line), kept = line_below(live * bits);
+    struct line_vectors all = line_load(line), kept = line_below(index, live * bits);
 
     (void)room; /* no slot reaches beyond it */
     EACH_VECTOR all.v[i] &= kept.v[i];
-    all = line_either(line_below((from + 1) * bits), line_shifted(all, index, print), all);
+    all = line_either(line_below(index, line_begin(index, slots) + bits),
+                      line_shifted(all, index, print), all);
     all.v[VECTORS - 1] |= LAST_WORD(tail);
     line_store(line, all);
 }

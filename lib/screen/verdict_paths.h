@@ -21,13 +21,13 @@ static uint8_t find(const struct lines *l, struct weir_key key)
 
     if (!found)
         return WEIR_UNANSWERED;
-    return line_verdict(line, (uint32_t)__builtin_ctzll(found)) ? WEIR_MEMBER : WEIR_OTHER;
+    return line_verdict(line, line_first(line_index(line), found)) ? WEIR_MEMBER : WEIR_OTHER;
 }
 
 static void use(const struct lines *l, struct weir_key key)
 {
     uint8_t *line = lines_of_key(l, key);
-    uint32_t at = (uint32_t)__builtin_ctzll(match(l, line, key));
+    uint32_t at = line_first(line_index(line), match(l, line, key));
 
     line_move_verdict(line, at, 0, line_print(key.hi), line_verdict(line, at));
 }
@@ -58,7 +58,7 @@ static uint32_t depth_in(const uint8_t *line, uint32_t slots)
     uint32_t depth = slots * 2 / 5;
 
     if (depth > 0 && line_get(line, line_width[line_index(line)], depth - 1) == 0) {
-#define FIND(i) depth = (uint32_t)__builtin_ctzll(line_empty(line, i, slots));
+#define FIND(i) depth = line_used(line, i, slots);
         LINE_BY_WIDTH(line_index(line), FIND)
 #undef FIND
     }

@@ -46,7 +46,7 @@ struct eight {
 /* Where the first of some slots begins: a bit of the line. */
 INLINED __m512i first_bit(const struct eight *e, __m512i slots)
 {
-    return _mm512_mullo_epi16(line_first(slots, e->form), e->bits);
+    return _mm512_mullo_epi16(line_firsts(slots, e->form), e->bits);
 }
 
 /* Put off some of eight keys. */
@@ -86,7 +86,7 @@ INLINED __mmask8 decide_deep(const struct block *k, struct step *step, const str
     __m512i left = line_equal_slots(empty, e->index, line_by_index(any->begins, e->index));
     __m512i used =
         _mm512_mask_mov_epi64(end, _mm512_test_epi64_mask(left, left), first_bit(e, left));
-    __m512i slot = line_first(e->found, e->form);
+    __m512i slot = line_firsts(e->found, e->form);
     __m512i at = _mm512_maskz_mullo_epi16((__mmask32)0x11111111, slot, e->bits);
     __m512i depth = _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(k->depth + e->i)));
     __m512i down =
@@ -147,7 +147,7 @@ INLINED __mmask8 decide_timed(const struct walk *t, const struct block *k, struc
              anew = _mm512_testn_epi64_mask(live, live);
     __mmask8 moves = (__mmask8) ~(late | e->again | (b->once ? e->seen : 0));
     __m512i last = _mm512_sub_epi64(line_by_index32(b->any.slots, e->index), all_of(1));
-    __m512i slot = _mm512_mask_mov_epi64(last, e->seen, line_first(e->found, e->form));
+    __m512i slot = _mm512_mask_mov_epi64(last, e->seen, line_firsts(e->found, e->form));
     __m512i after = _mm512_mullo_epi16(slot, e->bits);
     __m512i marks = marks_moved_of(_mm512_and_si512(aged, all_of(0xffffff)), slot);
     __m512i word = all_of((b->epoch & (QUARTER_WRAP - 1)) << 40);

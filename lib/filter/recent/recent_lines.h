@@ -34,7 +34,8 @@ struct slot_ref {
 struct lines {
     bool at_floor;
     uint32_t slots;
-    uint64_t last_mask; /* the last slot's bits in the word */
+    uint64_t last;      /* the last slot, */
+    uint64_t last_mask; /* its bits in the word */
     uint64_t last_byte; /* that begins at this byte */
 };
 
@@ -53,8 +54,9 @@ struct any_width {
 
 /* What the keys of a batch have in common. */
 struct batch_ctx {
-    uint32_t floor;              /* index of the narrowest width */
-    uint32_t slots[LINE_WIDTHS]; /* by width */
+    uint32_t floor;       /* index of the narrowest width */
+    const uint8_t *rooms; /* slots that fit into a line, by width, */
+    uint32_t most;        /* but not more than this */
     struct lines lines[LINE_WIDTHS];
     bool all_at_floor, all_widest; /* the lines of the previous block */
     struct line_rounds rounds;
@@ -98,12 +100,18 @@ INLINED struct slot_ref slot_ref_located(uint8_t *cells, uint64_t located)
     return (struct slot_ref){cells + (located >> 32) * LINE_BYTES, (uint32_t)located, 0};
 }
 
-INLINED struct lines lines_of(const struct batch_ctx *b, const uint32_t index)
+INLINED uint32_t slots_in(const struct batch_ctx *b, uint32_t index)
+{
+    return b->rooms[index] < b->most ? b->rooms[index] : b->most;
+}
+
+INLINED struct lines lines_of(const struct batch_ctx *b, const uint32_t index, bool at_floor)
 {
     const uint32_t bits = line_width[index];
-    struct lines of = {.at_floor = index == b->floor, .slots = b->slots[index]};
+    struct lines of = {.at_floor = at_floor, .slots = slots_in(b, index)};
     uint32_t shift;
 
+    of.last = line_slot(index, of.slots - 1);
     of.last_byte = line_word(bits, of.slots - 1, &shift);
     of.last_mask = ((UINT64_C(1) << bits) - 1) << shift;
     return of;
@@ -113,13 +121,13 @@ INLINED struct lines lines_of(const struct batch_ctx *b, const uint32_t index)
 
 static __attribute__((noinline)) bool find_steps(const weir_filter *w, struct batch_ctx *b)
 {
-    return importance_steps(&w->config.importance, &w->sample, b->slots[b->floor], &b->steps);
+    return importance_steps(&w->config.importance, &w->sample, slots_in(b, b->floor), &b->steps);
 }
 
 /* By importance: the top class enters at the front, the lowest at the end. */
 static inline uint32_t depth_of(const weir_filter *w, uint32_t value, const struct batch_ctx *b)
 {
-    uint32_t slots = b->slots[b->floor];
+    uint32_t slots = slots_in(b, b->floor);
 
     return slots - importance_class(&w->config.importance, &w->sample, value, slots);
 }
@@ -143,7 +151,7 @@ static inline void find_depths(weir_filter *w, uint32_t *depth, size_t i, size_t
                                struct batch_ctx *b)
 {
     const bool samples = importance_samples(&w->config.importance);
-    const uint32_t slots = b->slots[b->floor];
+    const uint32_t slots = slots_in(b, b->floor);
 
     for (size_t done = 0, some; done < n; done += some) {
         uint32_t *now = depth + done;
@@ -176,48 +184,48 @@ static inline void share_widths(struct batch_ctx *b, uint32_t last, const enum m
 
     any->edge_in_tail = true;
     for (uint32_t i = 0; i <= last; i++) {
-        const uint32_t end = b->slots[i] * line_width[i];
+        const uint32_t end = slots_in(b, i) * line_width[i];
         const uint32_t byte = end / 8 - 1 < LINE_BYTES - 8 ? end / 8 - 1 : LINE_BYTES - 8;
         const bool cut = i != b->floor || m != RECENT;
 
         any->begins[i] = _bzhi_u64(line_begins[i], end / 8);
         any->last_byte[i] = byte;
         any->edge[i] = end << 16 | (cut ? end - 8 - 8 * byte : 64);
-        any->slots[i] = b->slots[i];
+        any->slots[i] = slots_in(b, i);
         any->edge_in_tail &= !cut || end / 8 - 1 >= LINE_BYTES - 8;
     }
 }
 #endif
 
 /* For a batch of n keys, or for a single key if n is 0. */
-static inline void share(const weir_filter *w, struct batch_ctx *b, enum mode m, size_t n)
+INLINED void share(const weir_filter *w, struct batch_ctx *b, enum mode m, size_t n)
 {
     const struct config *c = &w->config;
-    uint32_t last; /* the views of damaged cells that are asked contain any width */
 
-    for (b->floor = 0; line_width[b->floor] > c->width;)
-        b->floor++;
-    last = shows(m) ? b->floor : LINE_WIDTHS - 1;
+    b->floor = line_index_of[c->width];
+    b->rooms = line_rooms[is_timed(m)];
+    b->most = (uint32_t)c->slots;
+    b->rounds.round = 0;
+    b->epoch = w->reg[EPOCH];
+    b->once = c->refresh;
+    if (m == DEEP) {
+        b->ranked = c->importance.mode != IMPORTANCE_NONE;
+        b->up = b->ranked ? 1 : 31;
+        b->depth = (uint32_t)(c->slots * c->enter / ENTER_WHOLE);
+        b->first = w->observed;
+        b->many = n >= MANY;
+        b->has_steps = b->ranked && b->many && find_steps(w, b);
+    }
+    if (n == 0)
+        return;
+    b->all_at_floor = b->all_widest = false;
+    const uint32_t last = shows(m) ? b->floor : LINE_WIDTHS - 1; /* views can be damaged */
     for (uint32_t i = 0; i <= last; i++)
-        b->slots[i] = slots_at(c, i);
-    for (uint32_t i = 0; n > 0 && i <= last; i++)
-        b->lines[i] = lines_of(b, i);
+        b->lines[i] = lines_of(b, i, i == b->floor);
 #ifdef LINE_ANY_WIDTH
     if (n >= BLOCK)
         share_widths(b, last, m);
 #endif
-    b->all_at_floor = b->all_widest = false;
-    b->rounds.round = 0;
-    b->epoch = w->reg[EPOCH];
-    b->once = c->refresh;
-    if (m != DEEP)
-        return;
-    b->ranked = c->importance.mode != IMPORTANCE_NONE;
-    b->up = b->ranked ? 1 : 31;
-    b->depth = (uint32_t)(c->slots * c->enter / ENTER_WHOLE);
-    b->first = w->observed;
-    b->many = n >= MANY;
-    b->has_steps = b->ranked && b->many && find_steps(w, b);
 }
 
 /* ---- lookup ---- */
@@ -252,18 +260,18 @@ INLINED uint64_t find(struct slot_ref s, const uint32_t index, struct lines of, 
 static inline uint32_t make_room(const weir_filter *w, uint8_t *line, uint32_t *index,
                                  const enum mode m, struct batch_ctx *b)
 {
-    uint32_t used = b->slots[*index];
+    uint32_t used = slots_in(b, *index);
 
     do {
         uint32_t kept = line_cut(line, *index, used, room_of(m), m != TIMED, &b->rounds);
 
         if (!kept) { /* some become equal, and the marks must count fewer */
             recent_cut(w, line);
-            kept = line_used(line, *index + 1, room_of(m));
+            kept = line_used(line, *index + 1, slots_in(b, *index + 1));
         }
         ++*index;
         used = kept;
-    } while (*index != b->floor && used == b->slots[*index]);
+    } while (*index != b->floor && used == slots_in(b, *index));
     return used;
 }
 
@@ -293,12 +301,12 @@ static __attribute__((noinline)) void insert_into_full(weir_filter *w, struct sl
 
     if (m == TIMED)
         recent_age(w, s.line);
-    uint32_t used = make_room(w, s.line, &index, m, b), last = b->slots[index] - 1;
+    uint32_t used = make_room(w, s.line, &index, m, b), last = slots_in(b, index) - 1;
     if (m == TIMED) {
         uint32_t marks = marks_moved((uint32_t)(bits_load64(s.line + 56) >> 16) & 0xffffff, last);
 
         w->reg[OVERFLOW] += used > last;
-        line_renew(s.line, index, LINE_ROOM_WINDOW, last + 1, last, s.print,
+        line_renew(s.line, index, LINE_ROOM_WINDOW, last + 1, line_slot(index, last), s.print,
                    (uint64_t)index << 56 | (w->reg[EPOCH] & (QUARTER_WRAP - 1)) << 40 |
                        (uint64_t)marks << 16);
         return;
@@ -314,9 +322,9 @@ static __attribute__((noinline)) void insert_into_full(weir_filter *w, struct sl
  * full and above the narrowest width; then nothing is done. */
 INLINED bool show_front(struct slot_ref s, const uint32_t index, struct lines of, uint64_t found)
 {
-    if (__builtin_expect(!found & !of.at_floor & is_full(s.line, of), false))
+    if (!of.at_floor && __builtin_expect(!found & is_full(s.line, of), false))
         return false;
-    line_to_front(s.line, index, found | UINT64_C(1) << (of.slots - 1), s.print);
+    line_to_front(s.line, index, found | of.last, s.print);
     return true;
 }
 
@@ -324,15 +332,16 @@ INLINED bool show_front(struct slot_ref s, const uint32_t index, struct lines of
 INLINED bool show_deep(struct slot_ref s, const uint32_t index, struct lines of, uint64_t found,
                        const struct batch_ctx *b)
 {
-    uint32_t last = of.slots - 1;
-    uint32_t used =
-        (uint32_t)__builtin_ctzll(line_empty(s.line, index, of.slots) | UINT64_C(1) << of.slots);
-    uint32_t down = s.depth < last ? s.depth : last;
+    const uint32_t last = of.slots - 1, up = s.depth >> b->up;
+    uint32_t used = of.slots;
 
-    if (__builtin_expect(!found & !of.at_floor & (used > last), false))
+    if (!is_full(s.line, of)) /* most are, or most are not */
+        used = line_used(s.line, index, of.slots);
+    else if (!of.at_floor && !found)
         return false;
-    line_move_found(s.line, index, found, s.depth >> b->up, last, down < used ? down : used,
-                    s.print);
+    used = used < last ? used : last;
+    line_move_found(s.line, index, found, up < last ? up : last, of.last,
+                    s.depth < used ? s.depth : used, s.print);
     return true;
 }
 
@@ -362,9 +371,9 @@ INLINED bool show_timed(weir_filter *w, struct slot_ref s, const uint32_t index,
     bool full = (live == slots) & !found & is_full(s.line, of);
     if (__builtin_expect(full & !of.at_floor, false))
         return false;
-    uint32_t at = (uint32_t)__builtin_ctzll(found | UINT64_C(1) << (slots - 1));
+    uint32_t at = line_first(index, found | of.last);
     w->reg[OVERFLOW] += full;
-    line_renew(s.line, index, LINE_ROOM_WINDOW, live, at, s.print,
+    line_renew(s.line, index, LINE_ROOM_WINDOW, live, found | of.last, s.print,
                (uint64_t)index << 56 | now << 40 |
                    (uint64_t)marks_moved((uint32_t)aged & 0xffffff, at) << 16);
     return true;

@@ -133,7 +133,7 @@ INLINED bool visit(weir_filter *w, struct slot_ref s, const enum mode m, struct 
 {
     bool found;
 
-#define VISIT(i) found = visit_line(w, s, i, lines_of(b, i), m, b);
+#define VISIT(i) found = visit_line(w, s, i, lines_of(b, i, (i) == b->floor), m, b);
     LINE_BY_WIDTH(line_index(s.line), VISIT)
 #undef VISIT
     return found;
@@ -151,7 +151,7 @@ VISITOR(RECENT)
 VISITOR(DEEP)
 VISITOR(TIMED)
 
-static bool visit_one(weir_filter *w, struct slot_ref s, enum mode m, struct batch_ctx *b)
+INLINED bool visit_one(weir_filter *w, struct slot_ref s, const enum mode m, struct batch_ctx *b)
 {
     return m == RECENT  ? visit_RECENT(w, s, b)
            : m == ASKED ? visit_ASKED(w, s, b)
@@ -165,11 +165,11 @@ static bool visit_one(weir_filter *w, struct slot_ref s, enum mode m, struct bat
 /* The n keys of a block; bit i of the result if key i was found. For each key, the line of a later
  * one is fetched. */
 INLINED uint32_t show_uniform(const struct walk *t, size_t first, size_t n, const uint32_t index,
-                              const enum mode m)
+                              const bool at_floor, const enum mode m)
 {
     const struct block k = block_at(t->ring, first);
     uint8_t *const *ahead = t->ring->line + (first + AHEAD) % RING;
-    const struct lines of = t->b->lines[index];
+    const struct lines of = lines_of(t->b, index, at_floor);
     uint32_t seen = 0, others = 0;
 
     for (uint32_t i = 0; i < n; i++) {
@@ -218,32 +218,79 @@ INLINED uint32_t show_mixed(const struct walk *t, size_t first, size_t n, const 
 }
 #endif
 
+/* Does it pay to process lines at the floor by themselves, if slots are not whole lanes? */
+#ifdef LINE_ANY_WIDTH
+#define PAYS(m) shows(m)
+#else
+#define PAYS(m) false
+#endif
+
 INLINED uint32_t show_block(const struct walk *t, size_t first, size_t n, const enum mode m)
 {
     const uint32_t floor = t->b->floor;
+    uint32_t seen;
 
-    if (is_timed(m))
-        return show_mixed(t, first, n, m);
-    if (t->b->all_at_floor && (floor == 3 || floor == 11)) {
-        if (floor == 3)
-            return show_uniform(t, first, n, 3, m);
-        return show_uniform(t, first, n, 11, m);
+    if (!is_timed(m) && t->b->all_at_floor && (64 % line_width[floor] == 0 || PAYS(m))) {
+#define SHOW(i) seen = show_uniform(t, first, n, i, true, m);
+        LINE_BY_WIDTH(floor, SHOW)
+#undef SHOW
+    } else if (!is_timed(m) && t->b->all_widest && floor != 0) {
+        seen = show_uniform(t, first, n, 0, false, m);
+    } else {
+        seen = show_mixed(t, first, n, m);
     }
-    if (t->b->all_widest)
-        return show_uniform(t, first, n, 0, m);
-    return show_mixed(t, first, n, m);
+    return seen;
 }
 
-#define SHOWER(m)                                                                                  \
-    static uint32_t show_##m(const struct walk *t, size_t first, size_t n)                         \
+/* ---- one key ---- */
+
+INLINED bool one(weir_filter *w, const struct weir_key *key, const enum mode m)
+{
+    struct batch_ctx b;
+    struct slot_ref s = slot_ref_of(w->cells, w->shape.cells / LINE_BYTES, *key);
+
+    cells_fetch_now(s.line);
+    share(w, &b, m, 0);
+    if (m == DEEP && b.ranked) {
+        learn(w, key->importance, 0, &b);
+        s.depth = depth_of(w, key->importance, &b);
+    } else if (m == DEEP) {
+        s.depth = b.depth;
+    }
+    bool found = visit_one(w, s, m, &b);
+    if (shows(m)) {
+        w->observed++;
+        w->seen += found;
+    }
+    return found;
+}
+
+/* ---- the modes ---- */
+
+#define PER_MODE(m)                                                                                \
+    static __attribute__((noinline))                                                               \
+    uint32_t show_##m(const struct walk *t, size_t first, size_t n)                                \
     {                                                                                              \
         return show_block(t, first, n, m);                                                         \
+    }                                                                                              \
+    static bool one_##m(weir_filter *w, const struct weir_key *key)                                \
+    {                                                                                              \
+        return one(w, key, m);                                                                     \
     }
-SHOWER(ASKED)
-SHOWER(ASKED_TIMED)
-SHOWER(RECENT)
-SHOWER(DEEP)
-SHOWER(TIMED)
+PER_MODE(ASKED)
+PER_MODE(ASKED_TIMED)
+PER_MODE(RECENT)
+PER_MODE(DEEP)
+PER_MODE(TIMED)
+
+static const struct {
+    uint32_t (*show)(const struct walk *t, size_t first, size_t n);
+    bool (*one)(weir_filter *w, const struct weir_key *key);
+} modes[] = {[ASKED] = {show_ASKED, one_ASKED},
+             [ASKED_TIMED] = {show_ASKED_TIMED, one_ASKED_TIMED},
+             [RECENT] = {show_RECENT, one_RECENT},
+             [DEEP] = {show_DEEP, one_DEEP},
+             [TIMED] = {show_TIMED, one_TIMED}};
 
 /* ---- batches ---- */
 
@@ -264,12 +311,6 @@ static void write_verdicts(const struct picked *p, size_t first, size_t n, uint3
 
 static void walk(weir_filter *w, const struct picked *p, enum mode m)
 {
-    static uint32_t (*const show[])(const struct walk *t, size_t first,
-                                    size_t n) = {[ASKED] = show_ASKED,
-                                                 [ASKED_TIMED] = show_ASKED_TIMED,
-                                                 [RECENT] = show_RECENT,
-                                                 [DEEP] = show_DEEP,
-                                                 [TIMED] = show_TIMED};
     const size_t n = p->n;
     struct ring ring;
     struct batch_ctx b;
@@ -288,7 +329,7 @@ static void walk(weir_filter *w, const struct picked *p, enum mode m)
         const size_t some = n - first < BLOCK ? n - first : BLOCK;
 
         find_block(&t, first + AHEAD, ranked);
-        uint32_t found = show[m](&t, first, some);
+        uint32_t found = modes[m].show(&t, first, some);
         write_verdicts(p, first, some, found);
         seen += (uint32_t)__builtin_popcount(found);
     }
@@ -325,37 +366,19 @@ static void ask_batch(const weir_filter *w, const struct weir_key *keys, size_t 
          mode_of(w, true));
 }
 
-/* ---- one key ---- */
-
-static bool one(weir_filter *w, const struct weir_key *key, enum mode m)
-{
-    struct batch_ctx b;
-    struct slot_ref s = slot_ref_of(w->cells, w->shape.cells / LINE_BYTES, *key);
-
-    cells_fetch_now(s.line);
-    share(w, &b, m, 0);
-    if (m == DEEP && b.ranked) {
-        learn(w, key->importance, 0, &b);
-        s.depth = depth_of(w, key->importance, &b);
-    } else if (m == DEEP) {
-        s.depth = b.depth;
-    }
-    return visit_one(w, s, m, &b);
-}
-
 static bool observe(weir_filter *w, const struct weir_key *key)
 {
-    bool found = one(w, key, mode_of(w, false));
+    const enum mode m = mode_of(w, false);
+    bool found = modes[m].one(w, key);
 
-    w->observed++;
-    w->seen += found;
-    recent_turn(w, 1);
+    if (m == TIMED)
+        recent_turn(w, 1);
     return found;
 }
 
 static bool ask(const weir_filter *w, const struct weir_key *key)
 {
-    return one((weir_filter *)(uintptr_t)w, key, mode_of(w, true));
+    return modes[mode_of(w, true)].one((weir_filter *)(uintptr_t)w, key);
 }
 
 static bool locate(const weir_filter *w, const struct weir_key *keys, size_t n, uint64_t *slot_refs)

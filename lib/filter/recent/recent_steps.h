@@ -103,7 +103,7 @@ INLINED void move_all(const struct block *k, const struct step *step, struct fet
 /* Show the keys that were put off. */
 static __attribute__((noinline)) void show_late(const struct walk *t, const struct block *k,
                                                 const struct deferred *late, uint32_t *seen,
-                                                enum mode m)
+                                                const enum mode m)
 {
     for (uint32_t i = 0; i < late->n; i++) {
         uint32_t at = (uint32_t)late->at[i] % UNSEEN, bit = UINT32_C(1) << at;
@@ -204,7 +204,7 @@ INLINED uint32_t show_whole(const struct walk *t, size_t first, const enum mode 
 }
 
 static __attribute__((noinline)) uint32_t show_few(const struct walk *t, size_t first, size_t n,
-                                                   enum mode m)
+                                                   const enum mode m)
 {
     const struct block k = block_at(t->ring, first);
     uint32_t seen = 0;
