@@ -31,6 +31,7 @@
  * to 5.6; docs/recent.md measures it. */
 #include <string.h>
 
+#include "base/line_list.h"
 #include "base/processor.h"
 #include "theory/recent.h"
 #include "filter/recent/recent.h"
@@ -120,13 +121,9 @@ static uint64_t lines(const weir_filter *w)
 
 static uint32_t used_slots(const weir_filter *w, const uint8_t *line)
 {
-    uint32_t slots = slots_of(w, line), used = 0;
+    uint32_t slots = slots_of(w, line);
 
-    if (has_window(&w->config))
-        slots = live_slots(w, line, slots);
-    while (used < slots && line_get(line, line_width[line_index(line)], used) != 0)
-        used++;
-    return used;
+    return line_count(line, has_window(&w->config) ? live_slots(w, line, slots) : slots);
 }
 
 static double error_of_line(const weir_filter *w, const uint8_t *line)
@@ -169,64 +166,27 @@ static uint64_t lost(const weir_filter *w)
 
 /* ---- lines as lists ---- */
 
-struct list {
-    uint32_t n;
-    uint32_t value[2 * LINE_SLOTS_MOST];
-};
-
-static void read_list(const uint8_t *line, uint32_t slots, struct list *list)
+/* Replace the slots of a line. With a window its marks become those of the list, as of now. */
+static void write_list(const weir_filter *w, uint8_t *line, uint32_t index,
+                       const struct line_list *list)
 {
-    uint32_t bits = line_width[line_index(line)];
+    const bool timed = has_window(&w->config);
 
-    for (list->n = 0; list->n < slots; list->n++) {
-        list->value[list->n] = line_get(line, bits, list->n);
-        if (list->value[list->n] == 0)
-            return;
-    }
-}
-
-/* Replace the slots of a line, leaving its marks. */
-static void write_list(const weir_filter *w, uint8_t *line, uint32_t index, const struct list *list)
-{
-    memset(line, 0, (has_window(&w->config) ? LINE_ROOM_WINDOW : LINE_ROOM) / 8);
-    line[LINE_BYTES - 1] = (uint8_t)index;
-    for (uint32_t i = 0; i < list->n; i++)
-        line_put(line, line_width[index], i, list->value[i]);
-}
-
-/* Drop low bits; of values that become equal the first stays. upto[] counts
- * that many of the first ones, before and after. */
-static void shorten(struct list *list, uint32_t bits, uint32_t upto[QUARTERS])
-{
-    uint32_t kept = 0, kept_upto[QUARTERS] = {0};
-
-    for (uint32_t i = 0; i < list->n; i++) {
-        uint32_t value = list->value[i] >> bits, j = 0;
-
-        while (j < kept && list->value[j] != value)
-            j++;
-        if (j < kept)
-            continue;
-        list->value[kept++] = value;
-        for (uint32_t q = 0; q < QUARTERS; q++)
-            kept_upto[q] += i < upto[q];
-    }
-    list->n = kept;
-    memcpy(upto, kept_upto, sizeof kept_upto);
+    line_list_write(list, line, index, timed ? LINE_ROOM_WINDOW : LINE_ROOM, false);
+    if (timed)
+        line_mark(line, list->upto, w->reg[EPOCH]);
 }
 
 void recent_cut(const weir_filter *w, uint8_t *line)
 {
-    uint32_t index = line_index(line), upto[QUARTERS] = {0};
-    struct list list;
+    uint32_t index = line_index(line);
+    struct line_list list;
 
-    read_list(line, slots_of(w, line), &list);
+    line_list_read(&list, line, slots_of(w, line), false);
     for (uint32_t i = 0; has_window(&w->config) && i < QUARTERS; i++)
-        upto[i] = line_upto(line, i);
-    shorten(&list, (uint32_t)line_width[index] - line_width[index + 1], upto);
+        list.upto[i] = line_upto(line, i);
+    line_list_shorten(&list, (uint32_t)line_width[index] - line_width[index + 1]);
     write_list(w, line, index + 1, &list);
-    if (has_window(&w->config))
-        line_mark(line, upto, w->reg[EPOCH]);
 }
 
 /* ---- the window ---- */
@@ -234,16 +194,14 @@ void recent_cut(const weir_filter *w, uint8_t *line)
 void recent_age(const weir_filter *w, uint8_t *line)
 {
     uint32_t age = (uint32_t)(w->reg[EPOCH] - line_quarter(line)) & (QUARTER_WRAP - 1);
-    uint32_t upto[QUARTERS];
-    struct list list;
+    struct line_list list;
 
     if (age == 0)
         return;
-    read_list(line, live_slots(w, line, slots_of(w, line)), &list);
-    for (uint32_t i = 0; i < QUARTERS; i++)
-        upto[i] = i < age ? 0 : line_upto(line, i - age);
+    line_list_read(&list, line, live_slots(w, line, slots_of(w, line)), false);
+    for (uint32_t i = age; i < QUARTERS; i++)
+        list.upto[i] = line_upto(line, i - age);
     write_list(w, line, list.n ? line_index(line) : 0, &list);
-    line_mark(line, upto, w->reg[EPOCH]);
 }
 
 /* Quarters are counted modulo 2^16 in a line: none may go untouched for long
@@ -327,8 +285,8 @@ static uint64_t stands(const weir_filter *w)
 /* ---- merging and checking ---- */
 
 /* a0 b0 a1 b1 ..., at the narrower width of the two. */
-static void interleave(struct list *out, const struct list *a, uint32_t cut_a, const struct list *b,
-                       uint32_t cut_b)
+static void interleave(struct line_list *out, const struct line_list *a, uint32_t cut_a,
+                       const struct line_list *b, uint32_t cut_b)
 {
     out->n = 0;
     for (uint32_t i = 0; i < a->n || i < b->n; i++) {
@@ -342,16 +300,15 @@ static void interleave(struct list *out, const struct list *a, uint32_t cut_a, c
 static void merge_line(const weir_filter *w, uint8_t *into, const uint8_t *from)
 {
     uint32_t ia = line_index(into), ib = line_index(from), index = ia > ib ? ia : ib;
-    uint32_t unmarked[QUARTERS] = {0};
-    struct list a, b, both;
+    struct line_list a, b, both = {0};
 
-    read_list(into, slots_of(w, into), &a);
-    read_list(from, slots_of(w, from), &b);
+    line_list_read(&a, into, slots_of(w, into), false);
+    line_list_read(&b, from, slots_of(w, from), false);
     interleave(&both, &a, (uint32_t)line_width[ia] - line_width[index], &b,
                (uint32_t)line_width[ib] - line_width[index]);
-    shorten(&both, 0, unmarked);
+    line_list_shorten(&both, 0);
     while (line_width[index] > w->config.width && both.n > slots_at(&w->config, index)) {
-        shorten(&both, (uint32_t)line_width[index] - line_width[index + 1], unmarked);
+        line_list_shorten(&both, (uint32_t)line_width[index] - line_width[index + 1]);
         index++;
     }
     uint32_t most = slots_at(&w->config, index);

@@ -73,7 +73,7 @@ static inline uint32_t slots_of(const weir_filter *w, const uint8_t *line)
  *
  *   bit 464   470   476   482   488               504       511
  *   | now   | 1   | 2   | 3   | quarter (mod 2^16) | width   |   */
-#define QUARTERS 4
+#define QUARTERS 4 /* LINE_MARKS of line_list.h */
 #define QUARTER_WRAP (UINT64_C(1) << 16)
 
 static inline uint32_t line_upto(const uint8_t *line, uint32_t i)
