@@ -28,7 +28,7 @@ static inline bool line_bit(const uint8_t *line, uint32_t slot)
 }
 
 /* The number of slots in use, of the first `slots`; in a damaged line, too. */
-static inline uint32_t line_count(const uint8_t *line, uint32_t slots)
+static inline uint32_t line_in_use(const uint8_t *line, uint32_t slots)
 {
     uint32_t used = 0;
 
@@ -41,7 +41,7 @@ static inline void line_list_read(struct line_list *list, const uint8_t *line, u
                                   bool has_bits)
 {
     memset(list->upto, 0, sizeof list->upto);
-    list->n = line_count(line, slots);
+    list->n = line_in_use(line, slots);
     for (uint32_t i = 0; i < list->n; i++) {
         list->value[i] = line_get(line, line_width[line_index(line)], i);
         list->bit[i] = has_bits && line_bit(line, i);

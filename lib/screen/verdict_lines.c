@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/line_list.h"
+#include "base/processor.h"
 #include "theory/recent.h"
 
 #define LINES_LOOKED_AT 65536 /* to measure fill and error */
@@ -13,109 +14,26 @@ static uint8_t *nth_line(const struct lines *l, uint64_t i)
     return l->cells + i * LINE_BYTES;
 }
 
-/* The slots that a line may use at one of the widths. */
-static uint32_t slots_at(const struct lines *l, uint32_t index)
-{
-    uint32_t room = lines_room(line_width[index]);
-
-    return room < l->slots ? room : l->slots;
-}
-
-static uint8_t *line_of(const struct lines *l, struct weir_key key)
-{
-    return nth_line(l, place(key, 0, l->n));
-}
-
 /* ---- keys ---- */
-
-static uint64_t find(const struct lines *l, const uint8_t *line, struct weir_key key)
-{
-    uint64_t found;
-
-#define FIND(i) found = line_find(line, i, slots_at(l, i), line_print(key.hi));
-    LINE_BY_WIDTH(line_index(line), FIND)
-#undef FIND
-    return found;
-}
-
-/* line_move(), and the same with the bits. */
-static void move(uint8_t *line, uint32_t from, uint32_t to, uint32_t print, bool member)
-{
-#define MOVE(i) line_move(line, i, from, to, print);
-    LINE_BY_WIDTH(line_index(line), MOVE)
-#undef MOVE
-    uint64_t word = bits_load64(line + LINE_BYTES - 8);
-    uint64_t moved = (UINT64_C(2) << LINE_BIT(to)) - (UINT64_C(1) << LINE_BIT(from));
-    uint64_t shifted = (word & moved) >> 1 & moved;
-
-    bits_store64(line + LINE_BYTES - 8,
-                 (word & ~moved) | shifted | (uint64_t)member << LINE_BIT(to));
-}
 
 void lines_touch(const struct lines *l, struct weir_key key)
 {
-    cells_fetch(line_of(l, key));
+    cells_fetch(lines_of_key(l, key));
 }
 
 uint8_t lines_find(const struct lines *l, struct weir_key key)
 {
-    const uint8_t *line = line_of(l, key);
-    uint64_t found = find(l, line, key);
-
-    if (!found)
-        return WEIR_UNANSWERED;
-    return line_bit(line, line_first(line_index(line), found)) ? WEIR_MEMBER : WEIR_OTHER;
+    return PROCESSOR_PATHS(verdict_paths)->find(l, key);
 }
 
 void lines_use(const struct lines *l, struct weir_key key)
 {
-    uint8_t *line = line_of(l, key);
-    uint32_t at = line_first(line_index(line), find(l, line, key));
-
-    move(line, at, 0, line_print(key.hi), line_bit(line, at));
-}
-
-static bool can_be_cut(const struct lines *l, const uint8_t *line)
-{
-    const uint32_t index = line_index(line), bits = line_width[index];
-
-    return bits > l->width && line_get(line, bits, slots_at(l, index) - 1) != 0;
-}
-
-/* Truncate a line's fingerprints to the next width. Bits stay where they are, unless fingerprints
- * become equal. */
-static __attribute__((noinline)) void cut(const struct lines *l, uint8_t *line)
-{
-    const uint32_t index = line_index(line), slots = slots_at(l, index);
-    struct line_rounds rounds;
-    struct line_list list;
-
-    rounds.round = 0;
-    if (line_cut(line, index, slots, LINE_ROOM - slots, false, &rounds))
-        return;
-    line_list_read(&list, line, slots, true);
-    line_list_shorten(&list, (uint32_t)line_width[index] - line_width[index + 1]);
-    line_list_write(&list, line, index + 1, LINE_ROOM, true);
-}
-
-/* How deep a new verdict enters: never behind an empty slot. */
-static uint32_t depth_in(const uint8_t *line, uint32_t slots)
-{
-    uint32_t depth = slots * 2 / 5;
-
-    if (depth > 0 && line_get(line, line_width[line_index(line)], depth - 1) == 0)
-        depth = line_used(line, line_index(line), slots);
-    return depth;
+    PROCESSOR_PATHS(verdict_paths)->use(l, key);
 }
 
 void lines_add(const struct lines *l, struct weir_key key, bool member)
 {
-    uint8_t *line = line_of(l, key);
-
-    while (can_be_cut(l, line))
-        cut(l, line);
-    uint32_t slots = slots_at(l, line_index(line));
-    move(line, slots - 1, depth_in(line, slots), line_print(key.hi), member);
+    PROCESSOR_PATHS(verdict_paths)->add(l, key, member);
 }
 
 void lines_sweep(const struct lines *l, uint64_t record, uint64_t window)
@@ -130,7 +48,7 @@ void lines_sweep(const struct lines *l, uint64_t record, uint64_t window)
 
 static uint32_t used_slots(const struct lines *l, const uint8_t *line)
 {
-    return line_count(line, slots_at(l, line_index(line)));
+    return line_in_use(line, lines_slots(l, line_index(line)));
 }
 
 static double error_of_line(const struct lines *l, const uint8_t *line)
@@ -175,7 +93,7 @@ static bool is_possible(const struct lines *l, const uint8_t *line)
 
     if (line_index(line) >= LINE_WIDTHS || line_width[line_index(line)] < l->width)
         return false;
-    line_list_read(&list, line, slots_at(l, line_index(line)), true);
+    line_list_read(&list, line, lines_slots(l, line_index(line)), true);
     for (uint32_t i = 0; i < list.n; i++)
         if (list.value[i] >> (line_width[line_index(line)] - 8) == 0)
             return false; /* it would be nothing once it is cut */

@@ -65,4 +65,28 @@ double lines_error(const struct lines *l);
 /* Could lines that were loaded have come about? */
 bool lines_possible(const struct lines *l);
 
+/* ---- what verdict_lines.c and verdict_paths.h share ---- */
+
+struct verdict_paths {
+    uint8_t (*find)(const struct lines *l, struct weir_key key);
+    void (*use)(const struct lines *l, struct weir_key key);
+    void (*add)(const struct lines *l, struct weir_key key, bool member);
+};
+
+extern const struct verdict_paths verdict_paths_plain, verdict_paths_avx2, verdict_paths_avx512;
+
+/* The slots that a line may use at one of the widths. */
+#define ROOM(width) LINE_ROOM / ((width) + 1)
+static const uint8_t lines_rooms[LINE_INDEXES] = {LINE_EACH_WIDTH(ROOM), LINE_REST(ROOM(8))};
+
+static inline uint32_t lines_slots(const struct lines *l, uint32_t index)
+{
+    return lines_rooms[index] < l->slots ? lines_rooms[index] : l->slots;
+}
+
+static inline uint8_t *lines_of_key(const struct lines *l, struct weir_key key)
+{
+    return l->cells + place(key, 0, l->n) * LINE_BYTES;
+}
+
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/processor.h"
 #include "screen/verdict_lines.h"
 #include "theory/recent.h"
 
@@ -133,6 +134,59 @@ static void verdicts_are_kept_as_in_a_plain_list(void **state)
         assert_as_modelled(5, widths[i], 7);
         assert_as_modelled(3, widths[i], 1);
     }
+}
+
+/* ---- compiled for newer processors ---- */
+
+#define LINES 13
+
+static void show_both(const struct verdict_paths *paths, const struct lines *plain,
+                      const struct lines *newer, uint64_t number)
+{
+    struct hash128 h = hash_fast(&number, sizeof number, 5);
+    struct weir_key key = {h.lo, h.hi, 1, 0};
+    uint8_t verdict = verdict_paths_plain.find(plain, key);
+
+    assert_int_equal(paths->find(newer, key), verdict);
+    if (verdict == WEIR_UNANSWERED) {
+        verdict_paths_plain.add(plain, key, number & 1);
+        paths->add(newer, key, number & 1);
+    } else {
+        verdict_paths_plain.use(plain, key);
+        paths->use(newer, key);
+    }
+    assert_memory_equal(plain->cells, newer->cells, LINES * LINE_BYTES);
+}
+
+static void assert_equal_paths(const struct verdict_paths *paths)
+{
+    static const uint32_t most[] = {LINES_SLOTS_MOST, 30, 7, 1};
+
+    for (uint32_t i = 0; i < LINE_WIDTHS * 4; i++) {
+        uint8_t a[LINES * LINE_BYTES] = {0}, b[LINES * LINE_BYTES] = {0};
+        uint32_t width = line_width[i / 4], room = lines_room(width);
+        uint32_t slots = most[i % 4] < room ? most[i % 4] : room;
+        struct lines plain = {a, LINES, width, slots}, newer = {b, LINES, width, slots};
+
+        for (uint64_t at = 0; at < DRAWS; at++) {
+            struct rng r = rng_at(6, at);
+            uint64_t x = rng_below(&r, 2000), y = rng_below(&r, 2000);
+
+            show_both(paths, &plain, &newer, x < y ? x : y);
+        }
+        assert_true(lines_possible(&newer));
+    }
+}
+
+static void all_paths_keep_the_same_verdicts(void **state)
+{
+    (void)state;
+#ifdef __x86_64__
+    if (processor_has_avx2())
+        assert_equal_paths(&verdict_paths_avx2);
+    if (processor_has_avx512())
+        assert_equal_paths(&verdict_paths_avx512);
+#endif
 }
 
 /* ---- the verdict cache: error and age ---- */
@@ -285,6 +339,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(verdicts_are_kept_as_in_a_plain_list),
+        cmocka_unit_test(all_paths_keep_the_same_verdicts),
         cmocka_unit_test(false_matches_come_as_often_as_it_says),
         cmocka_unit_test(no_verdict_is_older_than_the_window),
         cmocka_unit_test(no_verdict_is_older_than_the_span),

@@ -123,7 +123,7 @@ static uint32_t used_slots(const weir_filter *w, const uint8_t *line)
 {
     uint32_t slots = slots_of(w, line);
 
-    return line_count(line, has_window(&w->config) ? live_slots(w, line, slots) : slots);
+    return line_in_use(line, has_window(&w->config) ? live_slots(w, line, slots) : slots);
 }
 
 static double error_of_line(const weir_filter *w, const uint8_t *line)
