@@ -196,20 +196,9 @@ INLINED uint64_t line_one_of(bool first, uint64_t a, uint64_t b)
 #define SLOT_IS_EVEN(w, i) SLOT_IF(w, i, (i) % 2 == 0)
 #define SLOT_IS_ODD(w, i) SLOT_IF(w, i, (i) % 2)
 #define SLOT_IS_SHORT(w, i) SLOT_IF(w, i, (i) * (w) % 8 + (w) <= 16)
-#define BEGINS_OF(w) SLOTS(SLOT_BEGINS, w)
-#define EVENS_OF(w) SLOTS(SLOT_IS_EVEN, w)
-#define ODDS_OF(w) SLOTS(SLOT_IS_ODD, w)
-#define SHORTS_OF(w) SLOTS(SLOT_IS_SHORT, w)
-
-static const _Alignas(64) uint64_t line_begins[16] = {LINE_EACH_WIDTH(BEGINS_OF)};
-static const _Alignas(64) uint64_t line_evens[16] = {LINE_EACH_WIDTH(EVENS_OF)};
-static const _Alignas(64) uint64_t line_odds[16] = {LINE_EACH_WIDTH(ODDS_OF)};
-static const _Alignas(64) uint64_t line_shorts[16] = {LINE_EACH_WIDTH(SHORTS_OF)}; /* two bytes */
-
 /* The width, and below it 65536 times its inverse, rounded up: a bit's slot is bit * inverse >> 16.
  */
 #define FORM(w) ((uint32_t)(w) << 16 | (65536 + (w)-1) / (w))
-static const _Alignas(64) uint32_t line_forms[16] = {LINE_EACH_WIDTH(FORM)};
 
 /* A table with DO for each byte of a line; and the bits of a byte that belong to even slots. */
 #define BYTES8(DO, w, i)                                                                           \
@@ -254,12 +243,12 @@ INLINED void line_move(uint8_t *line, uint32_t index, uint32_t from, uint32_t to
     line_move_from(line, index, line_slot(index, from), line_slot(index, to), print);
 }
 
-/* The number of slots in use, of the first `slots`. */
-INLINED uint32_t line_used(const uint8_t *line, uint32_t index, uint32_t slots)
+/* The number of slots in use, of the first n. */
+INLINED uint32_t line_used(const uint8_t *line, uint32_t index, uint32_t n)
 {
-    uint64_t empty = line_empty(line, index, slots);
+    uint64_t empty = line_empty(line, index, line_slots(index, n));
 
-    return empty ? line_first(index, empty) : slots;
+    return empty ? line_first(index, empty) : n;
 }
 
 /* DO(i) for a line's index. The widths whose slots are whole lanes of a register are compiled for
@@ -271,6 +260,15 @@ INLINED uint32_t line_used(const uint8_t *line, uint32_t index, uint32_t slots)
     case 3: { DO(3) break; }                                                                       \
     case 11: { DO(11) break; }                                                                     \
     default: { DO((index) < LINE_WIDTHS ? (index) : LINE_WIDTHS - 1) }                             \
+    }
+
+/* The same with each of the other widths compiled for itself. */
+#define LINE_CASE(i, DO) case i: { DO(i) break; }
+#define LINE_BY_EACH_WIDTH(index, DO)                                                              \
+    switch (index) {                                                                               \
+    LINE_CASE(1, DO) LINE_CASE(2, DO) LINE_CASE(4, DO) LINE_CASE(5, DO) LINE_CASE(6, DO)           \
+    LINE_CASE(7, DO) LINE_CASE(8, DO) LINE_CASE(9, DO)                                             \
+    default: { DO(10) }                                                                            \
     }
 /* clang-format on */
 

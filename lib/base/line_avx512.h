@@ -72,9 +72,8 @@ INLINED __m512i line_unlike_lanes(const uint8_t *line, const struct line_spread 
     return _mm512_xor_si512(line_lanes(line_register(line), t, half), number);
 }
 
-/* Which of the first slots are like a number in every lane: bit i for slot i. */
-INLINED uint64_t line_alike(const uint8_t *line, const uint32_t index, uint32_t slots,
-                            __m512i number)
+/* Which slots of a set are like a number in every lane. */
+INLINED uint64_t line_alike(const uint8_t *line, const uint32_t index, uint64_t set, __m512i number)
 {
     const struct line_spread *t = &line_spread[index];
     __m512i first = line_unlike_lanes(line, t, 0, number), mask = line_register(t->mask);
@@ -85,7 +84,7 @@ INLINED uint64_t line_alike(const uint8_t *line, const uint32_t index, uint32_t 
                          : _mm512_testn_epi16_mask(first, mask) |
                                (uint64_t)_mm512_testn_epi16_mask(second, mask) << 32;
 
-    return alike & ((UINT64_C(1) << slots) - 1);
+    return alike & set;
 }
 
 /* Such a lane's number in all of them. */
@@ -118,23 +117,30 @@ INLINED uint32_t line_first(uint32_t index, uint64_t slots)
     return (uint32_t)__builtin_ctzll(slots);
 }
 
-/* Which of the first slots hold a print. */
-INLINED uint64_t line_find(const uint8_t *line, uint32_t index, uint32_t slots, uint32_t print)
+/* The first n slots. */
+INLINED uint64_t line_slots(uint32_t index, uint32_t n)
+{
+    (void)index;
+    return (UINT64_C(1) << n) - 1;
+}
+
+/* Which slots of a set hold a print. */
+INLINED uint64_t line_find(const uint8_t *line, uint32_t index, uint64_t set, uint32_t print)
 {
     if (line_has_lanes(index)) {
         __m512i all = line_register(line), number = line_numbers(index, print);
         uint64_t alike = line_width[index] == 32   ? _mm512_cmpeq_epi32_mask(all, number)
                          : line_width[index] == 16 ? _mm512_cmpeq_epi16_mask(all, number)
                                                    : _mm512_cmpeq_epi8_mask(all, number);
-        return alike & ((UINT64_C(1) << slots) - 1);
+        return alike & set;
     }
-    return line_alike(line, index, slots, line_prints(&line_spread[index], print));
+    return line_alike(line, index, set, line_prints(&line_spread[index], print));
 }
 
-/* Which of the first slots are empty. */
-INLINED uint64_t line_empty(const uint8_t *line, uint32_t index, uint32_t slots)
+/* Which slots of a set are empty. */
+INLINED uint64_t line_empty(const uint8_t *line, uint32_t index, uint64_t set)
 {
-    return line_alike(line, index, slots, _mm512_setzero_si512());
+    return line_alike(line, index, set, _mm512_setzero_si512());
 }
 
 /* The bits of a line below `room`, which lies in its last eight bytes. */

@@ -54,6 +54,14 @@ INLINED void line_store_empty(struct line_zeros out, const uint8_t *line,
 
 /* ---- of eight lines, by their indexes ---- */
 
+#define BEGINS_OF(w) SLOTS(SLOT_BEGINS, w)
+#define EVENS_OF(w) SLOTS(SLOT_IS_EVEN, w)
+#define SHORTS_OF(w) SLOTS(SLOT_IS_SHORT, w)
+static const _Alignas(64) uint64_t line_begins[16] = {LINE_EACH_WIDTH(BEGINS_OF)};
+static const _Alignas(64) uint64_t line_evens[16] = {LINE_EACH_WIDTH(EVENS_OF)};
+static const _Alignas(64) uint64_t line_shorts[16] = {LINE_EACH_WIDTH(SHORTS_OF)};
+static const _Alignas(64) uint32_t line_forms[16] = {LINE_EACH_WIDTH(FORM)};
+
 /* A number of each width, for eight lines. */
 INLINED __m512i line_by_index(const uint64_t table[16], __m512i index)
 {

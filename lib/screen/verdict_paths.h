@@ -8,7 +8,7 @@ static uint64_t match(const struct lines *l, const uint8_t *line, struct weir_ke
 {
     uint64_t found;
 
-#define FIND(i) found = line_find(line, i, lines_slots(l, i), line_print(key.hi));
+#define FIND(i) found = line_find(line, i, line_slots(i, lines_slots(l, i)), line_print(key.hi));
     LINE_BY_WIDTH(line_index(line), FIND)
 #undef FIND
     return found;

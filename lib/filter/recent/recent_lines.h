@@ -34,6 +34,7 @@ struct slot_ref {
 struct lines {
     bool at_floor;
     uint32_t slots;
+    uint64_t all;       /* slots, as a set */
     uint64_t last;      /* the last slot, */
     uint64_t last_mask; /* its bits in the word */
     uint64_t last_byte; /* that begins at this byte */
@@ -111,6 +112,7 @@ INLINED struct lines lines_of(const struct batch_ctx *b, const uint32_t index, b
     struct lines of = {.at_floor = at_floor, .slots = slots_in(b, index)};
     uint32_t shift;
 
+    of.all = line_slots(index, of.slots);
     of.last = line_slot(index, of.slots - 1);
     of.last_byte = line_word(bits, of.slots - 1, &shift);
     of.last_mask = ((UINT64_C(1) << bits) - 1) << shift;
@@ -240,17 +242,17 @@ INLINED uint64_t marks_now(const uint8_t *line, const struct batch_ctx *b)
 
 /* The slot that contains a key: bit i for slot i. Here and below, `index` is that of the line's
  * width, and may be a constant. */
-INLINED uint64_t find(struct slot_ref s, const uint32_t index, struct lines of, const enum mode m,
-                      const struct batch_ctx *b)
+INLINED uint64_t find(struct slot_ref s, const uint32_t index, const struct lines *of,
+                      const enum mode m, const struct batch_ctx *b)
 {
-    uint32_t slots = of.slots;
+    uint64_t set = of->all;
 
     if (is_timed(m)) {
         uint32_t live = (uint32_t)(marks_now(s.line, b) >> 24);
 
-        slots = live < slots ? live : slots;
+        set = live < of->slots ? line_slots(index, live) : set;
     }
-    return line_find(s.line, index, slots, s.print);
+    return line_find(s.line, index, set, s.print);
 }
 
 /* ---- full lines above the narrowest width ---- */
@@ -275,9 +277,9 @@ static inline uint32_t make_room(const weir_filter *w, uint8_t *line, uint32_t *
     return used;
 }
 
-INLINED bool is_full(const uint8_t *line, struct lines of)
+INLINED bool is_full(const uint8_t *line, const struct lines *of)
 {
-    return bits_load64(line + of.last_byte) & of.last_mask;
+    return bits_load64(line + of->last_byte) & of->last_mask;
 }
 
 /* A slot has moved to the front, from slot `from`: each quarter of the window that did not count it
@@ -320,27 +322,28 @@ static __attribute__((noinline)) void insert_into_full(weir_filter *w, struct sl
 
 /* The slot found, or the last one, moves to the front. Here and below: returns false if the line is
  * full and above the narrowest width; then nothing is done. */
-INLINED bool show_front(struct slot_ref s, const uint32_t index, struct lines of, uint64_t found)
+INLINED bool show_front(struct slot_ref s, const uint32_t index, const struct lines *of,
+                        uint64_t found)
 {
-    if (!of.at_floor && __builtin_expect(!found & is_full(s.line, of), false))
+    if (!of->at_floor && __builtin_expect(!found & is_full(s.line, of), false))
         return false;
-    line_to_front(s.line, index, found | of.last, s.print);
+    line_to_front(s.line, index, found | of->last, s.print);
     return true;
 }
 
 /* A hit moves up, a new key enters at its depth or behind the last slot in use. */
-INLINED bool show_deep(struct slot_ref s, const uint32_t index, struct lines of, uint64_t found,
-                       const struct batch_ctx *b)
+INLINED bool show_deep(struct slot_ref s, const uint32_t index, const struct lines *of,
+                       uint64_t found, const struct batch_ctx *b)
 {
-    const uint32_t last = of.slots - 1, up = s.depth >> b->up;
-    uint32_t used = of.slots;
+    const uint32_t last = of->slots - 1, up = s.depth >> b->up;
+    uint32_t used = of->slots;
 
     if (!is_full(s.line, of)) /* most are, or most are not */
-        used = line_used(s.line, index, of.slots);
-    else if (!of.at_floor && !found)
+        used = line_first(index, line_empty(s.line, index, of->all));
+    else if (!of->at_floor && !found)
         return false;
     used = used < last ? used : last;
-    line_move_found(s.line, index, found, up < last ? up : last, of.last,
+    line_move_found(s.line, index, found, up < last ? up : last, of->last,
                     s.depth < used ? s.depth : used, s.print);
     return true;
 }
@@ -355,11 +358,11 @@ static __attribute__((noinline)) void begin_again(const weir_filter *w, struct s
     bits_store64(s.line + 56, (w->reg[EPOCH] & (QUARTER_WRAP - 1)) << 40 | marks << 16);
 }
 
-INLINED bool show_timed(weir_filter *w, struct slot_ref s, const uint32_t index, struct lines of,
-                        uint64_t found, struct batch_ctx *b)
+INLINED bool show_timed(weir_filter *w, struct slot_ref s, const uint32_t index,
+                        const struct lines *of, uint64_t found, struct batch_ctx *b)
 {
     uint64_t aged = marks_now(s.line, b), now = b->epoch & (QUARTER_WRAP - 1);
-    uint32_t slots = of.slots, live = (uint32_t)(aged >> 24);
+    uint32_t slots = of->slots, live = (uint32_t)(aged >> 24);
     live = live < slots ? live : slots;
 
     if (b->once & (found != 0))
@@ -369,19 +372,19 @@ INLINED bool show_timed(weir_filter *w, struct slot_ref s, const uint32_t index,
         return true;
     }
     bool full = (live == slots) & !found & is_full(s.line, of);
-    if (__builtin_expect(full & !of.at_floor, false))
+    if (__builtin_expect(full & !of->at_floor, false))
         return false;
-    uint32_t at = line_first(index, found | of.last);
+    uint32_t at = line_first(index, found | of->last);
     w->reg[OVERFLOW] += full;
-    line_renew(s.line, index, LINE_ROOM_WINDOW, live, found | of.last, s.print,
+    line_renew(s.line, index, LINE_ROOM_WINDOW, live, found | of->last, s.print,
                (uint64_t)index << 56 | now << 40 |
                    (uint64_t)marks_moved((uint32_t)aged & 0xffffff, at) << 16);
     return true;
 }
 
 /* Look up one key and, in the modes that observe, update its line. Returns if it was found. */
-INLINED bool visit_line(weir_filter *w, struct slot_ref s, const uint32_t index, struct lines of,
-                        const enum mode m, struct batch_ctx *b)
+INLINED bool visit_line(weir_filter *w, struct slot_ref s, const uint32_t index,
+                        const struct lines *of, const enum mode m, struct batch_ctx *b)
 {
     uint64_t found = find(s, index, of, m, b);
     bool shown = m == RECENT  ? show_front(s, index, of, found)

@@ -133,7 +133,9 @@ INLINED bool visit(weir_filter *w, struct slot_ref s, const enum mode m, struct 
 {
     bool found;
 
-#define VISIT(i) found = visit_line(w, s, i, lines_of(b, i, (i) == b->floor), m, b);
+#define VISIT(i)                                                                                   \
+    const struct lines of = lines_of(b, i, (i) == b->floor);                                       \
+    found = visit_line(w, s, i, &of, m, b);
     LINE_BY_WIDTH(line_index(s.line), VISIT)
 #undef VISIT
     return found;
@@ -179,7 +181,7 @@ INLINED uint32_t show_uniform(const struct walk *t, size_t first, size_t n, cons
         cells_fetch(ahead[i]);
         cells_fetch_near(k.line[i + NEAR]);
         if (__builtin_expect(line_index(s.line) == index, true)) {
-            found = visit_line(t->w, s, index, of, m, t->b);
+            found = visit_line(t->w, s, index, &of, m, t->b);
         } else {
             found = visit_one(t->w, s, m, t->b);
             others++;
@@ -210,7 +212,7 @@ INLINED uint32_t show_mixed(const struct walk *t, size_t first, size_t n, const 
         cells_fetch_near(k.line[i + NEAR]);
         above |= index ^ t->b->floor;
         cut |= index;
-        seen |= (uint32_t)visit_line(t->w, s, index, t->b->lines[index], m, t->b) << i;
+        seen |= (uint32_t)visit_line(t->w, s, index, &t->b->lines[index], m, t->b) << i;
     }
     t->b->all_at_floor = !above;
     t->b->all_widest = !cut;
@@ -218,27 +220,28 @@ INLINED uint32_t show_mixed(const struct walk *t, size_t first, size_t n, const 
 }
 #endif
 
-/* Does it pay to process lines at the floor by themselves, if slots are not whole lanes? */
-#ifdef LINE_ANY_WIDTH
-#define PAYS(m) shows(m)
-#else
-#define PAYS(m) false
-#endif
-
 INLINED uint32_t show_block(const struct walk *t, size_t first, size_t n, const enum mode m)
 {
     const uint32_t floor = t->b->floor;
     uint32_t seen;
 
-    if (!is_timed(m) && t->b->all_at_floor && (64 % line_width[floor] == 0 || PAYS(m))) {
 #define SHOW(i) seen = show_uniform(t, first, n, i, true, m);
+    if (is_timed(m)) {
+        seen = show_mixed(t, first, n, m);
+    } else if (t->b->all_at_floor && 64 % line_width[floor] == 0) {
         LINE_BY_WIDTH(floor, SHOW)
-#undef SHOW
-    } else if (!is_timed(m) && t->b->all_widest && floor != 0) {
+#ifdef LINE_ANY_WIDTH
+    } else if (t->b->all_at_floor && m == RECENT) {
+        LINE_BY_EACH_WIDTH(floor, SHOW)
+    } else if (t->b->all_at_floor && m == DEEP) {
+        SHOW(floor)
+#endif
+    } else if (t->b->all_widest && floor != 0) {
         seen = show_uniform(t, first, n, 0, false, m);
     } else {
         seen = show_mixed(t, first, n, m);
     }
+#undef SHOW
     return seen;
 }
 
