@@ -56,7 +56,7 @@ typedef line_words line_words_at __attribute__((aligned(1), may_alias));
                     : BACK(line_lanes8, a, b, FROM_31))
 #else
 #define BACK64(a, b) BACK(line_words, a, b, 1, 2)
-#ifndef __SSE2__ /* which has no such instruction */
+#if !defined __SSE2__ && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ /* in one instruction */
 #define BACK_LANE(a, b, bits)                                                                      \
     ((bits) == 32   ? BACK(line_lanes32, a, b, FROM_3)                                             \
      : (bits) == 16 ? BACK(line_lanes16, a, b, FROM_7)                                             \
@@ -70,16 +70,27 @@ struct line_vectors {
 
 #define EACH_VECTOR _Pragma("GCC unroll 4") for (uint32_t i = 0; i < VECTORS; i++)
 
-INLINED struct line_vectors line_load(const void *at)
+/* Words are little-endian in memory. */
+INLINED struct line_vectors line_swapped(struct line_vectors all)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    EACH_VECTOR all.v[i] =
+        (line_words){__builtin_bswap64(all.v[i][0]), __builtin_bswap64(all.v[i][1])};
+#endif
+    return all;
+}
+
+INLINED struct line_vectors line_load(const uint8_t *at)
 {
     struct line_vectors all;
 
-    EACH_VECTOR all.v[i] = ((const line_words_at *)at)[i];
-    return all;
+    EACH_VECTOR all.v[i] = ((const line_words_at *)(const void *)at)[i];
+    return line_swapped(all);
 }
 
 INLINED void line_store(uint8_t *line, struct line_vectors all)
 {
+    all = line_swapped(all);
     EACH_VECTOR((line_words_at *)(void *)line)[i] = all.v[i];
 }
 
@@ -161,8 +172,8 @@ INLINED struct line_vectors line_repeated(uint32_t index, uint32_t print)
         (line_words){word[0] >> t->down[2 * i] | word[0] << t->up[2 * i],
                      word[0] >> t->down[2 * i + 1] | word[0] << t->up[2 * i + 1]};
 #else
-    struct line_vectors down = line_load(t->down), up = line_load(t->up);
-    EACH_VECTOR all.v[i] = word >> down.v[i] | word << up.v[i];
+    EACH_VECTOR all.v[i] =
+        word >> ((const line_words_at *)t->down)[i] | word << ((const line_words_at *)t->up)[i];
 #endif
     return all;
 }
