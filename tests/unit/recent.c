@@ -1,4 +1,4 @@
-/* weir.c - the filter recent against a plain model of it: a list of fingerprints
+/* recent.c - the filter recent against a plain model of it: a list of fingerprints
  * per line, in an array, cut and moved one by one. */
 #include "support/support.h"
 
@@ -207,13 +207,13 @@ static void new_keys_enter_at_the_depth_and_hits_move_to_the_front(void **state)
 
 #define LONG_STREAM (SAMPLE_LONG + 30000) /* the sample is drawn rarely at the end */
 
-/* Of several sizes; by turns whole and as keys that were picked, with and without their slot_refs.
- */
-static void show_batches(weir_filter *w, const struct recent_paths *paths, struct weir_key *keys,
-                         uint8_t *verdicts)
+/* Batches of several sizes in one filter, by turns whole and as keys that were picked, with and
+ * without their slot_refs; single keys in plain code in another. Time passes now and then. */
+static void show_batches(weir_filter *w, weir_filter *single, const struct recent_paths *paths,
+                         const struct weir_key *keys, uint8_t *verdicts)
 {
-    enum { SIZES = 6, MOST = 4096 };
-    static const size_t sizes[SIZES] = {1, 63, 64, 65, 300, MOST};
+    enum { SIZES = 11, MOST = 4096 };
+    static const size_t sizes[SIZES] = {1, 5, 31, 32, 33, 63, 64, 65, 96, 300, MOST};
     static uint16_t all[MOST];
     static uint64_t slot_refs[MOST];
 
@@ -229,6 +229,12 @@ static void show_batches(weir_filter *w, const struct recent_paths *paths, struc
         if (i / SIZES / 2 % 2 && paths->locate(w, p.keys, n, slot_refs))
             p.slot_refs = slot_refs;
         paths->observe_many(w, &p);
+        for (size_t j = at; j < at + n; j++)
+            assert_int_equal(recent_paths_plain.observe(single, &keys[j]), verdicts[j]);
+        if (i % 3 == 0) {
+            weir_advance(w, 1000 + at);
+            weir_advance(single, 1000 + at);
+        }
     }
 }
 
@@ -262,9 +268,7 @@ static void assert_batches_are_single_keys(const char *spec, const struct recent
         keys[i] = numbered(a, number_at(i, 20000));
         keys[i].importance = (uint32_t)(keys[i].lo >> keys[i].hi % 64);
     }
-    show_batches(a, paths, keys, verdicts);
-    for (uint64_t i = 0; i < LONG_STREAM; i++)
-        assert_int_equal(recent_paths_plain.observe(b, &keys[i]), verdicts[i]);
+    show_batches(a, b, paths, keys, verdicts);
     assert_memory_equal(a->cells, b->cells, a->shape.cells);
     assert_memory_equal(&a->sample, &b->sample, sizeof a->sample);
     assert_int_equal(a->observed, b->observed);
@@ -331,12 +335,12 @@ static void all_paths_give_the_same_bytes(void **state)
             assert_equal_paths(specs[c], *p);
 }
 
-/* In each way a key can be shown, at every width, while lines are cut: keys of a batch go by the
- * width of their lines, or several together. */
+/* In each mode, at every width, while lines are cut. */
 static void assert_batches_of_all_widths(const char *memory, const struct recent_paths *paths)
 {
     static const char *const ways[] = {
-        "", "enter=25%", "enter=2%", "window=999", "window=5k refresh=no", "slots=9"};
+        "",         "enter=25%",          "enter=2%",       "window=999", "window=5k refresh=no",
+        "span=10s", "span=9s refresh=no", "importance=log", "slots=9"};
     char spec[80];
 
     for (uint32_t i = 0; i < LINE_WIDTHS; i++)

@@ -1,34 +1,30 @@
-/* weir.c - a filter of our own: fingerprints in order of recency, one cache
- * line per key.
+/* recent.c - fingerprints in LRU order, one cache line per key.
  *
- * A key's hash picks one line of 64 bytes and a fingerprint. The line is a
- * short list of fingerprints, the latest first (base/line.h draws it), and this
- * order is all it knows of them: no counters, no chance. A key is seen if its
- * fingerprint is there; then it moves to the front. If not it enters at the
- * front, and the last one of a full line falls out.
+ * The key's hash selects a 64-byte line and a fingerprint. A line is a short list of fingerprints,
+ * most recent first (layout: base/line.h). Lookup compares all slots at once. A hit moves its slot
+ * to the front. A miss inserts at the front and evicts the last slot of a full line. There are no
+ * counters and no random numbers: the same keys in the same order give the same bytes.
  *
- * enter= lets a new key enter behind the front: enter.c says why.
+ * Adaptive width. Lines start with 32-bit fingerprints. When a line is full, all its fingerprints
+ * are truncated to the next narrower width, down to width=; those that become equal are merged.
+ * Keys are evicted only at the narrowest width (the "floor"). Prefixes nest, so nothing is rehashed
+ * and no key is lost. A stream that fits is remembered completely, at an error rate near 1e-6.
  *
- * Importance is the depth at which a key enters: the most important at the
- * front, the least at the end, to be the first to fall out. A hit moves up to
- * half that depth.
+ * Insertion depth. enter= inserts new keys behind the front, which keeps the front for keys that
+ * occurred again. Importance sets the depth per key: the most important class enters at the front,
+ * the least important at the end, where it is evicted first. A hit moves up to half that depth.
  *
- * Width adapts. A line starts with 32-bit fingerprints. When it is full all are
- * cut to the next narrower width, down to width=; two that become equal become
- * one. Only at that floor does anything fall out. Prefixes nest, so nothing is
- * hashed again and nothing is missed: a stream that fits is remembered whole,
- * with an error of a millionth; one without end has the error of the floor, and
- * the longest memory that error allows.
+ * Windows. Marks in the line record how many slots belong to the current and the three previous
+ * quarters of the window (recent.h). Keys within the window are always seen unless their line
+ * overflowed (counted); keys older than 1.25 windows never are. Lines are aged when they are
+ * touched. With refresh=no a hit changes nothing, so a key's window begins when it is inserted.
  *
- * A window is kept by marks in the line: how many slots from the front are of
- * the present quarter, or one, two, three before. Lines are aged when touched.
- * What came within the window is seen for certain, unless its line overflowed
- * (which is counted); what is older than the window and a quarter is not. With
- * refresh=no a hit changes nothing: a key's window begins when it enters, and no
- * repeat puts off its end.
+ * Cost: one cache line per key. Memory: log2(1/error) + 4.8 to 5.6 bits per remembered key
+ * (docs/recent.md).
  *
- * Price: one cache line per key. Bits per remembered key: log2(1/error) + 4.8
- * to 5.6; docs/recent.md measures it. */
+ * This file plans, measures, merges and checks. What a key does to its line is in recent_lines.h.
+ */
+#include <math.h>
 #include <string.h>
 
 #include "base/line_list.h"
@@ -47,7 +43,7 @@ static bool is_a_width(uint64_t width)
     return memchr(line_width, (int)width, sizeof line_width) != NULL;
 }
 
-/* The width, and how much of it, that keeps the most slots under the error. */
+/* Choose the width, and how many slots of it, with the most slots at an error rate below fpr=. */
 static void choose_width(struct config *c)
 {
     uint64_t given = config_has(c, PARAMETER_WIDTH) ? c->width : 0;
@@ -104,6 +100,25 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
     s->cells = s->cells / LINE_BYTES * LINE_BYTES;
     s->registers = c->span ? 4 : c->window ? 3 : 0;
     s->lines = 1;
+    return true;
+}
+
+/* ---- predicting ---- */
+
+/* Time, importance and insertion depth are not in the model of theory/recent.h. */
+static bool predict(const struct config *c, const struct shape *s, const struct stream_model *m,
+                    struct prediction *p)
+{
+    struct slots f = {.lines = (double)(s->cells / LINE_BYTES),
+                      .window = c->window ? (double)c->window : INFINITY};
+
+    if (c->span || c->importance.mode != IMPORTANCE_NONE || c->enter)
+        return false;
+    do {
+        f.width[f.widths] = line_width[f.widths];
+        f.room[f.widths] = slots_at(c, f.widths);
+    } while (f.width[f.widths++] > c->width);
+    slots_predict(&f, m, p);
     return true;
 }
 
@@ -166,6 +181,8 @@ static uint64_t lost(const weir_filter *w)
 
 /* ---- lines as lists ---- */
 
+_Static_assert(LINE_MARKS == QUARTERS, "a list has the marks of a window");
+
 /* Replace the slots of a line. With a window its marks become those of the list, as of now. */
 static void write_list(const weir_filter *w, uint8_t *line, uint32_t index,
                        const struct line_list *list)
@@ -204,8 +221,7 @@ void recent_age(const weir_filter *w, uint8_t *line)
     write_list(w, line, list.n ? line_index(line) : 0, &list);
 }
 
-/* Quarters are counted modulo 2^16 in a line: none may go untouched for long
- * enough to look young again. */
+/* A line counts quarters modulo 2^16. Before that wraps around, all lines are aged. */
 static void turn(weir_filter *w)
 {
     w->reg[EPOCH]++;
@@ -237,8 +253,8 @@ void recent_turn(weir_filter *w, size_t n)
     turn(w);
 }
 
-/* All keys are too old now. Lines that are touched will tell; those that might look young
- * again, as in turn(), are cleared. Streams may leap at every other key. */
+/* All keys are too old now. Lines are aged when they are touched; if the count wraps around, as in
+ * turn(), they are cleared instead. This is cheap: a stream may leap at every other key. */
 static void leap(weir_filter *w, uint64_t epoch)
 {
     if (epoch / (QUARTER_WRAP / 2) != w->reg[EPOCH] / (QUARTER_WRAP / 2))
@@ -246,8 +262,8 @@ static void leap(weir_filter *w, uint64_t epoch)
     w->reg[EPOCH] = epoch;
 }
 
-/* Quarters of the span that have ended, so many milliseconds after the beginning. A quarter need
- * not be a whole number of them. */
+/* Quarters of the span that have ended `since` milliseconds after the beginning. A quarter need not
+ * be a whole number of milliseconds. */
 static uint64_t quarters_in(const weir_filter *w, uint64_t since)
 {
     uint64_t span = w->config.span;
@@ -269,7 +285,7 @@ static void advance(weir_filter *w, uint64_t now)
         turn(w);
 }
 
-/* Up to the end of the present quarter. */
+/* The last millisecond of the current quarter. */
 static uint64_t stands(const weir_filter *w)
 {
     uint64_t since;
@@ -329,7 +345,7 @@ static const char *unmergeable(const struct config *c)
                          : NULL;
 }
 
-/* Is there nothing in a line from this bit on, up to where slots end? */
+/* Are all bits zero from this one on, up to the end of the slots? */
 static bool is_empty_from(const uint8_t *line, uint32_t bit, uint32_t room)
 {
     uint64_t from = UINT64_MAX << bit % 64, any = 0;
@@ -359,7 +375,7 @@ static bool check_line(const weir_filter *w, const uint8_t *line)
     const uint32_t bits = line_width[line_index(line)], slots = slots_of(w, line);
     for (; used < slots && (value = line_get(line, bits, used)) != 0; used++)
         if (value >> (bits - 8) == 0)
-            return false; /* it would be nothing once it is cut */
+            return false; /* it would be zero once it is truncated */
     return (!timed || marks_ascend(line, used)) &&
            is_empty_from(line, used * bits, timed ? LINE_ROOM_WINDOW : LINE_ROOM);
 }
@@ -377,15 +393,15 @@ static bool check(const weir_filter *w)
     return !w->config.window || w->reg[ARRIVED] < turn_every(w);
 }
 
-/* ---- which way in ---- */
+/* ---- observe and ask ---- */
 
 static const struct recent_paths *paths(void)
 {
     return PROCESSOR_PATHS(recent_paths);
 }
 
-/* Before all else: a processor looks some 300 instructions ahead, and so a line is on its way
- * while the one of the call before is waited for. */
+/* First of all: a processor looks some 300 instructions ahead, so the line is fetched while the
+ * previous call still waits for its own. */
 static inline void fetch_line(const weir_filter *w, const struct weir_key *key)
 {
     cells_fetch_now(nth_line(w, place(*key, 0, lines(w))));
@@ -437,7 +453,7 @@ const struct filter_ops filter_recent = {
                      HAS(PARAMETER_IMPORTANCE) | HAS(PARAMETER_ENTER),
     .plan = plan,
     .error = error_now,
-    .predict = recent_predict,
+    .predict = predict,
     .fill = fill,
     .lost = lost,
     .observe = observe,

@@ -1,18 +1,17 @@
-/* recent_decide.h - what becomes of the keys of a step, eight at a time; included by
- * recent_steps.h, which says what a step is. What recent_lines.h does for one key is done here for
- * eight in a register, one to a word. Places in lines are told in bits. */
+/* recent_decide.h - what becomes of the keys of a step, eight at a time. Included by
+ * recent_steps.h, which explains steps. It computes what recent_lines.h computes for one key, with
+ * eight keys in a register, one per word. Positions in lines are counted in bits. */
 
 #define STEP 16
 
-/* What is known of the keys of a step. */
 struct step {
-    /* from looking for them */
-    _Alignas(64) uint64_t even[STEP], odd[STEP]; /* where their lines hold the print, */
-    uint64_t even_empty[STEP], odd_empty[STEP];  /* and where nothing */
+    /* from look_for() */
+    _Alignas(64) uint64_t even[STEP], odd[STEP]; /* where lines contain the print, */
+    uint64_t even_empty[STEP], odd_empty[STEP];  /* and where zeros */
     uint64_t last[STEP];                         /* the eight bytes that hold the last slot */
     uint64_t tail[STEP];                         /* and those at the end of the line */
-    uint32_t again;                              /* bit i for key i: its line came before */
-    /* what becomes of them */
+    uint32_t again;                              /* bit i for key i: an earlier key has its line */
+    /* from decide() */
     uint64_t begin[STEP], next[STEP]; /* the bits of the line between which the print goes; */
     uint64_t after[STEP];             /* from here on it stays */
     uint64_t bits[STEP];              /* the width of its slots */
@@ -22,8 +21,8 @@ struct step {
     uint32_t seen, above, cut; /* bit i for key i: found; its line is above the floor; it was cut */
 };
 
-/* Keys of a step that are put off to its end: their numbers in it, in order. */
-#define UNSEEN STEP /* added to a number: it is not known yet whether the key is in its line */
+/* Keys of a step that are deferred to its end: their numbers in it, in order. */
+#define UNSEEN STEP /* added to a number: the key has not been looked for yet */
 
 struct deferred {
     uint32_t n;
@@ -49,7 +48,7 @@ INLINED __m512i first_bit(const struct eight *e, __m512i slots)
     return _mm512_mullo_epi16(line_firsts(slots, e->form), e->bits);
 }
 
-/* Put off some of eight keys. */
+/* Defer some of eight keys. */
 INLINED void defer(struct deferred *late, const struct eight *e, __mmask8 some)
 {
     __m512i numbers = _mm512_add_epi64(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), all_of(e->i));
@@ -59,7 +58,7 @@ INLINED void defer(struct deferred *late, const struct eight *e, __mmask8 some)
     late->n += (uint32_t)__builtin_popcount(some);
 }
 
-/* Tells which of eight keys have to be put off, but for those whose lines came before. */
+/* Here and below, returns which of eight keys have full lines that must be cut. */
 INLINED __mmask8 decide_front(struct step *step, const struct eight *e, const struct batch_ctx *b)
 {
     __m512i edge = line_by_index32(b->any.edge, e->index);
@@ -106,7 +105,7 @@ INLINED __mmask8 decide_deep(const struct block *k, struct step *step, const str
     return late;
 }
 
-/* The marks of lines as they are now, and before them how many slots are live. */
+/* As marks_now(). */
 INLINED __m512i marks_of(__m512i tail, const struct batch_ctx *b)
 {
     __m512i age = _mm512_sub_epi64(all_of(b->epoch), _mm512_srli_epi64(tail, 40));
@@ -170,7 +169,7 @@ INLINED __mmask8 decide_timed(const struct walk *t, const struct block *k, struc
     return late;
 }
 
-/* What becomes of eight keys, from the i-th of a step on. */
+/* Eight keys, from the i-th of a step on. */
 INLINED void decide(const struct walk *t, const struct block *k, struct step *step, uint32_t i,
                     struct deferred *late, const enum mode m)
 {

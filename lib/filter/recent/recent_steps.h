@@ -1,20 +1,20 @@
-/* recent_steps.h - many keys of the filter recent, sixteen at a time; included by recent_paths.h
- * where it is compiled for AVX-512.
+/* recent_steps.h - blocks of a batch with AVX-512: sixteen keys at a time. Included by
+ * recent_paths.h.
  *
- * Lines of all widths go one way (base/line_avx512.h): no branch on the width is guessed wrong.
- * Sixteen keys go it together, in three stages:
+ * Lines of all widths run through the same instructions (base/line_avx512_place.h), in three
+ * stages:
  *
  *   look_for   compare all slots of each key's line with its print
- *   decide     work out, for eight keys in one register, which bits of their lines move
+ *   decide     compute, for eight keys in one register, which bits of their lines move
  *   move_all   move them
  *
- * Between the first stage and the last a line must not change. So a key is put off to the end of
- * its step if an earlier one of the sixteen has its line, and if its line is full and is to be cut.
- * Keys of one line keep their order. */
+ * A line must not change between the first stage and the last. So a key is deferred to the end of
+ * its step if an earlier one of the sixteen has the same line, or if its line is full and must be
+ * cut. Keys of one line keep their order. */
 
 #include "filter/recent/recent_decide.h"
 
-/* Which of sixteen lines came before, among them: bit i for line i. Mostly none. */
+/* Which of sixteen lines equal an earlier one: bit i for line i. Mostly none. */
 INLINED uint32_t lines_again(uint8_t *const *line)
 {
     __m256i low = _mm512_cvtepi64_epi32(_mm512_srli_epi64(_mm512_loadu_si512(line), 6));
@@ -25,8 +25,8 @@ INLINED uint32_t lines_again(uint8_t *const *line)
     return _mm512_test_epi32_mask(before, before);
 }
 
-/* Lines that come later are fetched one by one, in all three stages: a processor has only so many
- * on their way, and waits if it is to fetch more. */
+/* Lines of later keys are fetched one by one, in all three stages: a processor can wait for about a
+ * dozen, and stalls if it is to fetch more. */
 struct fetched {
     uint8_t *const *ahead; /* into the second cache */
     uint8_t *const *soon;  /* from there into the first */
@@ -100,7 +100,7 @@ INLINED void move_all(const struct block *k, const struct step *step, struct fet
     }
 }
 
-/* Show the keys that were put off. */
+/* Process the deferred keys. */
 static __attribute__((noinline)) void show_late(const struct walk *t, const struct block *k,
                                                 const struct deferred *late, uint32_t *seen,
                                                 const enum mode m)
@@ -123,8 +123,8 @@ INLINED struct block step_of(const struct block *whole, uint32_t first)
     return (struct block){whole->line + first, whole->print + first, whole->depth + first};
 }
 
-/* What else is fetched while they are looked at: the lines of as many keys, later ones from memory,
- * those of the step after this from the second cache. */
+/* What is fetched meanwhile: sixteen lines from memory, and those of the next step from the second
+ * cache. */
 INLINED struct fetched fetched_by(const struct walk *t, size_t first)
 {
     return (struct fetched){t->ring->line + (first + AHEAD) % RING,
@@ -137,7 +137,7 @@ INLINED void note_widths(struct batch_ctx *b, const struct step *step)
     b->all_widest &= !step->cut;
 }
 
-/* Show sixteen keys, the first of which has this number in its block. */
+/* Observe sixteen keys, the first of which has this number in its block. */
 INLINED uint32_t show_step(const struct walk *t, const struct block *whole, uint32_t first,
                            struct fetched f, const enum mode m)
 {
@@ -161,8 +161,8 @@ INLINED uint32_t show_step(const struct walk *t, const struct block *whole, uint
     return step.seen;
 }
 
-/* Ask for those of a block. No line changes: so all are looked for before the first answer is
- * worked out, which must wait until what was found has been written. */
+/* Ask for the keys of a block. No line changes, so all are looked for before the first answer is
+ * computed, which must wait until the results are in memory. */
 INLINED uint32_t ask_block(const struct walk *t, size_t first, const enum mode m)
 {
     const struct block whole = block_at(t->ring, first);
@@ -188,7 +188,7 @@ INLINED uint32_t ask_block(const struct walk *t, size_t first, const enum mode m
     return seen;
 }
 
-/* The keys of a block, whose lines are here. For each of them another line is fetched. */
+/* The keys of a whole block. */
 INLINED uint32_t show_whole(const struct walk *t, size_t first, const enum mode m)
 {
     const struct block k = block_at(t->ring, first);
@@ -203,6 +203,7 @@ INLINED uint32_t show_whole(const struct walk *t, size_t first, const enum mode 
     return seen;
 }
 
+/* Fewer keys, one after the other. */
 static __attribute__((noinline)) uint32_t show_few(const struct walk *t, size_t first, size_t n,
                                                    const enum mode m)
 {
