@@ -250,7 +250,7 @@ INLINED uint64_t find(struct slot_ref s, const uint32_t index, const struct line
     if (is_timed(m)) {
         uint32_t live = (uint32_t)(marks_now(s.line, b) >> 24);
 
-        set = live < of->slots ? line_slots(index, live) : set;
+        set = line_slots(index, live < of->slots ? live : of->slots);
     }
     return line_find(s.line, index, set, s.print);
 }
