@@ -63,13 +63,7 @@ static inline uint32_t line_print(uint64_t word)
     return (uint32_t)((bits_u128)word * (UINT64_C(255) << 24) >> 64) + (UINT32_C(1) << 24);
 }
 
-/* The same, cut to one of the widths. */
-static inline uint32_t line_number(uint32_t index, uint32_t print)
-{
-    return print >> (32 - line_width[index]);
-}
-
-/* Which of the twelve a line has. */
+/* A line's index into the widths. */
 static inline uint32_t line_index(const uint8_t *line)
 {
     return line[LINE_BYTES - 1];
@@ -101,8 +95,8 @@ static inline void line_put(uint8_t *line, uint32_t bits, uint32_t i, uint32_t v
     bits_store64(line + byte, bits_load64(line + byte) | (uint64_t)value << shift);
 }
 
-/* For finding equal numbers while a line is cut: which low bits have come, in this
- * round. A round of 0 says that nothing has been cleared yet. */
+/* To find equal numbers while a line is cut: which low bits have occurred in this round. Round 0:
+ * not yet cleared. */
 #define LINE_LOW_BITS 12
 
 struct line_rounds {
@@ -127,7 +121,7 @@ static inline bool line_is_among(const uint32_t *values, uint32_t n, uint32_t va
     return among;
 }
 
-/* Of equal numbers of so many bits keep the first; tells how many are left. */
+/* Of equal numbers of `bits` bits keep the first; returns how many are left. */
 static inline uint32_t line_unlike(uint32_t *values, uint32_t n, uint32_t bits,
                                    struct line_rounds *r)
 {
@@ -174,7 +168,7 @@ static inline void line_pack(uint8_t *line, uint32_t index, const uint32_t *valu
         bits_store64(line + 8 * i, words[i]);
 }
 
-/* One of two, without a branch: it would be guessed wrong for every other key. */
+/* One of two, without a branch: it would be mispredicted for every other key. */
 INLINED uint64_t line_one_of(bool first, uint64_t a, uint64_t b)
 {
     return b ^ ((a ^ b) & -(uint64_t)first);
