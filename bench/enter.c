@@ -17,7 +17,7 @@
 
 #include "filter/filter.h"
 
-static const char *const enters[] = {"front", "5%", "10%", "25%", "adapt"};
+static const char *const enters[] = {"front", "5%", "10%", "25%"};
 #define ENTERS (sizeof enters / sizeof *enters)
 
 static const struct {

@@ -114,7 +114,6 @@ static const struct way {
     {"width=12", 0.8},
     {"width=8", 0.5},
     {"enter=10%", FULL},
-    {"enter=adapt", FULL},
     {"importance=log", FULL},
     {"importance=1-50", FULL},
     {"importance=capped", FULL},

@@ -11,16 +11,6 @@
 
 #define LINE_ANY_WIDTH /* an index need not be a constant */
 
-/* A table of what DO says of each byte of a line. */
-#define BYTES8(DO, w, i)                                                                           \
-    DO(w, i), DO(w, (i) + 1), DO(w, (i) + 2), DO(w, (i) + 3), DO(w, (i) + 4), DO(w, (i) + 5),      \
-        DO(w, (i) + 6), DO(w, (i) + 7)
-#define BYTES(DO, w)                                                                               \
-    {                                                                                              \
-        BYTES8(DO, w, 0), BYTES8(DO, w, 8), BYTES8(DO, w, 16), BYTES8(DO, w, 24),                  \
-            BYTES8(DO, w, 32), BYTES8(DO, w, 40), BYTES8(DO, w, 48), BYTES8(DO, w, 56)             \
-    }
-
 /* Slots are spread into lanes of two bytes, or of four where they are wider, each at the upper end
  * of its lane: so a print begins as a lane does, whatever the width. Word q of a register
  * of lanes has so many slots; they begin in one byte of the line, at bit 0 or 4 (2 or 6). So
@@ -54,9 +44,7 @@ static const struct line_spread {
     uint8_t mask[LINE_BYTES];                    /* of a lane: what is the slot's */
     uint64_t bits;
     bool narrow; /* lanes have two bytes */
-} line_spread[LINE_WIDTHS] = {SPREAD(32), SPREAD(24), SPREAD(20), SPREAD(16),
-                              SPREAD(15), SPREAD(14), SPREAD(13), SPREAD(12),
-                              SPREAD(11), SPREAD(10), SPREAD(9),  SPREAD(8)};
+} line_spread[LINE_WIDTHS] = {LINE_EACH_WIDTH(SPREAD)};
 
 INLINED __m512i line_register(const void *at)
 {
@@ -84,9 +72,8 @@ INLINED __m512i line_unlike_lanes(const uint8_t *line, const struct line_spread 
     return _mm512_xor_si512(line_lanes(line_register(line), t, half), number);
 }
 
-/* Which of the first slots are like a number in every lane: bit i for slot i. */
-INLINED uint64_t line_alike(const uint8_t *line, const uint32_t index, uint32_t slots,
-                            __m512i number)
+/* Which slots of a set are like a number in every lane. */
+INLINED uint64_t line_alike(const uint8_t *line, const uint32_t index, uint64_t set, __m512i number)
 {
     const struct line_spread *t = &line_spread[index];
     __m512i first = line_unlike_lanes(line, t, 0, number), mask = line_register(t->mask);
@@ -97,15 +84,7 @@ INLINED uint64_t line_alike(const uint8_t *line, const uint32_t index, uint32_t 
                          : _mm512_testn_epi16_mask(first, mask) |
                                (uint64_t)_mm512_testn_epi16_mask(second, mask) << 32;
 
-    return alike & ((UINT64_C(1) << slots) - 1);
-}
-
-/* Are slots lanes already, of a width that is known when compiled? */
-INLINED bool line_has_lanes(const uint32_t index)
-{
-    const uint32_t bits = line_width[index];
-
-    return __builtin_constant_p(index) && (bits == 32 || bits == 16 || bits == 8);
+    return alike & set;
 }
 
 /* Such a lane's number in all of them. */
@@ -124,23 +103,44 @@ INLINED __m512i line_blend(const uint32_t index, uint64_t slots, __m512i a, __m5
                                      : _mm512_mask_mov_epi8(a, slots, b);
 }
 
-/* Which of the first slots hold a print. */
-INLINED uint64_t line_find(const uint8_t *line, uint32_t index, uint32_t slots, uint32_t print)
+/* In a set of slots each is a bit: bit i is slot i. */
+INLINED uint64_t line_slot(uint32_t index, uint32_t i)
+{
+    (void)index;
+    return UINT64_C(1) << i;
+}
+
+/* The number of the first slot in a set. */
+INLINED uint32_t line_first(uint32_t index, uint64_t slots)
+{
+    (void)index;
+    return (uint32_t)__builtin_ctzll(slots);
+}
+
+/* The first n slots. */
+INLINED uint64_t line_slots(uint32_t index, uint32_t n)
+{
+    (void)index;
+    return (UINT64_C(1) << n) - 1;
+}
+
+/* Which slots of a set hold a print. */
+INLINED uint64_t line_find(const uint8_t *line, uint32_t index, uint64_t set, uint32_t print)
 {
     if (line_has_lanes(index)) {
         __m512i all = line_register(line), number = line_numbers(index, print);
         uint64_t alike = line_width[index] == 32   ? _mm512_cmpeq_epi32_mask(all, number)
                          : line_width[index] == 16 ? _mm512_cmpeq_epi16_mask(all, number)
                                                    : _mm512_cmpeq_epi8_mask(all, number);
-        return alike & ((UINT64_C(1) << slots) - 1);
+        return alike & set;
     }
-    return line_alike(line, index, slots, line_prints(&line_spread[index], print));
+    return line_alike(line, index, set, line_prints(&line_spread[index], print));
 }
 
-/* Which of the first slots are empty. */
-INLINED uint64_t line_empty(const uint8_t *line, uint32_t index, uint32_t slots)
+/* Which slots of a set are empty. */
+INLINED uint64_t line_empty(const uint8_t *line, uint32_t index, uint64_t set)
 {
-    return line_alike(line, index, slots, _mm512_setzero_si512());
+    return line_alike(line, index, set, _mm512_setzero_si512());
 }
 
 /* The bits of a line below `room`, which lies in its last eight bytes. */
@@ -148,19 +148,6 @@ INLINED __m512i line_limit(const uint32_t room)
 {
     return _mm512_set_epi64((long long)((UINT64_C(1) << (room - 448)) - 1), -1, -1, -1, -1, -1, -1,
                             -1);
-}
-
-/* How many slots are in use, of those that end before bit `room`: the highest bit that
- * is set lies in the last of them. */
-static inline uint32_t line_used(const uint8_t *line, uint32_t index, uint32_t room)
-{
-    __m512i all = _mm512_and_si512(line_register(line), line_limit(room));
-    uint32_t last = 31 - (uint32_t)__builtin_clz(_mm512_test_epi64_mask(all, all) | 1u);
-    uint64_t word =
-        bits_load64(line + 8 * last) & (last == 7 ? (UINT64_C(1) << (room - 448)) - 1 : UINT64_MAX);
-    uint32_t bit = 64 * last + 63 - (uint32_t)__builtin_clzll(word | 1);
-
-    return word ? bit / line_width[index] + 1 : 0;
 }
 
 /* ---- moving ---- */
@@ -222,39 +209,16 @@ INLINED uint64_t line_up_to(uint64_t word)
     return word ^ (word - 1);
 }
 
-/* line_move() to slot 0, which is what most are; from the first of some slots: bit i for slot i. */
-INLINED void line_first_to_front(uint8_t *out, const uint8_t *line, uint32_t index, uint64_t slots,
-                                 uint32_t print)
+/* Shift the slots before the first of some slots (bit i for slot i) one place back, over it, and
+ * put a print into slot 0. */
+INLINED void line_to_front(uint8_t *line, uint32_t index, uint64_t slots, uint32_t print)
 {
     const uint64_t from = (uint64_t)__builtin_ctzll(slots), bits = line_width[index];
     __m512i old = line_register(line), entered = line_entered(old, index, print);
 
-    _mm512_storeu_si512(out, line_has_lanes(index)
-                                 ? line_blend(index, line_up_to(slots), old, entered)
-                                 : line_either(line_beyond((from + 1) * bits), old, entered));
-}
-
-INLINED void line_to_front(uint8_t *out, const uint8_t *line, uint32_t index, uint32_t from,
-                           uint32_t print)
-{
-    line_first_to_front(out, line, index, UINT64_C(1) << from, print);
-}
-
-/* line_to_front() of the slot found (a bit of that number is set) or, if there is none, of an empty
- * one. False if there is no empty one either: then the line stays. The spare one is not
- * needed here. */
-INLINED bool line_find_front(uint8_t *line, uint32_t index, uint64_t found, bool full,
-                             uint32_t last, uint32_t print, uint8_t *spare)
-{
-    const struct line_spread *t = &line_spread[index];
-    uint64_t any = found | (uint64_t)!full << last;
-    uint64_t moved = (uint64_t)(__builtin_ctzll(any | UINT64_C(1) << 63) + 1) & 63; /* 0: none */
-    __m512i old = line_register(line);
-
-    (void)spare;
-    _mm512_storeu_si512(line, line_either(line_beyond(moved * t->bits), old,
-                                          line_shifted(old, line_bits(t), line_prints(t, print))));
-    return any;
+    _mm512_storeu_si512(line, line_has_lanes(index)
+                                  ? line_blend(index, line_up_to(slots), old, entered)
+                                  : line_either(line_beyond((from + 1) * bits), old, entered));
 }
 
 /* A line with a print in the slot that ends before bit `next`, and the slots from there on one
@@ -270,42 +234,25 @@ INLINED __m512i line_moved(__m512i line, __m512i bits, __m512i prints, const uin
     return line_either(_mm512_andnot_si512(beyond, begin), _mm512_rolv_epi64(prints, end), moved);
 }
 
-/* line_move() from the first of some slots to another, which is not behind it: bit i for slot i. */
-INLINED void line_first_moved(uint8_t *out, const uint8_t *line, uint32_t index, uint64_t slots,
-                              uint64_t here, uint32_t print)
+/* The same, but not from slot 0 on: from the slot `to`, which is one bit and not behind the first
+ * of some slots. */
+INLINED void line_move_from(uint8_t *line, uint32_t index, uint64_t slots, uint64_t to,
+                            uint32_t print)
 {
     const struct line_spread *t = &line_spread[index];
+    __m512i old = line_register(line);
 
     if (line_has_lanes(index)) {
-        __m512i old = line_register(line), entered = line_entered(old, index, print);
+        __m512i entered = line_entered(old, index, print);
 
-        entered = line_blend(index, here, entered, line_numbers(index, print));
-        _mm512_storeu_si512(out, line_blend(index, line_up_to(slots) & -here, old, entered));
+        entered = line_blend(index, to, entered, line_numbers(index, print));
+        _mm512_storeu_si512(line, line_blend(index, line_up_to(slots) & -to, old, entered));
         return;
     }
-    const uint64_t begin = (uint64_t)__builtin_ctzll(here) * t->bits, next = begin + t->bits;
+    const uint64_t begin = (uint64_t)__builtin_ctzll(to) * t->bits, next = begin + t->bits;
     const uint64_t after = ((uint64_t)__builtin_ctzll(slots) + 1) * t->bits;
-    _mm512_storeu_si512(out, line_moved(line_register(line), line_bits(t), line_prints(t, print),
-                                        &next, line_beyond(begin), line_beyond(after)));
-}
-
-/* line_move() of the slot found (a bit of that number is set) to slot `up`, unless it is there or
- * before it; or, if there is none, from slot `last` to slot `down`. */
-INLINED void line_move_found(uint8_t *out, const uint8_t *line, uint32_t index, uint64_t found,
-                             uint32_t up, uint32_t last, uint32_t down, uint32_t print)
-{
-    uint64_t front = found | UINT64_C(1) << up;
-
-    front &= -front;
-    line_first_moved(out, line, index, found | UINT64_C(1) << last,
-                     line_one_of(found, front, UINT64_C(1) << down), print);
-}
-
-/* Shift the slots to..from-1 one place down and put a print in slot `to`. */
-INLINED void line_move(uint8_t *out, const uint8_t *line, uint32_t index, uint32_t from,
-                       uint32_t to, uint32_t print)
-{
-    line_first_moved(out, line, index, UINT64_C(1) << from, UINT64_C(1) << to, print);
+    _mm512_storeu_si512(line, line_moved(old, line_bits(t), line_prints(t, print), &next,
+                                         line_beyond(begin), line_beyond(after)));
 }
 
 /* A line whose slots beyond those that are live are empty from now on, and a print in slot 0; up to
@@ -320,16 +267,17 @@ INLINED __m512i line_renewed(__m512i line, __m512i bits, const uint32_t room, __
     return line_either(limit, moved, _mm512_maskz_mov_epi64(1 << 7, line_word_at(tail)));
 }
 
-/* line_to_front() of a line whose slots from `live` on are empty from now on, and whose
- * last bytes, from bit `room` on, become those of `tail`, a word. */
-INLINED void line_renew(uint8_t *out, const uint8_t *line, uint32_t index, const uint32_t room,
-                        uint32_t live, uint32_t from, uint32_t print, uint64_t tail)
+/* line_to_front() in a line with a window: slots from `live` on become empty, and the last bytes,
+ * from bit `room` on, those of `tail`. */
+INLINED void line_renew(uint8_t *line, uint32_t index, const uint32_t room, uint32_t live,
+                        uint64_t slots, uint32_t print, uint64_t tail)
 {
     const struct line_spread *t = &line_spread[index];
+    const uint64_t from = (uint64_t)__builtin_ctzll(slots);
 
-    _mm512_storeu_si512(out, line_renewed(line_register(line), line_bits(t), room,
-                                          line_prints(t, print), line_beyond(live * t->bits),
-                                          line_beyond((from + UINT64_C(1)) * t->bits), &tail));
+    _mm512_storeu_si512(line, line_renewed(line_register(line), line_bits(t), room,
+                                           line_prints(t, print), line_beyond(live * t->bits),
+                                           line_beyond((from + 1) * t->bits), &tail));
 }
 
 #include "base/line_avx512_cut.h"

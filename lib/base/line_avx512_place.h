@@ -12,10 +12,6 @@
 /* A number lies at the upper end of a word, and again at its lower end: so bits are read from the
  * first of them on, and go on behind the last with the first. */
 #define FROM(w, i) (64 - (w) + 8 * (i) % (w))
-#define EVEN_BIT(w, i, bit) (((8 * (i) + (bit)) / (w) % 2 == 0) << (bit))
-#define EVEN_BITS(w, i)                                                                            \
-    (EVEN_BIT(w, i, 0) | EVEN_BIT(w, i, 1) | EVEN_BIT(w, i, 2) | EVEN_BIT(w, i, 3) |               \
-     EVEN_BIT(w, i, 4) | EVEN_BIT(w, i, 5) | EVEN_BIT(w, i, 6) | EVEN_BIT(w, i, 7))
 #define PLACES(w)                                                                                  \
     {                                                                                              \
         BYTES(FROM, w), BYTES(EVEN_BITS, w), 64 - (w)                                              \
@@ -25,8 +21,7 @@ static const struct line_place {
     _Alignas(256) uint8_t from[LINE_BYTES]; /* of a number: which bits a byte of the line has */
     uint8_t even[LINE_BYTES];               /* of a byte: the bits of slots of even number */
     uint64_t rest;                          /* bits of a word that a number leaves */
-} line_place[LINE_WIDTHS] = {PLACES(32), PLACES(24), PLACES(20), PLACES(16), PLACES(15), PLACES(14),
-                             PLACES(13), PLACES(12), PLACES(11), PLACES(10), PLACES(9),  PLACES(8)};
+} line_place[LINE_WIDTHS] = {LINE_EACH_WIDTH(PLACES)};
 
 /* Which bytes of a register are zero: bit i for byte i. */
 struct line_zeros {
@@ -59,32 +54,13 @@ INLINED void line_store_empty(struct line_zeros out, const uint8_t *line,
 
 /* ---- of eight lines, by their indexes ---- */
 
-#define SLOT_IF(w, i, is)                                                                          \
-    ((((i) + 1) * (w) <= LINE_ROOM && (is)) ? UINT64_C(1) << (i) * (w) / 8 % 64 : 0)
-#define SLOT_BEGINS(w, i) SLOT_IF(w, i, true)
-#define SLOT_IS_EVEN(w, i) SLOT_IF(w, i, (i) % 2 == 0)
-#define SLOT_IS_SHORT(w, i) SLOT_IF(w, i, (i) * (w) % 8 + (w) <= 16)
-#define SLOTS8(DO, w, i)                                                                           \
-    DO(w, i) | DO(w, (i) + 1) | DO(w, (i) + 2) | DO(w, (i) + 3) | DO(w, (i) + 4) |                 \
-        DO(w, (i) + 5) | DO(w, (i) + 6) | DO(w, (i) + 7)
-#define SLOTS(DO, w)                                                                               \
-    SLOTS8(DO, w, 0) | SLOTS8(DO, w, 8) | SLOTS8(DO, w, 16) | SLOTS8(DO, w, 24) |                  \
-        SLOTS8(DO, w, 32) | SLOTS8(DO, w, 40) | SLOTS8(DO, w, 48) | SLOTS8(DO, w, 56)
-#define SLOTS_OF_ALL(DO)                                                                           \
-    {                                                                                              \
-        SLOTS(DO, 32), SLOTS(DO, 24), SLOTS(DO, 20), SLOTS(DO, 16), SLOTS(DO, 15), SLOTS(DO, 14),  \
-            SLOTS(DO, 13), SLOTS(DO, 12), SLOTS(DO, 11), SLOTS(DO, 10), SLOTS(DO, 9), SLOTS(DO, 8) \
-    }
-
-static const _Alignas(64) uint64_t line_begins[16] = SLOTS_OF_ALL(SLOT_BEGINS);
-static const _Alignas(64) uint64_t line_evens[16] = SLOTS_OF_ALL(SLOT_IS_EVEN);
-static const _Alignas(64) uint64_t line_shorts[16] = SLOTS_OF_ALL(SLOT_IS_SHORT); /* two bytes */
-
-/* The width, and before it what to multiply by for 65536 times its inverse. */
-#define FORM(w) ((uint32_t)(w) << 16 | (65536 + (w)-1) / (w))
-static const _Alignas(64) uint32_t line_forms[16] = {FORM(32), FORM(24), FORM(20), FORM(16),
-                                                     FORM(15), FORM(14), FORM(13), FORM(12),
-                                                     FORM(11), FORM(10), FORM(9),  FORM(8)};
+#define BEGINS_OF(w) SLOTS(SLOT_BEGINS, w)
+#define EVENS_OF(w) SLOTS(SLOT_IS_EVEN, w)
+#define SHORTS_OF(w) SLOTS(SLOT_IS_SHORT, w)
+static const _Alignas(64) uint64_t line_begins[16] = {LINE_EACH_WIDTH(BEGINS_OF)};
+static const _Alignas(64) uint64_t line_evens[16] = {LINE_EACH_WIDTH(EVENS_OF)};
+static const _Alignas(64) uint64_t line_shorts[16] = {LINE_EACH_WIDTH(SHORTS_OF)};
+static const _Alignas(64) uint32_t line_forms[16] = {LINE_EACH_WIDTH(FORM)};
 
 /* A number of each width, for eight lines. */
 INLINED __m512i line_by_index(const uint64_t table[16], __m512i index)
@@ -121,7 +97,7 @@ INLINED __m512i line_equal_slots(struct line_zeros zeros, __m512i index, __m512i
 
 /* The number of the first of some slots, given the forms of their widths; for where there is none,
  * nothing that means anything. */
-INLINED __m512i line_first(__m512i slots, __m512i forms)
+INLINED __m512i line_firsts(__m512i slots, __m512i forms)
 {
     __m512i lowest = _mm512_and_si512(slots, _mm512_sub_epi64(_mm512_setzero_si512(), slots));
     __m512i byte = _mm512_sub_epi64(_mm512_set1_epi64(63), _mm512_lzcnt_epi64(lowest));

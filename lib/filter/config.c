@@ -32,12 +32,12 @@ static bool read_enter(struct span text, void *value)
     uint64_t *enter = value;
     double share;
 
-    *enter = span_is(text, "adapt") ? ENTER_ADAPT : 0;
-    if (*enter || span_is(text, "front"))
+    *enter = 0;
+    if (span_is(text, "front"))
         return true;
     if (!span_rate(text, &share) || share > ENTER_MOST)
         return false;
-    *enter = (uint64_t)(share * 1e9 + 0.5);
+    *enter = (uint64_t)(share * ENTER_WHOLE + 0.5);
     return true;
 }
 
@@ -45,8 +45,8 @@ static void write_enter(struct text *t, const void *value)
 {
     const uint64_t *enter = value;
 
-    if (*enter == 0 || *enter == ENTER_ADAPT)
-        text_add(t, *enter ? "adapt" : "front");
+    if (*enter == 0)
+        text_add(t, "front");
     else
         text_add_rate(t, *enter);
 }
@@ -101,7 +101,7 @@ static const struct parameter_row rows[PARAMETERS] = {
     [PARAMETER_IMPORTANCE] = {{"importance", "a range such as 1-50, or log, percentile, capped or none",
         "how importance becomes a class"}, .kind = ITS_OWN,
         .offset = AT(importance), .read = read_importance, .write = write_importance},
-    [PARAMETER_ENTER] = {{"enter", "front, adapt, or a share of the line up to half: 0.25, 10%",
+    [PARAMETER_ENTER] = {{"enter", "front, or a share of the line up to half: 0.25, 10%",
         "how far behind the front a new key enters"}, .kind = ITS_OWN,
         .offset = AT(enter), .read = read_enter, .write = write_enter,
         .before = "front"},

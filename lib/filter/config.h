@@ -43,7 +43,7 @@ enum parameter {
 #define MEMORY_MAX (UINT64_C(1) << 47)      /* bits: 16 TiB */
 #define MEMORY_DEFAULT (UINT64_C(64) << 23) /* bits: 64 MiB */
 
-#define ENTER_ADAPT UINT64_MAX
+#define ENTER_WHOLE 1000000000 /* that enter= is a part of */
 
 struct config {
     struct spec is;

@@ -81,7 +81,7 @@ static uint8_t decide_by_set(const weir_screen *s, struct weir_key key)
     return is_in_set(s, key) ? WEIR_MEMBER : WEIR_OTHER;
 }
 
-static struct lines kept(const weir_screen *s)
+static struct verdict_lines kept(const weir_screen *s)
 {
     return lines_in(s, KEPT, KEPT_WIDTH, lines_room(KEPT_WIDTH));
 }
@@ -92,7 +92,7 @@ static uint8_t decide_others(const weir_screen *s, struct weir_key key)
         return WEIR_OTHER;
     if (!s->config.verdicts)
         return WEIR_UNANSWERED;
-    struct lines l = kept(s);
+    struct verdict_lines l = kept(s);
     return lines_find(&l, key);
 }
 
@@ -100,7 +100,7 @@ static void settle(weir_screen *s, struct weir_key key, uint8_t answer, bool fro
 {
     if (!s->config.verdicts)
         return;
-    struct lines l = kept(s);
+    struct verdict_lines l = kept(s);
     if (from_store)
         lines_add(&l, key, answer == WEIR_MEMBER);
     else if (is_in_set(s, key))
@@ -111,7 +111,7 @@ static void settle(weir_screen *s, struct weir_key key, uint8_t answer, bool fro
 
 static void sweep(weir_screen *s, uint64_t step)
 {
-    struct lines l = kept(s);
+    struct verdict_lines l = kept(s);
 
     lines_sweep(&l, step, SPAN_STEPS);
 }
@@ -139,14 +139,14 @@ static double error_now(const weir_screen *s)
 /* Only verdicts can be mistaken for those of another. */
 static double error_of_verdicts(const weir_screen *s)
 {
-    struct lines l = s->config.verdicts ? kept(s) : (struct lines){0};
+    struct verdict_lines l = s->config.verdicts ? kept(s) : (struct verdict_lines){0};
 
     return s->config.verdicts ? lines_error(&l) : 0;
 }
 
 static bool check(const weir_screen *s)
 {
-    struct lines l = s->config.verdicts ? kept(s) : (struct lines){0};
+    struct verdict_lines l = s->config.verdicts ? kept(s) : (struct verdict_lines){0};
 
     return lines_possible(&l);
 }

@@ -65,28 +65,28 @@ static bool plan(struct screen_config *c, struct screen_shape *shape, struct wei
 
 /* ---- keys ---- */
 
-static struct lines lines_of(const weir_screen *s)
+static struct verdict_lines lines_of(const weir_screen *s)
 {
     return lines_in(s, 0, s->config.width, s->config.slots);
 }
 
 static void touch(const weir_screen *s, struct weir_key key)
 {
-    struct lines l = lines_of(s);
+    struct verdict_lines l = lines_of(s);
 
     lines_touch(&l, key);
 }
 
 static uint8_t decide(const weir_screen *s, struct weir_key key)
 {
-    struct lines l = lines_of(s);
+    struct verdict_lines l = lines_of(s);
 
     return lines_find(&l, key);
 }
 
 static void settle(weir_screen *s, struct weir_key key, uint8_t answer, bool from_store)
 {
-    struct lines l = lines_of(s);
+    struct verdict_lines l = lines_of(s);
 
     if (from_store)
         lines_add(&l, key, answer == WEIR_MEMBER);
@@ -98,28 +98,28 @@ static void settle(weir_screen *s, struct weir_key key, uint8_t answer, bool fro
 
 static void sweep(weir_screen *s, uint64_t step)
 {
-    struct lines l = lines_of(s);
+    struct verdict_lines l = lines_of(s);
 
     lines_sweep(&l, step, SPAN_STEPS);
 }
 
 static double fill(const weir_screen *s)
 {
-    struct lines l = lines_of(s);
+    struct verdict_lines l = lines_of(s);
 
     return lines_fill(&l);
 }
 
 static double error_now(const weir_screen *s)
 {
-    struct lines l = lines_of(s);
+    struct verdict_lines l = lines_of(s);
 
     return lines_error(&l);
 }
 
 static bool check(const weir_screen *s)
 {
-    struct lines l = lines_of(s);
+    struct verdict_lines l = lines_of(s);
 
     return lines_possible(&l);
 }

@@ -51,9 +51,9 @@ static const struct {
     {"importance", "memory=1K importance=log", 1024},
     {"importance", "memory=1001bit importance=percentile", 126},
     {"importance", "memory=64 importance=capped", 64},
-    {"enter", "memory=1K enter=adapt", 1024},
+    {"enter", "memory=1K enter=10%", 1024},
     {"enter", "memory=2K enter=25% width=12", 2048},
-    {"enter", "memory=64 enter=adapt width=9", 64},
+    {"enter", "memory=64 enter=50% width=9", 64},
 };
 
 static bool has_parameter(size_t filter, const char *name)

@@ -268,6 +268,7 @@ static void values_beyond_a_parameter_are_refused_with_what_it_takes(void **stat
         {"apbf", "window", "0|1000000000001|2T"},
         {"apbf", "slices", "0|97"},
         {"ibf-mc", "importance", "50-1|5-5|1-5G|1-4294967296|linear|1|-|1-|-5|1-2-3|Log||1--5"},
+        {"recent", "enter", "adapt|51%||-0.1|1e9"},
         {"bloom", "hash", "md5||SIP|xxh|sipp"},
         {"bloom", "seed", "18446744073709551616|-1|0x1||1.5"},
     };
@@ -282,6 +283,7 @@ static void values_beyond_a_parameter_are_refused_with_what_it_takes(void **stat
         "a count from 1 to 1T: 100k, 10M",
         "a whole number from 1 to 96",
         "a range such as 1-50, or log, percentile, capped or none",
+        "front, or a share of the line up to half: 0.25, 10%",
         "xxh3, or sip where strangers choose the keys",
         "a whole number below 2^64",
     };

@@ -179,86 +179,41 @@ static void importance_is_the_depth_of_insertion(void **state)
     follows_the_model("recent memory=4K seed=1 width=24 importance=log", true);
 }
 
-/* Lines that try another depth are one in 64, the first among them. */
-static uint32_t model_depth(const struct model *m, struct weir_key key)
-{
-    const weir_filter *w = m->w;
-    uint32_t slots = (uint32_t)w->config.slots;
-
-    if (w->config.enter != ENTER_ADAPT)
-        return (uint32_t)((double)slots * (double)w->config.enter / 1e9);
-    return bits_scale(key.lo, m->lines) % 64 == 0 ? slots / 8 : (uint32_t)w->reg[DEPTH];
-}
-
 static void new_keys_enter_at_the_depth_and_hits_move_to_the_front(void **state)
 {
-    static const char *const specs[] = {"recent memory=4K seed=1 width=12 enter=25%",
-                                        "recent memory=4K seed=1 enter=50%",
-                                        "recent memory=8K seed=1 width=12 enter=adapt",
-                                        "recent memory=4K seed=1 width=9 enter=adapt"};
+    static const char *const specs[] = {
+        "recent memory=4K seed=1 width=12 enter=25%", "recent memory=4K seed=1 enter=50%",
+        "recent memory=4K seed=1 width=9 enter=10%", "recent memory=4K seed=1 width=24 enter=1%"};
 
     (void)state;
     for (size_t c = 0; c < sizeof specs / sizeof *specs; c++) {
         weir_filter *w = open_filter(specs[c]);
         struct model m = model_of(w);
-        uint64_t deepest = 0;
+        uint32_t depth = (uint32_t)((double)w->config.slots * (double)w->config.enter / 1e9);
 
         for (uint64_t i = 0; i < STREAM; i++) {
             struct weir_key key = numbered(w, number_at(i, 12000));
-            bool expected = model_observe(&m, key, model_depth(&m, key), 0);
+            bool expected = model_observe(&m, key, depth, 0);
 
             assert_int_equal(weir_observe(w, key), expected);
-            deepest = w->reg[DEPTH] > deepest ? w->reg[DEPTH] : deepest;
         }
         assert_equal_lines(&m);
-        if (w->config.enter == ENTER_ADAPT) /* it did adapt: more than nothing, at most a tenth */
-            assert_in_range(deepest, 2, w->config.slots / 10);
         free(m.line);
         weir_close(w);
     }
-}
-
-static void endless_new_keys_keep_entering_at_the_front(void **state)
-{
-    weir_filter *w = open_filter("recent memory=64K seed=1 width=12 enter=adapt");
-
-    (void)state;
-    for (uint64_t i = 0; i < 400000; i++) {
-        weir_observe(w, numbered(w, i));
-        assert_int_equal(w->reg[DEPTH], 0);
-    }
-    weir_close(w);
-}
-
-static void keys_that_come_twice_and_no_more_keep_entering_at_the_front(void **state)
-{
-    weir_filter *w = open_filter("recent memory=64K seed=1 width=12 enter=adapt");
-    uint64_t deep = 0;
-
-    (void)state;
-    for (uint64_t i = 0; i < 400000; i++) {
-        uint64_t gap = 16 * (100 + 200 * (i % 16)); /* one for each of 16 rows of keys */
-
-        weir_observe(w, numbered(w, i));
-        if (i >= gap)
-            weir_observe(w, numbered(w, i - gap));
-        deep += w->reg[DEPTH];
-    }
-    assert_int_equal(deep, 0);
-    weir_close(w);
 }
 
 /* ---- batches ---- */
 
 #define LONG_STREAM (SAMPLE_LONG + 30000) /* the sample is drawn rarely at the end */
 
-/* Of several sizes; by turns whole and as keys that were picked, with and without their slot_refs.
- */
-static void show_batches(weir_filter *w, const struct recent_paths *paths, struct weir_key *keys,
-                         uint8_t *verdicts)
+/* Batches of several sizes in one filter, by turns whole and as keys that were picked, with and
+ * without their slot_refs; single keys in plain code in another. Time passes now and then. */
+static void show_batches(weir_filter *w, weir_filter *single, const struct recent_paths *paths,
+                         const struct weir_key *keys, uint8_t *verdicts)
 {
-    enum { SIZES = 6, MOST = 4096 };
-    static const size_t sizes[SIZES] = {1, 63, 64, 65, 300, MOST};
+    enum { SIZES = 11, MOST = 4096 };
+    static const size_t sizes[SIZES] = {1, 5, 31, 32, 33, 63, 64, 65, 96, 300, MOST};
     static uint16_t all[MOST];
     static uint64_t slot_refs[MOST];
 
@@ -274,6 +229,12 @@ static void show_batches(weir_filter *w, const struct recent_paths *paths, struc
         if (i / SIZES / 2 % 2 && paths->locate(w, p.keys, n, slot_refs))
             p.slot_refs = slot_refs;
         paths->observe_many(w, &p);
+        for (size_t j = at; j < at + n; j++)
+            assert_int_equal(recent_paths_plain.observe(single, &keys[j]), verdicts[j]);
+        if (i % 3 == 0) {
+            weir_advance(w, 1000 + at);
+            weir_advance(single, 1000 + at);
+        }
     }
 }
 
@@ -307,9 +268,7 @@ static void assert_batches_are_single_keys(const char *spec, const struct recent
         keys[i] = numbered(a, number_at(i, 20000));
         keys[i].importance = (uint32_t)(keys[i].lo >> keys[i].hi % 64);
     }
-    show_batches(a, paths, keys, verdicts);
-    for (uint64_t i = 0; i < LONG_STREAM; i++)
-        assert_int_equal(recent_paths_plain.observe(b, &keys[i]), verdicts[i]);
+    show_batches(a, b, paths, keys, verdicts);
     assert_memory_equal(a->cells, b->cells, a->shape.cells);
     assert_memory_equal(&a->sample, &b->sample, sizeof a->sample);
     assert_int_equal(a->observed, b->observed);
@@ -367,8 +326,7 @@ static void all_paths_give_the_same_bytes(void **state)
         "recent memory=4K seed=1 fpr=1%",
         "recent memory=4K seed=1 width=12 window=2000",
         "recent memory=4K seed=1 enter=10%",
-        "recent memory=4K seed=1 width=12 enter=adapt",
-        "recent memory=4K seed=1 width=8 enter=adapt",
+        "recent memory=4K seed=1 width=8 enter=25%",
     };
 
     (void)state;
@@ -377,12 +335,12 @@ static void all_paths_give_the_same_bytes(void **state)
             assert_equal_paths(specs[c], *p);
 }
 
-/* In each way a key can be shown, at every width, while lines are cut: keys of a batch go by the
- * width of their lines, or several together. */
+/* In each mode, at every width, while lines are cut. */
 static void assert_batches_of_all_widths(const char *memory, const struct recent_paths *paths)
 {
     static const char *const ways[] = {
-        "", "enter=25%", "enter=adapt", "window=999", "window=5k refresh=no", "slots=9"};
+        "",         "enter=25%",          "enter=2%",       "window=999", "window=5k refresh=no",
+        "span=10s", "span=9s refresh=no", "importance=log", "slots=9"};
     char spec[80];
 
     for (uint32_t i = 0; i < LINE_WIDTHS; i++)
@@ -415,8 +373,6 @@ int main(void)
         cmocka_unit_test(every_width_follows_the_model),
         cmocka_unit_test(importance_is_the_depth_of_insertion),
         cmocka_unit_test(new_keys_enter_at_the_depth_and_hits_move_to_the_front),
-        cmocka_unit_test(endless_new_keys_keep_entering_at_the_front),
-        cmocka_unit_test(keys_that_come_twice_and_no_more_keep_entering_at_the_front),
         cmocka_unit_test(batches_by_importance_are_single_keys),
         cmocka_unit_test(all_paths_give_the_same_bytes),
         cmocka_unit_test(batches_of_all_widths_are_single_keys),

@@ -183,7 +183,7 @@ static const char *const others[] = {
     "span=1m",    "slices=96",   "k=1",          "k=32",
     "cell=8",     "decay=70",    "p-star=0",     "bits=4",
     "bits=32",    "slots=3",     "width=8",      "importance=log",
-    "enter=adapt"};
+    "enter=25%"};
 
 /* Bytes that the memory of n shares may exceed that of the whole by. */
 static uint64_t spare(const char *whole, uint32_t n)

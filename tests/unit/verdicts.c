@@ -140,8 +140,8 @@ static void verdicts_are_kept_as_in_a_plain_list(void **state)
 
 #define LINES 13
 
-static void show_both(const struct verdict_paths *paths, const struct lines *plain,
-                      const struct lines *newer, uint64_t number)
+static void show_both(const struct verdict_paths *paths, const struct verdict_lines *plain,
+                      const struct verdict_lines *newer, uint64_t number)
 {
     struct hash128 h = hash_fast(&number, sizeof number, 5);
     struct weir_key key = {h.lo, h.hi, 1, 0};
@@ -166,7 +166,7 @@ static void assert_equal_paths(const struct verdict_paths *paths)
         uint8_t a[LINES * LINE_BYTES] = {0}, b[LINES * LINE_BYTES] = {0};
         uint32_t width = line_width[i / 4], room = lines_room(width);
         uint32_t slots = most[i % 4] < room ? most[i % 4] : room;
-        struct lines plain = {a, LINES, width, slots}, newer = {b, LINES, width, slots};
+        struct verdict_lines plain = {a, LINES, width, slots}, newer = {b, LINES, width, slots};
 
         for (uint64_t at = 0; at < DRAWS; at++) {
             struct rng r = rng_at(6, at);

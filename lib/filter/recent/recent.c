@@ -1,36 +1,33 @@
-/* recent.c - a filter of our own: fingerprints in order of recency, one cache
- * line per key.
+/* recent.c - fingerprints in LRU order, one cache line per key.
  *
- * A key's hash picks one line of 64 bytes and a fingerprint. The line is a
- * short list of fingerprints, the latest first (base/line.h draws it), and this
- * order is all it knows of them: no counters, no chance. A key is seen if its
- * fingerprint is there; then it moves to the front. If not it enters at the
- * front, and the last one of a full line falls out.
+ * The key's hash selects a 64-byte line and a fingerprint. A line is a short list of fingerprints,
+ * most recent first (layout: base/line.h). Lookup compares all slots at once. A hit moves its slot
+ * to the front. A miss inserts at the front and evicts the last slot of a full line. There are no
+ * counters and no random numbers: the same keys in the same order give the same bytes.
  *
- * enter= lets a new key enter behind the front: enter.c says why.
+ * Adaptive width. Lines start with 32-bit fingerprints. When a line is full, all its fingerprints
+ * are truncated to the next narrower width, down to width=; those that become equal are merged.
+ * Keys are evicted only at the narrowest width (the "floor"). Prefixes nest, so nothing is rehashed
+ * and no key is lost. A stream that fits is remembered completely, at an error rate near 1e-6.
  *
- * Importance is the depth at which a key enters: the most important at the
- * front, the least at the end, to be the first to fall out. A hit moves up to
- * half that depth.
+ * Insertion depth. enter= inserts new keys behind the front, which keeps the front for keys that
+ * occurred again. Importance sets the depth per key: the most important class enters at the front,
+ * the least important at the end, where it is evicted first. A hit moves up to half that depth.
  *
- * Width adapts. A line starts with 32-bit fingerprints. When it is full all are
- * cut to the next narrower width, down to width=; two that become equal become
- * one. Only at that floor does anything fall out. Prefixes nest, so nothing is
- * hashed again and nothing is missed: a stream that fits is remembered whole,
- * with an error of a millionth; one without end has the error of the floor, and
- * the longest memory that error allows.
+ * Windows. Marks in the line record how many slots belong to the current and the three previous
+ * quarters of the window (recent.h). Keys within the window are always seen unless their line
+ * overflowed (counted); keys older than 1.25 windows never are. Lines are aged when they are
+ * touched. With refresh=no a hit changes nothing, so a key's window begins when it is inserted.
  *
- * A window is kept by marks in the line: how many slots from the front are of
- * the present quarter, or one, two, three before. Lines are aged when touched.
- * What came within the window is seen for certain, unless its line overflowed
- * (which is counted); what is older than the window and a quarter is not. With
- * refresh=no a hit changes nothing: a key's window begins when it enters, and no
- * repeat puts off its end.
+ * Cost: one cache line per key. Memory: log2(1/error) + 4.8 to 5.6 bits per remembered key
+ * (docs/recent.md).
  *
- * Price: one cache line per key. Bits per remembered key: log2(1/error) + 4.8
- * to 5.6; docs/recent.md measures it. */
+ * This file plans, measures, merges and checks. What a key does to its line is in recent_lines.h.
+ */
+#include <math.h>
 #include <string.h>
 
+#include "base/line_list.h"
 #include "base/processor.h"
 #include "theory/recent.h"
 #include "filter/recent/recent.h"
@@ -46,7 +43,7 @@ static bool is_a_width(uint64_t width)
     return memchr(line_width, (int)width, sizeof line_width) != NULL;
 }
 
-/* The width, and how much of it, that keeps the most slots under the error. */
+/* Choose the width, and how many slots of it, with the most slots at an error rate below fpr=. */
 static void choose_width(struct config *c)
 {
     uint64_t given = config_has(c, PARAMETER_WIDTH) ? c->width : 0;
@@ -104,8 +101,27 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
         c->memory = config_memory(slots_lines((double)c->window, (uint32_t)c->slots), LINE_BITS);
     shape_planes(s, c, 1, 8);
     s->cells = s->cells / LINE_BYTES * LINE_BYTES;
-    s->registers = c->span ? 4 : c->window ? 3 : is_adaptive(c) ? COUNTED + COUNTS : 0;
+    s->registers = c->span ? 4 : c->window ? 3 : 0;
     s->lines = 1;
+    return true;
+}
+
+/* ---- predicting ---- */
+
+/* Time, importance and insertion depth are not in the model of theory/recent.h. */
+static bool predict(const struct config *c, const struct shape *s, const struct stream_model *m,
+                    struct prediction *p)
+{
+    struct slots f = {.lines = (double)(s->cells / LINE_BYTES),
+                      .window = c->window ? (double)c->window : INFINITY};
+
+    if (c->span || c->importance.mode != IMPORTANCE_NONE || c->enter)
+        return false;
+    do {
+        f.width[f.widths] = line_width[f.widths];
+        f.room[f.widths] = slots_at(c, f.widths);
+    } while (f.width[f.widths++] > c->width);
+    slots_predict(&f, m, p);
     return true;
 }
 
@@ -123,13 +139,9 @@ static uint64_t lines(const weir_filter *w)
 
 static uint32_t used_slots(const weir_filter *w, const uint8_t *line)
 {
-    uint32_t slots = slots_of(w, line), used = 0;
+    uint32_t slots = slots_of(w, line);
 
-    if (has_window(&w->config))
-        slots = live_slots(w, line, slots);
-    while (used < slots && line_get(line, line_width[line_index(line)], used) != 0)
-        used++;
-    return used;
+    return line_in_use(line, has_window(&w->config) ? live_slots(w, line, slots) : slots);
 }
 
 static double error_of_line(const weir_filter *w, const uint8_t *line)
@@ -172,64 +184,29 @@ static uint64_t lost(const weir_filter *w)
 
 /* ---- lines as lists ---- */
 
-struct list {
-    uint32_t n;
-    uint32_t value[2 * LINE_SLOTS_MOST];
-};
+_Static_assert(LINE_MARKS == QUARTERS, "a list has the marks of a window");
 
-static void read_list(const uint8_t *line, uint32_t slots, struct list *list)
+/* Replace the slots of a line. With a window its marks become those of the list, as of now. */
+static void write_list(const weir_filter *w, uint8_t *line, uint32_t index,
+                       const struct line_list *list)
 {
-    uint32_t bits = line_width[line_index(line)];
+    const bool timed = has_window(&w->config);
 
-    for (list->n = 0; list->n < slots; list->n++) {
-        list->value[list->n] = line_get(line, bits, list->n);
-        if (list->value[list->n] == 0)
-            return;
-    }
-}
-
-/* Replace the slots of a line, leaving its marks. */
-static void write_list(const weir_filter *w, uint8_t *line, uint32_t index, const struct list *list)
-{
-    memset(line, 0, (has_window(&w->config) ? LINE_ROOM_WINDOW : LINE_ROOM) / 8);
-    line[LINE_BYTES - 1] = (uint8_t)index;
-    for (uint32_t i = 0; i < list->n; i++)
-        line_put(line, line_width[index], i, list->value[i]);
-}
-
-/* Drop low bits; of values that become equal the first stays. upto[] counts
- * that many of the first ones, before and after. */
-static void shorten(struct list *list, uint32_t bits, uint32_t upto[QUARTERS])
-{
-    uint32_t kept = 0, kept_upto[QUARTERS] = {0};
-
-    for (uint32_t i = 0; i < list->n; i++) {
-        uint32_t value = list->value[i] >> bits, j = 0;
-
-        while (j < kept && list->value[j] != value)
-            j++;
-        if (j < kept)
-            continue;
-        list->value[kept++] = value;
-        for (uint32_t q = 0; q < QUARTERS; q++)
-            kept_upto[q] += i < upto[q];
-    }
-    list->n = kept;
-    memcpy(upto, kept_upto, sizeof kept_upto);
+    line_list_write(list, line, index, timed ? LINE_ROOM_WINDOW : LINE_ROOM, false);
+    if (timed)
+        line_mark(line, list->upto, w->reg[EPOCH]);
 }
 
 void recent_cut(const weir_filter *w, uint8_t *line)
 {
-    uint32_t index = line_index(line), upto[QUARTERS] = {0};
-    struct list list;
+    uint32_t index = line_index(line);
+    struct line_list list;
 
-    read_list(line, slots_of(w, line), &list);
+    line_list_read(&list, line, slots_of(w, line), false);
     for (uint32_t i = 0; has_window(&w->config) && i < QUARTERS; i++)
-        upto[i] = line_upto(line, i);
-    shorten(&list, (uint32_t)line_width[index] - line_width[index + 1], upto);
+        list.upto[i] = line_upto(line, i);
+    line_list_shorten(&list, (uint32_t)line_width[index] - line_width[index + 1]);
     write_list(w, line, index + 1, &list);
-    if (has_window(&w->config))
-        line_mark(line, upto, w->reg[EPOCH]);
 }
 
 /* ---- the window ---- */
@@ -237,20 +214,17 @@ void recent_cut(const weir_filter *w, uint8_t *line)
 void recent_age(const weir_filter *w, uint8_t *line)
 {
     uint32_t age = (uint32_t)(w->reg[EPOCH] - line_quarter(line)) & (QUARTER_WRAP - 1);
-    uint32_t upto[QUARTERS];
-    struct list list;
+    struct line_list list;
 
     if (age == 0)
         return;
-    read_list(line, live_slots(w, line, slots_of(w, line)), &list);
-    for (uint32_t i = 0; i < QUARTERS; i++)
-        upto[i] = i < age ? 0 : line_upto(line, i - age);
+    line_list_read(&list, line, live_slots(w, line, slots_of(w, line)), false);
+    for (uint32_t i = age; i < QUARTERS; i++)
+        list.upto[i] = line_upto(line, i - age);
     write_list(w, line, list.n ? line_index(line) : 0, &list);
-    line_mark(line, upto, w->reg[EPOCH]);
 }
 
-/* Quarters are counted modulo 2^16 in a line: none may go untouched for long
- * enough to look young again. */
+/* A line counts quarters modulo 2^16. Before that wraps around, all lines are aged. */
 static void turn(weir_filter *w)
 {
     w->reg[EPOCH]++;
@@ -261,37 +235,29 @@ static void turn(weir_filter *w)
 
 static uint64_t turn_every(const weir_filter *w)
 {
-    return w->config.window ? (w->config.window + QUARTERS - 1) / QUARTERS : recent_depth_every(w);
-}
-
-static bool has_turns(const weir_filter *w)
-{
-    return w->config.window || is_adaptive(&w->config);
+    return (w->config.window + QUARTERS - 1) / QUARTERS;
 }
 
 size_t recent_until_turn(const weir_filter *w, size_t n)
 {
-    uint64_t left = has_turns(w) ? turn_every(w) - w->reg[ARRIVED] : n;
+    uint64_t left = w->config.window ? turn_every(w) - w->reg[ARRIVED] : n;
 
     return left < n ? (size_t)left : n;
 }
 
 void recent_turn(weir_filter *w, size_t n)
 {
-    if (!has_turns(w))
+    if (!w->config.window)
         return;
     w->reg[ARRIVED] += n;
     if (w->reg[ARRIVED] < turn_every(w))
         return;
     w->reg[ARRIVED] = 0;
-    if (w->config.window)
-        turn(w);
-    else
-        recent_choose_depth(w);
+    turn(w);
 }
 
-/* All keys are too old now. Lines that are touched will tell; those that might look young
- * again, as in turn(), are cleared. Streams may leap at every other key. */
+/* All keys are too old now. Lines are aged when they are touched; if the count wraps around, as in
+ * turn(), they are cleared instead. This is cheap: a stream may leap at every other key. */
 static void leap(weir_filter *w, uint64_t epoch)
 {
     if (epoch / (QUARTER_WRAP / 2) != w->reg[EPOCH] / (QUARTER_WRAP / 2))
@@ -299,8 +265,8 @@ static void leap(weir_filter *w, uint64_t epoch)
     w->reg[EPOCH] = epoch;
 }
 
-/* Quarters of the span that have ended, so many milliseconds after the beginning. A quarter need
- * not be a whole number of them. */
+/* Quarters of the span that have ended `since` milliseconds after the beginning. A quarter need not
+ * be a whole number of milliseconds. */
 static uint64_t quarters_in(const weir_filter *w, uint64_t since)
 {
     uint64_t span = w->config.span;
@@ -322,7 +288,7 @@ static void advance(weir_filter *w, uint64_t now)
         turn(w);
 }
 
-/* Up to the end of the present quarter. */
+/* The last millisecond of the current quarter. */
 static uint64_t stands(const weir_filter *w)
 {
     uint64_t since;
@@ -338,8 +304,8 @@ static uint64_t stands(const weir_filter *w)
 /* ---- merging and checking ---- */
 
 /* a0 b0 a1 b1 ..., at the narrower width of the two. */
-static void interleave(struct list *out, const struct list *a, uint32_t cut_a, const struct list *b,
-                       uint32_t cut_b)
+static void interleave(struct line_list *out, const struct line_list *a, uint32_t cut_a,
+                       const struct line_list *b, uint32_t cut_b)
 {
     out->n = 0;
     for (uint32_t i = 0; i < a->n || i < b->n; i++) {
@@ -353,16 +319,15 @@ static void interleave(struct list *out, const struct list *a, uint32_t cut_a, c
 static void merge_line(const weir_filter *w, uint8_t *into, const uint8_t *from)
 {
     uint32_t ia = line_index(into), ib = line_index(from), index = ia > ib ? ia : ib;
-    uint32_t unmarked[QUARTERS] = {0};
-    struct list a, b, both;
+    struct line_list a, b, both = {0};
 
-    read_list(into, slots_of(w, into), &a);
-    read_list(from, slots_of(w, from), &b);
+    line_list_read(&a, into, slots_of(w, into), false);
+    line_list_read(&b, from, slots_of(w, from), false);
     interleave(&both, &a, (uint32_t)line_width[ia] - line_width[index], &b,
                (uint32_t)line_width[ib] - line_width[index]);
-    shorten(&both, 0, unmarked);
+    line_list_shorten(&both, 0);
     while (line_width[index] > w->config.width && both.n > slots_at(&w->config, index)) {
-        shorten(&both, (uint32_t)line_width[index] - line_width[index + 1], unmarked);
+        line_list_shorten(&both, (uint32_t)line_width[index] - line_width[index + 1]);
         index++;
     }
     uint32_t most = slots_at(&w->config, index);
@@ -374,8 +339,6 @@ static void merge(weir_filter *into, const weir_filter *from)
 {
     for (uint64_t i = 0; i < lines(into); i++)
         merge_line(into, nth_line(into, i), nth_line(from, i));
-    if (is_adaptive(&into->config))
-        recent_merge_depths(into, from);
 }
 
 static const char *unmergeable(const struct config *c)
@@ -385,7 +348,7 @@ static const char *unmergeable(const struct config *c)
                          : NULL;
 }
 
-/* Is there nothing in a line from this bit on, up to where slots end? */
+/* Are all bits zero from this one on, up to the end of the slots? */
 static bool is_empty_from(const uint8_t *line, uint32_t bit, uint32_t room)
 {
     uint64_t from = UINT64_MAX << bit % 64, any = 0;
@@ -415,7 +378,7 @@ static bool check_line(const weir_filter *w, const uint8_t *line)
     const uint32_t bits = line_width[line_index(line)], slots = slots_of(w, line);
     for (; used < slots && (value = line_get(line, bits, used)) != 0; used++)
         if (value >> (bits - 8) == 0)
-            return false; /* it would be nothing once it is cut */
+            return false; /* it would be zero once it is truncated */
     return (!timed || marks_ascend(line, used)) &&
            is_empty_from(line, used * bits, timed ? LINE_ROOM_WINDOW : LINE_ROOM);
 }
@@ -430,20 +393,18 @@ static bool check_cells(const weir_filter *w)
 
 static bool check(const weir_filter *w)
 {
-    if (is_adaptive(&w->config) && !recent_check_depth(w))
-        return false;
-    return !has_turns(w) || w->reg[ARRIVED] < turn_every(w);
+    return !w->config.window || w->reg[ARRIVED] < turn_every(w);
 }
 
-/* ---- which way in ---- */
+/* ---- observe and ask ---- */
 
 static const struct recent_paths *paths(void)
 {
     return PROCESSOR_PATHS(recent_paths);
 }
 
-/* Before all else: a processor looks some 300 instructions ahead, and so a line is on its way
- * while the one of the call before is waited for. */
+/* First of all: a processor looks some 300 instructions ahead, so the line is fetched while the
+ * previous call still waits for its own. */
 static inline void fetch_line(const weir_filter *w, const struct weir_key *key)
 {
     cells_fetch_now(nth_line(w, place(*key, 0, lines(w))));
@@ -495,7 +456,7 @@ const struct filter_ops filter_recent = {
                      HAS(PARAMETER_IMPORTANCE) | HAS(PARAMETER_ENTER),
     .plan = plan,
     .error = error_now,
-    .predict = recent_predict,
+    .predict = predict,
     .fill = fill,
     .lost = lost,
     .observe = observe,

@@ -1,15 +1,15 @@
-/* recent.h - what the parts of the filter recent share; recent.c says what it is.
+/* recent.h - what the files of the filter recent share. Read them in this order:
  *
- *   recent.c          planning, measuring, merging, checking
- *   enter.c         how deep new keys enter
- *   recent_predict.c  its model
- *   recent_lines.h    what observe and ask do to one line
- *   recent_paths.h    one key and many; compiled for plain C, AVX2 and AVX-512: recent_plain.c,
- *                   recent_avx2.c, recent_avx512.c
- *   recent_groups.h   the keys of a block, by the width of their lines
- *   recent_steps.h    the same with AVX-512: sixteen at a time, lines of all widths one way
- *   recent_decide.h   of these, what becomes of eight at once
- *   slot_refs.h    likewise, where they have their lines */
+ *   recent.c         the idea; plans, measures, merges, checks
+ *   recent_lines.h   what one key does to its line
+ *   recent_paths.h   one key, and batches; compiled three times, with equal results, by
+ *                    recent_plain.c (any processor), recent_avx2.c and recent_avx512.c
+ *   recent_steps.h   AVX-512 only: sixteen keys of a batch at a time
+ *   recent_decide.h  AVX-512 only: what becomes of eight of them, in one register
+ *   slot_refs.h      AVX-512 only: the lines of eight keys, in one register
+ *
+ * Words: a "print" is a fingerprint; to "cut" a line is to truncate its fingerprints to the next
+ * narrower width; the "floor" is the narrowest width, width=. */
 #ifndef WEIR_FILTER_RECENT_RECENT_H
 #define WEIR_FILTER_RECENT_RECENT_H
 
@@ -29,18 +29,15 @@ struct recent_paths {
 
 extern const struct recent_paths recent_paths_plain, recent_paths_avx2, recent_paths_avx512;
 
-bool recent_predict(const struct config *c, const struct shape *s, const struct stream_model *m,
-                    struct prediction *p);
-
 /* Registers of a filter with a window. */
-#define EPOCH 0     /* quarters of the window that have begun */
-#define ARRIVED 1   /* arrivals in the present one */
-#define OVERFLOW 2  /* keys that fell out of a full line before their time */
-#define BEGINNING 3 /* with span=: the first time told, plus one */
+#define EPOCH 0     /* the number of the current quarter of the window */
+#define ARRIVED 1   /* arrivals in it */
+#define OVERFLOW 2  /* keys evicted from a full line before their window ended */
+#define BEGINNING 3 /* with span=: the first time, plus one */
 
 #define LINE_ROOM_WINDOW 464 /* with a window: five bytes less */
 
-/* Does it keep a window, of records or of time? */
+/* Of records or of time? */
 static inline bool has_window(const struct config *c)
 {
     return c->window || c->span;
@@ -67,9 +64,9 @@ static inline uint32_t slots_of(const weir_filter *w, const uint8_t *line)
     return slots_at(&w->config, line_index(line));
 }
 
-/* With a window, the five bytes below the last say how many slots, from the
- * front, are of the present quarter or up to three before it, and which quarter
- * the line was last touched in:
+/* With a window, the five bytes before the last contain four marks: how many slots, from the front
+ * on, belong to the current quarter, or to it and one, two or three before. And the quarter in
+ * which the line was last touched:
  *
  *   bit 464   470   476   482   488               504       511
  *   | now   | 1   | 2   | 3   | quarter (mod 2^16) | width   |   */
@@ -95,7 +92,7 @@ static inline void line_mark(uint8_t *line, const uint32_t upto[QUARTERS], uint6
     bits_store64(line + 56, word | (quarter & (QUARTER_WRAP - 1)) << 40);
 }
 
-/* The quarters since a line was touched: at most QUARTERS + 1, when all of it is too old. */
+/* Quarters since a line was touched; at most QUARTERS + 1, when all its slots are too old. */
 static inline uint32_t line_age(uint64_t epoch, uint64_t tail)
 {
     uint64_t age = (epoch - (tail >> 40)) & (QUARTER_WRAP - 1);
@@ -103,15 +100,14 @@ static inline uint32_t line_age(uint64_t epoch, uint64_t tail)
     return age <= QUARTERS ? (uint32_t)age : QUARTERS + 1;
 }
 
-/* A line's marks as they are after so many quarters more, and before them how many of its slots,
- * from the front, are not too old: of no age, as many as there may be. By shifting, for ages
- * are all different and a branch would be guessed wrong. */
+/* A line's marks `age` quarters later, and above them the number of slots in the window; of age
+ * 0, 63. By shifting, because ages differ from line to line and a branch would be mispredicted. */
 static inline uint64_t aged_marks(uint64_t tail, uint32_t age)
 {
     return ((tail >> 16 & 0xffffff) | 63 << 24) << 6 * age & 0x3fffffff;
 }
 
-/* How many of a line's slots, from the front, have not outlived the window. */
+/* How many of a line's slots, from the front on, are in the window. */
 static inline uint32_t live_slots(const weir_filter *w, const uint8_t *line, uint32_t slots)
 {
     uint64_t tail = bits_load64(line + 56);
@@ -120,45 +116,15 @@ static inline uint32_t live_slots(const weir_filter *w, const uint8_t *line, uin
     return live < slots ? live : slots;
 }
 
-/* Drop what has outlived the window, and bring the marks up to date. */
+/* Drop slots that are too old, and update the marks. */
 void recent_age(const weir_filter *w, uint8_t *line);
 
-/* Cut a full line's fingerprints to the next width; equal ones become one. */
+/* Cut a line. Slower than line_cut(), but updates the marks. */
 void recent_cut(const weir_filter *w, uint8_t *line);
 
-/* How many of the next n arrivals may be shown before a quarter of window= is over or
- * the depth is chosen again; and what is to be done when they have been shown. */
+/* How many of the next n arrivals may be observed before a quarter of window= ends; and what is to
+ * be done when they have been. */
 size_t recent_until_turn(const weir_filter *w, size_t n);
 void recent_turn(weir_filter *w, size_t n);
-
-/* ---- entering (enter.c) ---- */
-
-#define DEPTH 0        /* at which new keys enter */
-#define SINCE 1        /* arrivals since it was chosen */
-#define COUNTED 2      /* the first of the counts by which it is chosen */
-#define COUNTS 7       /* of them */
-#define TRIED_LINES 64 /* one line in so many tries another depth; a power of two */
-
-static inline bool is_adaptive(const struct config *c)
-{
-    return c->enter == ENTER_ADAPT;
-}
-
-uint32_t recent_depth(const weir_filter *w);
-uint32_t recent_tried_depth(const struct config *c);
-
-/* Arrivals after which the depth is chosen again. */
-uint64_t recent_depth_every(const weir_filter *w);
-
-/* Note so many hits in a slot, or in the last place misses, of lines at the floor: those
- * that enter at the depth, and those that try another. The same of all slots. */
-void recent_count_hit(weir_filter *w, bool tried, uint32_t slot, uint64_t times);
-void recent_count_hits(weir_filter *w, uint32_t hits[2][LINE_SLOTS_MOST + 1]);
-
-void recent_choose_depth(weir_filter *w);
-
-/* What was counted is added; the lesser depth holds until it is chosen again. */
-void recent_merge_depths(weir_filter *into, const weir_filter *from);
-bool recent_check_depth(const weir_filter *w);
 
 #endif

@@ -1,48 +1,33 @@
-/* recent_decide.h - what becomes of the keys of a step, eight at a time; included by
- * recent_steps.h, which says what a step is. What recent_lines.h does for one key is done here for
- * eight in a register, one to a word. Places in lines are told in bits. */
+/* recent_decide.h - what becomes of the keys of a step, eight at a time. Included by
+ * recent_steps.h, which explains steps. It computes what recent_lines.h computes for one key, with
+ * eight keys in a register, one per word. Positions in lines are counted in bits. */
 
 #define STEP 16
-#define TRIES (LINE_SLOTS_MOST + 1)
 
-/* What is known of the keys of a step. */
 struct step {
-    /* from looking for them */
-    _Alignas(64) uint64_t even[STEP], odd[STEP]; /* where their lines hold the print, */
-    uint64_t even_empty[STEP], odd_empty[STEP];  /* and where nothing */
+    /* from look_for() */
+    _Alignas(64) uint64_t even[STEP], odd[STEP]; /* where lines contain the print, */
+    uint64_t even_empty[STEP], odd_empty[STEP];  /* and where zeros */
     uint64_t last[STEP];                         /* the eight bytes that hold the last slot */
     uint64_t tail[STEP];                         /* and those at the end of the line */
-    uint32_t again;                              /* bit i for key i: its line came before */
-    /* what becomes of them */
+    uint32_t again;                              /* bit i for key i: an earlier key has its line */
+    /* from decide() */
     uint64_t begin[STEP], next[STEP]; /* the bits of the line between which the print goes; */
     uint64_t after[STEP];             /* from here on it stays */
     uint64_t bits[STEP];              /* the width of its slots */
     uint64_t end[STEP];               /* with a window, its last bytes, */
     uint64_t live[STEP];              /* where its slots ended before, */
     uint8_t *out[STEP];               /* and where it is written to */
-    uint64_t slot[STEP];              /* found in; TRIES more, if its line tries another depth */
-    uint32_t seen, counts;            /* bit i for key i: found; its line is at the floor */
-    uint32_t above, cut;              /* its line is above the floor; it was cut */
+    uint32_t seen, above, cut; /* bit i for key i: found; its line is above the floor; it was cut */
 };
 
-/* Keys of a step that are put off to its end: their numbers in it, in order. */
-#define UNSEEN STEP /* added to a number: it is not known yet whether the key is in its line */
+/* Keys of a step that are deferred to its end: their numbers in it, in order. */
+#define UNSEEN STEP /* added to a number: the key has not been looked for yet */
 
 struct deferred {
     uint32_t n;
     uint64_t at[STEP + 8];
 };
-
-/* Are keys shown, not only asked for? */
-INLINED bool shows(const enum mode m)
-{
-    return m != ASKED && m != ASKED_TIMED;
-}
-
-INLINED bool is_timed(const enum mode m)
-{
-    return m == TIMED || m == TIMED_ONCE || m == ASKED_TIMED;
-}
 
 INLINED __m512i all_of(uint64_t word)
 {
@@ -60,10 +45,10 @@ struct eight {
 /* Where the first of some slots begins: a bit of the line. */
 INLINED __m512i first_bit(const struct eight *e, __m512i slots)
 {
-    return _mm512_mullo_epi16(line_first(slots, e->form), e->bits);
+    return _mm512_mullo_epi16(line_firsts(slots, e->form), e->bits);
 }
 
-/* Put off some of eight keys. */
+/* Defer some of eight keys. */
 INLINED void defer(struct deferred *late, const struct eight *e, __mmask8 some)
 {
     __m512i numbers = _mm512_add_epi64(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), all_of(e->i));
@@ -73,7 +58,7 @@ INLINED void defer(struct deferred *late, const struct eight *e, __mmask8 some)
     late->n += (uint32_t)__builtin_popcount(some);
 }
 
-/* Tells which of eight keys have to be put off, but for those whose lines came before. */
+/* Here and below, returns which of eight keys have full lines that must be cut. */
 INLINED __mmask8 decide_front(struct step *step, const struct eight *e, const struct batch_ctx *b)
 {
     __m512i edge = line_by_index32(b->any.edge, e->index);
@@ -89,23 +74,9 @@ INLINED __mmask8 decide_front(struct step *step, const struct eight *e, const st
     return (__mmask8) ~(moves | e->again);
 }
 
-/* How deep eight keys enter, and to where they move up when they are found: in slots. */
-INLINED __m512i depths_of(const struct walk *t, const struct block *k, uint32_t i, __mmask8 *tried,
-                          const enum mode m)
+INLINED __mmask8 decide_deep(const struct block *k, struct step *step, const struct eight *e,
+                             const struct batch_ctx *b)
 {
-    const struct batch_ctx *b = t->b;
-
-    if (m == RANKED)
-        return _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(k->depth + i)));
-    __m512i place = _mm512_sub_epi64(_mm512_loadu_si512(k->line + i), all_of((uintptr_t)t->cells));
-    *tried = _mm512_testn_epi64_mask(place, all_of(LINE_BYTES * TRIED_LINES - 1));
-    return _mm512_mask_mov_epi64(all_of(b->depth), *tried, all_of(b->tried_depth));
-}
-
-INLINED __mmask8 decide_depth(const struct walk *t, const struct block *k, struct step *step,
-                              const struct eight *e, const enum mode m)
-{
-    const struct batch_ctx *b = t->b;
     const struct any_width *any = &b->any;
     const __mmask8 at_floor = _mm512_cmpeq_epi64_mask(e->index, all_of(b->floor));
     const struct line_zeros empty = {step->even_empty + e->i, step->odd_empty + e->i};
@@ -114,15 +85,13 @@ INLINED __mmask8 decide_depth(const struct walk *t, const struct block *k, struc
     __m512i left = line_equal_slots(empty, e->index, line_by_index(any->begins, e->index));
     __m512i used =
         _mm512_mask_mov_epi64(end, _mm512_test_epi64_mask(left, left), first_bit(e, left));
-    __m512i slot = line_first(e->found, e->form);
+    __m512i slot = line_firsts(e->found, e->form);
     __m512i at = _mm512_maskz_mullo_epi16((__mmask32)0x11111111, slot, e->bits);
-    __mmask8 tried = 0;
-    __m512i depth = depths_of(t, k, e->i, &tried, m);
+    __m512i depth = _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(k->depth + e->i)));
     __m512i down =
         _mm512_min_epu64(_mm512_mullo_epi16(depth, e->bits), _mm512_min_epu64(last, used));
-    __m512i up =
-        m == RANKED ? _mm512_min_epu64(_mm512_mullo_epi16(_mm512_srli_epi64(depth, 1), e->bits), at)
-                    : _mm512_setzero_si512();
+    __m512i up = _mm512_srl_epi64(depth, line_count(b->up));
+    up = _mm512_min_epu64(_mm512_mullo_epi16(up, e->bits), at);
     __m512i to = _mm512_mask_mov_epi64(down, e->seen, up);
     __m512i from = _mm512_mask_mov_epi64(last, e->seen, at);
     __mmask8 late =
@@ -133,15 +102,10 @@ INLINED __mmask8 decide_depth(const struct walk *t, const struct block *k, struc
     _mm512_storeu_si512(step->next + e->i, _mm512_maskz_add_epi64(moves, to, e->bits));
     _mm512_storeu_si512(step->after + e->i, _mm512_maskz_add_epi64(moves, from, e->bits));
     _mm512_storeu_si512(step->bits + e->i, e->bits);
-    if (m == RANKED)
-        return late;
-    slot = _mm512_mask_mov_epi64(all_of(LINE_SLOTS_MOST), e->seen, slot);
-    _mm512_storeu_si512(step->slot + e->i, _mm512_mask_add_epi64(slot, tried, slot, all_of(TRIES)));
-    step->counts |= (uint32_t)(at_floor & (__mmask8)~e->again) << e->i;
     return late;
 }
 
-/* The marks of lines as they are now, and before them how many slots are live. */
+/* As marks_now(). */
 INLINED __m512i marks_of(__m512i tail, const struct batch_ctx *b)
 {
     __m512i age = _mm512_sub_epi64(all_of(b->epoch), _mm512_srli_epi64(tail, 40));
@@ -168,7 +132,7 @@ INLINED __m512i marks_moved_of(__m512i marks, __m512i from)
 }
 
 INLINED __mmask8 decide_timed(const struct walk *t, const struct block *k, struct step *step,
-                              const struct eight *e, __m512i aged, __m512i live, const enum mode m)
+                              const struct eight *e, __m512i aged, __m512i live)
 {
     struct batch_ctx *b = t->b;
     const __mmask8 at_floor = _mm512_cmpeq_epi64_mask(e->index, all_of(b->floor));
@@ -180,9 +144,9 @@ INLINED __mmask8 decide_timed(const struct walk *t, const struct block *k, struc
     full &= _mm512_cmpeq_epi64_mask(live_bits, end);
     __mmask8 late = full & (__mmask8) ~(at_floor | e->again),
              anew = _mm512_testn_epi64_mask(live, live);
-    __mmask8 moves = (__mmask8) ~(late | e->again | (m == TIMED_ONCE ? e->seen : 0));
+    __mmask8 moves = (__mmask8) ~(late | e->again | (b->once ? e->seen : 0));
     __m512i last = _mm512_sub_epi64(line_by_index32(b->any.slots, e->index), all_of(1));
-    __m512i slot = _mm512_mask_mov_epi64(last, e->seen, line_first(e->found, e->form));
+    __m512i slot = _mm512_mask_mov_epi64(last, e->seen, line_firsts(e->found, e->form));
     __m512i after = _mm512_mullo_epi16(slot, e->bits);
     __m512i marks = marks_moved_of(_mm512_and_si512(aged, all_of(0xffffff)), slot);
     __m512i word = all_of((b->epoch & (QUARTER_WRAP - 1)) << 40);
@@ -198,14 +162,14 @@ INLINED __mmask8 decide_timed(const struct walk *t, const struct block *k, struc
     _mm512_storeu_si512(step->bits + e->i, bits);
     _mm512_storeu_si512(step->out + e->i,
                         _mm512_mask_mov_epi64(_mm512_loadu_si512(k->line + e->i), e->again,
-                                              all_of((uintptr_t)b->spare)));
+                                              all_of((uintptr_t)b->any.spare)));
     _mm512_storeu_si512(step->end + e->i,
                         _mm512_mask_mov_epi64(_mm512_loadu_si512(step->tail + e->i), moves, word));
     t->w->reg[OVERFLOW] += (uint64_t)__builtin_popcount(full & at_floor & (__mmask8)~e->again);
     return late;
 }
 
-/* What becomes of eight keys, from the i-th of a step on. */
+/* Eight keys, from the i-th of a step on. */
 INLINED void decide(const struct walk *t, const struct block *k, struct step *step, uint32_t i,
                     struct deferred *late, const enum mode m)
 {
@@ -236,8 +200,8 @@ INLINED void decide(const struct walk *t, const struct block *k, struct step *st
     step->seen |= (uint32_t)e.seen << i;
     if (!shows(m))
         return;
-    __mmask8 cut = m == RECENT                ? decide_front(step, &e, t->b)
-                   : m == DEEP || m == RANKED ? decide_depth(t, k, step, &e, m)
-                                              : decide_timed(t, k, step, &e, aged, live, m);
+    __mmask8 cut = m == RECENT ? decide_front(step, &e, t->b)
+                   : m == DEEP ? decide_deep(k, step, &e, t->b)
+                               : decide_timed(t, k, step, &e, aged, live);
     defer(late, &e, cut | e.again);
 }

@@ -1,10 +1,20 @@
-/* recent_paths.h - observe and ask of the filter recent, one key and many. Included by
- * recent_plain.c, recent_avx2.c and recent_avx512.c, which name the result WEIR_PATHS.
+/* recent_paths.h - observe and ask of the filter recent, for one key and for batches. Compiled
+ * three times, by recent_plain.c, recent_avx2.c and recent_avx512.c, which name the result
+ * WEIR_PATHS.
  *
- * Many keys go in blocks. While those of one block are shown, the lines of later ones are
- * fetched. In which order the keys of a block are shown is for recent_groups.h or, with AVX-512,
- * recent_steps.h to say: keys of one line keep theirs, and lines know nothing of each other. So it
- * comes to the same as one key after the other. */
+ * A batch runs in blocks of 32 keys. While one block is processed, the lines of the keys that are
+ * AHEAD of it are fetched: memory latency is what such a filter otherwise waits for. The keys of
+ * one line keep their order and lines are independent, so the result is that of single calls.
+ *
+ * A block is processed in one of two ways:
+ *
+ *   show_uniform  all lines of the block before had the same width (a full filter: the narrowest; a
+ *                 filter with room: the widest). This width is compiled as a constant.
+ *   show_mixed    any widths, by tables. With AVX-512 that is recent_steps.h, sixteen keys at a
+ * time.
+ *
+ * The mode is a constant in the code for a line and in what surrounds it in a block; all else
+ * decides it when running. */
 #include "filter/recent/recent_lines.h"
 
 static inline enum mode mode_of(const weir_filter *w, bool asking)
@@ -13,54 +23,32 @@ static inline enum mode mode_of(const weir_filter *w, bool asking)
 
     if (asking)
         return has_window(c) ? ASKED_TIMED : ASKED;
-    return has_window(c)                           ? (c->refresh ? TIMED_ONCE : TIMED)
-           : c->importance.mode != IMPORTANCE_NONE ? RANKED
-           : c->enter                              ? DEEP
-                                                   : RECENT;
+    return has_window(c)                                       ? TIMED
+           : c->importance.mode != IMPORTANCE_NONE || c->enter ? DEEP
+                                                               : RECENT;
 }
 
-/* ---- many keys ---- */
+/* ---- finding the lines ---- */
 
-#define AHEAD 64 /* keys whose lines are on their way; measured by bench/speed */
+#define AHEAD 64 /* keys whose lines are being fetched; measured by bench/speed */
 #define NEAR 12  /* of those, from the second cache to the first; measured likewise */
 #define RING 128 /* keys: a multiple of BLOCK, not less than both together */
 
-/* Is it worth it to compile apart what lines at the floor need, and batches without gaps? Where
- * vectors do the rest. */
-#ifdef __AVX2__
-#define APART true
-#else
-#define APART false
-#endif
-
-/* A print as the stages after it want it. */
-#ifdef LINE_ANY_WIDTH
-typedef uint64_t kept_print;
-#define KEPT_PRINT(print) ((uint64_t)(print) << 32)
-#define GIVEN_PRINT(kept) ((uint32_t)((kept) >> 32))
-#else
-typedef uint32_t kept_print;
-#define KEPT_PRINT(print) (print)
-#define GIVEN_PRINT(kept) (kept)
-#endif
-
 /* Keys on their way. */
 struct ring {
-    uint8_t *line[RING + NEAR]; /* after the last come the first ones again */
-    kept_print print[RING];
+    uint8_t *line[RING + NEAR]; /* after the last follow the first ones again */
+    uint64_t print[RING];       /* in the upper half */
     uint32_t depth[RING];
 };
 
-/* What a loop over keys would otherwise read again for each. */
+/* What the loops over a batch need. */
 struct walk {
     weir_filter *w;
     uint8_t *cells;
     uint64_t lines;
     struct picked p;
-    bool located; /* the keys' slot_refs are known */
     struct batch_ctx *b;
     struct ring *ring;
-    uint32_t (*hits)[LINE_SLOTS_MOST + 1];
 };
 
 /* The i-th of a batch, or of those picked from it. */
@@ -69,113 +57,62 @@ INLINED size_t nth(const uint16_t *at, size_t i)
     return at ? at[i] : i;
 }
 
-INLINED struct slot_ref spot_in(const struct walk *t, uint8_t *cells, uint64_t lines, size_t key)
+INLINED struct slot_ref slot_ref_in(const struct walk *t, uint8_t *cells, uint64_t lines,
+                                    size_t key)
 {
-    return t->located ? slot_ref_located(cells, t->p.slot_refs[key])
-                      : slot_ref_of(cells, lines, t->p.keys[key]);
+    return t->p.slot_refs ? slot_ref_located(cells, t->p.slot_refs[key])
+                          : slot_ref_of(cells, lines, t->p.keys[key]);
 }
 
 #ifdef LINE_ANY_WIDTH
 #include "filter/recent/slot_refs.h"
 #endif
 
-/* The first lines of the ring are there a second time. */
-INLINED void repeat_first(struct ring *ring, size_t i)
+/* Find lines and prints of the block that begins with the i-th key, and fetch the block of keys
+ * after it: keys are read in blocks, too rarely for the processor to look ahead by itself. After
+ * the last key follow lines of the next filter, so that memory is busy between the two. */
+static __attribute__((noinline)) void find_block(const struct walk *t, size_t first, bool ranked)
 {
-    if (i % RING == 0)
-        memcpy(ring->line + RING, ring->line, NEAR * sizeof *ring->line);
-}
+    const size_t n = t->p.n, end = first + BLOCK < n ? first + BLOCK : n;
+    const weir_filter *next = t->p.next;
+    size_t i = first, at = first % RING;
 
-/* Find the slot_refs of keys i to end - 1, which lie in one block; amid a batch of which none is
- * left out. Their lines are fetched later, by fetch_burst(). */
-INLINED void find_spots(const struct walk *t, size_t i, size_t end, const enum mode m,
-                        const bool amid)
-{
-    const size_t begin = i;
-
-    /* Keys are read in blocks, too rarely for the processor to look ahead itself. */
-    if (amid && end + BLOCK <= t->p.n)
-#pragma GCC unroll 16
+    if (!t->p.at && first + 2 * BLOCK <= n)
         for (size_t j = 0; j < BLOCK * sizeof(struct weir_key); j += LINE_BYTES)
-            cells_fetch_now((const uint8_t *)(t->p.keys + end) + j);
+            cells_fetch_now((const uint8_t *)(t->p.keys + first + BLOCK) + j);
 #ifdef LINE_ANY_WIDTH
-    if (amid && t->lines <= UINT32_MAX) {
-        find_together(t, i, m);
+    if (!t->p.at && first + BLOCK <= n && t->lines <= UINT32_MAX) {
+        find_together(t, first, ranked);
         i = end;
     }
 #endif
-    for (size_t at = i % RING; i < end; i++, at++) {
-        size_t key = amid ? i : nth(t->p.at, i);
-        struct slot_ref s = spot_in(t, t->cells, t->lines, key);
+    for (; i < end; i++, at++) {
+        size_t key = nth(t->p.at, i);
+        struct slot_ref s = slot_ref_in(t, t->cells, t->lines, key);
 
         t->ring->line[at] = s.line;
-        t->ring->print[at] = KEPT_PRINT(s.print);
-        if (m == RANKED)
+        t->ring->print[at] = (uint64_t)s.print << 32;
+        if (ranked)
             t->ring->depth[at] = t->p.keys[key].importance;
     }
-    repeat_first(t->ring, begin);
-    if (m == RANKED && begin < end)
-        find_depths(t->w, t->ring->depth + begin % RING, begin, end - begin, t->b);
-}
-
-/* The same of the block that is AHEAD of the one whose keys are to be shown. After the last key
- * come lines of the next filter: so memory is kept busy between the two. */
-INLINED void find_block(const struct walk *t, size_t first, const enum mode m)
-{
-    const size_t n = t->p.n, end = first + BLOCK;
-    const weir_filter *next = t->p.next;
-
-    find_spots(t, first, end < n ? end : n, m, false);
-    for (size_t i = first > n ? first : n; i < end; i++)
+    if (ranked && first < end)
+        find_depths(t->w, t->ring->depth + first % RING, first, end - first, t->b);
+    for (i = first > n ? first : n; i < first + BLOCK; i++)
         t->ring->line[i % RING] =
             i - n < t->p.next_n
-                ? spot_in(t, next->cells, next->shape.cells / LINE_BYTES, t->p.next_at[i - n]).line
+                ? slot_ref_in(t, next->cells, next->shape.cells / LINE_BYTES, t->p.next_at[i - n])
+                      .line
                 : t->cells;
-    repeat_first(t->ring, first);
+    if (first % RING == 0)
+        memcpy(t->ring->line + RING, t->ring->line, NEAR * sizeof *t->ring->line);
 }
 
-/* A line that an earlier key of its block has cut: rare. */
-#define VISITOR(m)                                                                                 \
-    static __attribute__((noinline)) bool visit_##m(weir_filter *w, struct slot_ref s,             \
-                                                    struct batch_ctx *b)                           \
-    {                                                                                              \
-        return visit(w, s, m, b);                                                                  \
-    }
-VISITOR(RECENT)
-VISITOR(DEEP)
-VISITOR(RANKED)
-VISITOR(TIMED)
-VISITOR(TIMED_ONCE)
-
-INLINED bool visit_cut(weir_filter *w, struct slot_ref s, const enum mode m, struct batch_ctx *b)
-{
-    return m == RECENT   ? visit_RECENT(w, s, b)
-           : m == DEEP   ? visit_DEEP(w, s, b)
-           : m == RANKED ? visit_RANKED(w, s, b)
-           : m == TIMED  ? visit_TIMED(w, s, b)
-                         : visit_TIMED_ONCE(w, s, b);
-}
-
-/* Count where a key was found. */
-INLINED void count_found(const struct walk *t, struct slot_ref s, struct lines of, uint64_t found)
-{
-    t->hits[tries(t->w, s)][counted_slot(found)] += of.at_floor;
-}
-
-INLINED bool visit_counted(const struct walk *t, struct slot_ref s, const enum mode m)
-{
-    bool found =
-        m == ASKED || m == ASKED_TIMED ? visit(t->w, s, m, t->b) : visit_cut(t->w, s, m, t->b);
-
-    if (m == DEEP)
-        t->hits[t->b->tried][t->b->at] += t->b->counts;
-    return found;
-}
+/* ---- blocks ---- */
 
 /* A block's first key, in the ring. */
 struct block {
     uint8_t *const *line;
-    const kept_print *print;
+    const uint64_t *print;
     const uint32_t *depth;
 };
 
@@ -187,109 +124,225 @@ INLINED struct block block_at(const struct ring *ring, size_t first)
 
 INLINED struct slot_ref nth_slot_ref(const struct block *k, uint32_t i, const enum mode m)
 {
-    return (struct slot_ref){k->line[i], GIVEN_PRINT(k->print[i]), m == RANKED ? k->depth[i] : 0};
+    return (struct slot_ref){k->line[i], (uint32_t)(k->print[i] >> 32),
+                             m == DEEP ? k->depth[i] : 0};
+}
+
+/* One key, its line of any width. */
+INLINED bool visit(weir_filter *w, struct slot_ref s, const enum mode m, struct batch_ctx *b)
+{
+    bool found;
+
+#define VISIT(i)                                                                                   \
+    const struct lines of = lines_of(b, i, (i) == b->floor);                                       \
+    found = visit_line(w, s, i, &of, m, b);
+    LINE_BY_WIDTH(line_index(s.line), VISIT)
+#undef VISIT
+    return found;
+}
+
+#define VISITOR(m)                                                                                 \
+    static __attribute__((noinline)) bool visit_##m(weir_filter *w, struct slot_ref s,             \
+                                                    struct batch_ctx *b)                           \
+    {                                                                                              \
+        return visit(w, s, m, b);                                                                  \
+    }
+VISITOR(ASKED)
+VISITOR(ASKED_TIMED)
+VISITOR(RECENT)
+VISITOR(DEEP)
+VISITOR(TIMED)
+
+INLINED bool visit_one(weir_filter *w, struct slot_ref s, const enum mode m, struct batch_ctx *b)
+{
+    return m == RECENT  ? visit_RECENT(w, s, b)
+           : m == ASKED ? visit_ASKED(w, s, b)
+           : m == DEEP  ? visit_DEEP(w, s, b)
+           : m == TIMED ? visit_TIMED(w, s, b)
+                        : visit_ASKED_TIMED(w, s, b);
+}
+
+#define OTHERS_MOST 2 /* lines of other widths in a block of one width; guessed */
+
+/* The n keys of a block; bit i of the result if key i was found. For each key, the line of a later
+ * one is fetched. */
+INLINED uint32_t show_uniform(const struct walk *t, size_t first, size_t n, const uint32_t index,
+                              const bool at_floor, const enum mode m)
+{
+    const struct block k = block_at(t->ring, first);
+    uint8_t *const *ahead = t->ring->line + (first + AHEAD) % RING;
+    const struct lines of = lines_of(t->b, index, at_floor);
+    uint32_t seen = 0, others = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const struct slot_ref s = nth_slot_ref(&k, i, m);
+        bool found;
+
+        cells_fetch(ahead[i]);
+        cells_fetch_near(k.line[i + NEAR]);
+        if (__builtin_expect(line_index(s.line) == index, true)) {
+            found = visit_line(t->w, s, index, &of, m, t->b);
+        } else {
+            found = visit_one(t->w, s, m, t->b);
+            others++;
+        }
+        seen |= (uint32_t)found << i;
+    }
+    if (others > OTHERS_MOST)
+        t->b->all_at_floor = t->b->all_widest = false;
+    return seen;
 }
 
 #ifdef LINE_ANY_WIDTH
 #include "filter/recent/recent_steps.h"
 #else
-#include "filter/recent/recent_groups.h"
+INLINED uint32_t show_mixed(const struct walk *t, size_t first, size_t n, const enum mode m)
+{
+    const struct block k = block_at(t->ring, first);
+    uint8_t *const *ahead = t->ring->line + (first + AHEAD) % RING;
+    uint32_t seen = 0, above = 0, cut = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const struct slot_ref s = nth_slot_ref(&k, i, m);
+        uint32_t index = line_index(s.line);
+
+        if (!shows(m)) /* a damaged view contains any */
+            index = index < LINE_WIDTHS ? index : LINE_WIDTHS - 1;
+        cells_fetch(ahead[i]);
+        cells_fetch_near(k.line[i + NEAR]);
+        above |= index ^ t->b->floor;
+        cut |= index;
+        seen |= (uint32_t)visit_line(t->w, s, index, &t->b->lines[index], m, t->b) << i;
+    }
+    t->b->all_at_floor = !above;
+    t->b->all_widest = !cut;
+    return seen;
+}
 #endif
 
-/* Of a whole batch, or some of it. */
-INLINED void walk(weir_filter *w, const struct picked *p, const enum mode m, const bool located)
+INLINED uint32_t show_block(const struct walk *t, size_t first, size_t n, const enum mode m)
 {
-    const size_t n = p->n;
-    uint32_t hits[2][LINE_SLOTS_MOST + 1] = {{0}};
-    struct ring ring;
-    struct batch_ctx b;
-    const struct walk t = {w, w->cells, w->shape.cells / LINE_BYTES, *p, located, &b, &ring, hits};
-    size_t first = 0;
+    const uint32_t floor = t->b->floor;
+    uint32_t seen;
 
-    share(w, &b, m, n);
-    for (size_t i = 0; i < AHEAD; i += BLOCK)
-        find_block(&t, i, m);
-    for (size_t i = 0; i < n && i < AHEAD; i++)
-        cells_fetch(ring.line[i]);
-    if (APART && !p->at)
-        for (; first + AHEAD + BLOCK <= n; first += BLOCK) {
-            find_spots(&t, first + AHEAD, first + AHEAD + BLOCK, m, true);
-            show_block(&t, first, BLOCK, m, true);
-        }
-    for (; first < n; first += BLOCK) {
-        find_block(&t, first + AHEAD, m);
-        show_block(&t, first, n - first < BLOCK ? n - first : BLOCK, m, false);
+#define SHOW(i) seen = show_uniform(t, first, n, i, true, m);
+    if (is_timed(m)) {
+        seen = show_mixed(t, first, n, m);
+    } else if (t->b->all_at_floor && 64 % line_width[floor] == 0) {
+        LINE_BY_WIDTH(floor, SHOW)
+#ifdef LINE_ANY_WIDTH
+    } else if (t->b->all_at_floor && m == RECENT) {
+        LINE_BY_EACH_WIDTH(floor, SHOW)
+    } else if (t->b->all_at_floor && m == DEEP) {
+        SHOW(floor)
+#endif
+    } else if (t->b->all_widest && floor != 0) {
+        seen = show_uniform(t, first, n, 0, false, m);
+    } else {
+        seen = show_mixed(t, first, n, m);
     }
-    if (m == ASKED || m == ASKED_TIMED)
-        return;
-    uint64_t seen = 0;
-    for (size_t i = 0; i < n; i++)
-        seen += p->verdicts[nth(p->at, i)];
-    w->observed += n;
-    w->seen += seen;
-    if (m == DEEP && is_adaptive(&w->config))
-        recent_count_hits(w, hits);
+#undef SHOW
+    return seen;
 }
 
 /* ---- one key ---- */
 
-INLINED bool walk_one(weir_filter *w, const struct weir_key *key, const enum mode m)
+INLINED bool one(weir_filter *w, const struct weir_key *key, const enum mode m)
 {
     struct batch_ctx b;
-
-    share(w, &b, m, 1);
     struct slot_ref s = slot_ref_of(w->cells, w->shape.cells / LINE_BYTES, *key);
+
     cells_fetch_now(s.line);
-    if (m == RANKED) {
+    share(w, &b, m, 0);
+    if (m == DEEP && b.ranked) {
         learn(w, key->importance, 0, &b);
         s.depth = depth_of(w, key->importance, &b);
+    } else if (m == DEEP) {
+        s.depth = b.depth;
     }
-    bool found = visit(w, s, m, &b);
-    if (m == ASKED || m == ASKED_TIMED)
-        return found;
-    w->observed++;
-    w->seen += found;
-    if (m == DEEP && b.counts && is_adaptive(&w->config))
-        recent_count_hit(w, b.tried, b.at, 1);
+    bool found = visit_one(w, s, m, &b);
+    if (shows(m)) {
+        w->observed++;
+        w->seen += found;
+    }
     return found;
 }
 
-#define WALKER(m)                                                                                  \
-    static void walk_##m(weir_filter *w, const struct picked *p)                                   \
+/* ---- the modes ---- */
+
+#define PER_MODE(m)                                                                                \
+    static __attribute__((noinline))                                                               \
+    uint32_t show_##m(const struct walk *t, size_t first, size_t n)                                \
     {                                                                                              \
-        walk(w, p, m, false);                                                                      \
+        return show_block(t, first, n, m);                                                         \
     }                                                                                              \
     static bool one_##m(weir_filter *w, const struct weir_key *key)                                \
     {                                                                                              \
-        return walk_one(w, key, m);                                                                \
+        return one(w, key, m);                                                                     \
     }
-WALKER(ASKED)
-WALKER(ASKED_TIMED)
-WALKER(RECENT)
-WALKER(DEEP)
-WALKER(RANKED)
-WALKER(TIMED)
-WALKER(TIMED_ONCE)
-
-static void walk_located(weir_filter *w, const struct picked *p)
-{
-    walk(w, p, RECENT, true);
-}
+PER_MODE(ASKED)
+PER_MODE(ASKED_TIMED)
+PER_MODE(RECENT)
+PER_MODE(DEEP)
+PER_MODE(TIMED)
 
 static const struct {
-    void (*many)(weir_filter *w, const struct picked *p);
+    uint32_t (*show)(const struct walk *t, size_t first, size_t n);
     bool (*one)(weir_filter *w, const struct weir_key *key);
-} walkers[] = {
-    [ASKED] = {walk_ASKED, one_ASKED},
-    [ASKED_TIMED] = {walk_ASKED_TIMED, one_ASKED_TIMED},
-    [RECENT] = {walk_RECENT, one_RECENT},
-    [DEEP] = {walk_DEEP, one_DEEP},
-    [RANKED] = {walk_RANKED, one_RANKED},
-    [TIMED] = {walk_TIMED, one_TIMED},
-    [TIMED_ONCE] = {walk_TIMED_ONCE, one_TIMED_ONCE},
-};
+} modes[] = {[ASKED] = {show_ASKED, one_ASKED},
+             [ASKED_TIMED] = {show_ASKED_TIMED, one_ASKED_TIMED},
+             [RECENT] = {show_RECENT, one_RECENT},
+             [DEEP] = {show_DEEP, one_DEEP},
+             [TIMED] = {show_TIMED, one_TIMED}};
 
-/* Up to where a quarter of a window ends or the depth is chosen again. */
+/* ---- batches ---- */
+
+static void write_verdicts(const struct picked *p, size_t first, size_t n, uint32_t seen)
+{
+    if (p->at || n < BLOCK) {
+        for (size_t i = 0; i < n; i++)
+            p->verdicts[nth(p->at, first + i)] = seen >> i & 1;
+        return;
+    }
+    for (uint32_t i = 0; i < BLOCK; i += 8) { /* of eight copies of a byte, bit j of the j-th */
+        uint64_t bits = (seen >> i & 255) * (UINT64_MAX / 255) & UINT64_C(0x8040201008040201);
+
+        bits_store64(p->verdicts + first + i,
+                     (bits + UINT64_C(0x7f7f7f7f7f7f7f7f)) >> 7 & UINT64_MAX / 255);
+    }
+}
+
+static void walk(weir_filter *w, const struct picked *p, enum mode m)
+{
+    const size_t n = p->n;
+    struct ring ring;
+    struct batch_ctx b;
+    const struct walk t = {w, w->cells, w->shape.cells / LINE_BYTES, *p, &b, &ring};
+    uint64_t seen = 0;
+
+    share(w, &b, m, n);
+    const bool ranked = m == DEEP && b.ranked;
+    for (size_t i = 0; m == DEEP && !ranked && i < RING; i++)
+        ring.depth[i] = b.depth;
+    for (size_t i = 0; i < AHEAD; i += BLOCK)
+        find_block(&t, i, ranked);
+    for (size_t i = 0; i < n && i < AHEAD; i++)
+        cells_fetch(ring.line[i]);
+    for (size_t first = 0; first < n; first += BLOCK) {
+        const size_t some = n - first < BLOCK ? n - first : BLOCK;
+
+        find_block(&t, first + AHEAD, ranked);
+        uint32_t found = modes[m].show(&t, first, some);
+        write_verdicts(p, first, some, found);
+        seen += (uint32_t)__builtin_popcount(found);
+    }
+    if (!shows(m))
+        return;
+    w->observed += n;
+    w->seen += seen;
+}
+
+/* Up to where a quarter of a window ends. */
 static void observe_batch(weir_filter *w, const struct picked *whole)
 {
     const enum mode m = mode_of(w, false);
@@ -298,10 +351,7 @@ static void observe_batch(weir_filter *w, const struct picked *whole)
     for (size_t left = p.n; left > 0; left -= p.n) {
         p.n = recent_until_turn(w, left);
         p.next_n = p.n == left ? whole->next_n : 0;
-        if (p.slot_refs)
-            walk_located(w, &p);
-        else
-            walkers[m].many(w, &p);
+        walk(w, &p, m);
         recent_turn(w, p.n);
         if (p.at) {
             p.at += p.n;
@@ -315,23 +365,23 @@ static void observe_batch(weir_filter *w, const struct picked *whole)
 static void ask_batch(const weir_filter *w, const struct weir_key *keys, size_t n,
                       uint8_t *verdicts)
 {
-    walkers[mode_of(w, true)].many((weir_filter *)(uintptr_t)w,
-                                   &(struct picked){.keys = keys, .verdicts = verdicts, .n = n});
+    walk((weir_filter *)(uintptr_t)w, &(struct picked){.keys = keys, .verdicts = verdicts, .n = n},
+         mode_of(w, true));
 }
 
 static bool observe(weir_filter *w, const struct weir_key *key)
 {
     const enum mode m = mode_of(w, false);
-    bool found = walkers[m].one(w, key);
+    bool found = modes[m].one(w, key);
 
-    if (m != RECENT && m != RANKED) /* these have no turns */
+    if (m == TIMED)
         recent_turn(w, 1);
     return found;
 }
 
 static bool ask(const weir_filter *w, const struct weir_key *key)
 {
-    return walkers[mode_of(w, true)].one((weir_filter *)(uintptr_t)w, key);
+    return modes[mode_of(w, true)].one((weir_filter *)(uintptr_t)w, key);
 }
 
 static bool locate(const weir_filter *w, const struct weir_key *keys, size_t n, uint64_t *slot_refs)

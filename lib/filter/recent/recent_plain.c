@@ -1,3 +1,3 @@
-/* recent_plain.c - the filter recent's paths for any machine. */
+/* recent_plain.c - observe and ask of the filter recent, compiled for any processor. */
 #define WEIR_PATHS recent_paths_plain
 #include "filter/recent/recent_paths.h"

@@ -1,20 +1,20 @@
-/* recent_steps.h - many keys of the filter recent, sixteen at a time; included by recent_paths.h
- * where it is compiled for AVX-512.
+/* recent_steps.h - blocks of a batch with AVX-512: sixteen keys at a time. Included by
+ * recent_paths.h.
  *
- * Lines of all widths go one way (base/line_avx512.h): no branch on the width is guessed wrong.
- * Sixteen keys go it together, in three stages:
+ * Lines of all widths run through the same instructions (base/line_avx512_place.h), in three
+ * stages:
  *
  *   look_for   compare all slots of each key's line with its print
- *   decide     work out, for eight keys in one register, which bits of their lines move
+ *   decide     compute, for eight keys in one register, which bits of their lines move
  *   move_all   move them
  *
- * Between the first stage and the last a line must not change. So a key is put off to the end of
- * its step if an earlier one of the sixteen has its line, and if its line is full and is to be cut.
- * Keys of one line keep their order. */
+ * A line must not change between the first stage and the last. So a key is deferred to the end of
+ * its step if an earlier one of the sixteen has the same line, or if its line is full and must be
+ * cut. Keys of one line keep their order. */
 
 #include "filter/recent/recent_decide.h"
 
-/* Which of sixteen lines came before, among them: bit i for line i. Mostly none. */
+/* Which of sixteen lines equal an earlier one: bit i for line i. Mostly none. */
 INLINED uint32_t lines_again(uint8_t *const *line)
 {
     __m256i low = _mm512_cvtepi64_epi32(_mm512_srli_epi64(_mm512_loadu_si512(line), 6));
@@ -25,8 +25,8 @@ INLINED uint32_t lines_again(uint8_t *const *line)
     return _mm512_test_epi32_mask(before, before);
 }
 
-/* Lines that come later are fetched one by one, in all three stages: a processor has only so many
- * on their way, and waits if it is to fetch more. */
+/* Lines of later keys are fetched one by one, in all three stages: a processor can wait for about a
+ * dozen, and stalls if it is to fetch more. */
 struct fetched {
     uint8_t *const *ahead; /* into the second cache */
     uint8_t *const *soon;  /* from there into the first */
@@ -45,9 +45,9 @@ INLINED void look_for_one(const struct block *k, uint32_t i, struct step *step,
     const struct line_place *t = &line_place[index];
     step->tail[i] = tail;
     line_store_equal((struct line_zeros){step->even + i, step->odd + i}, line, t, k->print[i]);
-    if (m == DEEP || m == RANKED)
+    if (m == DEEP)
         line_store_empty((struct line_zeros){step->even_empty + i, step->odd_empty + i}, line, t);
-    else if (m == TIMED || m == TIMED_ONCE)
+    else if (m == TIMED)
         step->last[i] = bits_load64(line + b->any.last_byte[index]);
 }
 
@@ -100,7 +100,7 @@ INLINED void move_all(const struct block *k, const struct step *step, struct fet
     }
 }
 
-/* Show the keys that were put off. */
+/* Process the deferred keys. */
 static __attribute__((noinline)) void show_late(const struct walk *t, const struct block *k,
                                                 const struct deferred *late, uint32_t *seen,
                                                 const enum mode m)
@@ -110,10 +110,10 @@ static __attribute__((noinline)) void show_late(const struct walk *t, const stru
         const struct slot_ref s = nth_slot_ref(k, at, m);
 
         if (late->at[i] < UNSEEN) {
-            make_up(t->w, s, m == TIMED_ONCE ? TIMED : m, t->b);
+            insert_into_full(t->w, s, m, t->b);
             continue;
         }
-        *seen = visit_counted(t, s, m) ? *seen | bit : *seen & ~bit;
+        *seen = visit_one(t->w, s, m, t->b) ? *seen | bit : *seen & ~bit;
     }
 }
 
@@ -123,8 +123,8 @@ INLINED struct block step_of(const struct block *whole, uint32_t first)
     return (struct block){whole->line + first, whole->print + first, whole->depth + first};
 }
 
-/* What else is fetched while they are looked at: the lines of as many keys, later ones from memory,
- * those of the step after this from the second cache. */
+/* What is fetched meanwhile: sixteen lines from memory, and those of the next step from the second
+ * cache. */
 INLINED struct fetched fetched_by(const struct walk *t, size_t first)
 {
     return (struct fetched){t->ring->line + (first + AHEAD) % RING,
@@ -137,7 +137,7 @@ INLINED void note_widths(struct batch_ctx *b, const struct step *step)
     b->all_widest &= !step->cut;
 }
 
-/* Show sixteen keys, the first of which has this number in its block. */
+/* Observe sixteen keys, the first of which has this number in its block. */
 INLINED uint32_t show_step(const struct walk *t, const struct block *whole, uint32_t first,
                            struct fetched f, const enum mode m)
 {
@@ -146,7 +146,7 @@ INLINED uint32_t show_step(const struct walk *t, const struct block *whole, uint
     struct step step;
 
     late.n = 0;
-    step.seen = step.counts = step.above = step.cut = 0;
+    step.seen = step.above = step.cut = 0;
     look_for(&k, &step, t->b, f, m);
     step.again = lines_again(k.line);
     for (uint32_t i = 0; i < STEP; i += 8) {
@@ -156,15 +156,13 @@ INLINED uint32_t show_step(const struct walk *t, const struct block *whole, uint
     }
     note_widths(t->b, &step);
     move_all(&k, &step, f, m);
-    for (uint32_t i = 0; m == DEEP && i < STEP; i++)
-        t->hits[step.slot[i] / TRIES][step.slot[i] % TRIES] += step.counts >> i & 1;
     if (late.n)
         show_late(t, &k, &late, &step.seen, m);
     return step.seen;
 }
 
-/* Ask for those of a block. No line changes: so all are looked for before the first answer is
- * worked out, which must wait until what was found has been written. */
+/* Ask for the keys of a block. No line changes, so all are looked for before the first answer is
+ * computed, which must wait until the results are in memory. */
 INLINED uint32_t ask_block(const struct walk *t, size_t first, const enum mode m)
 {
     const struct block whole = block_at(t->ring, first);
@@ -190,7 +188,7 @@ INLINED uint32_t ask_block(const struct walk *t, size_t first, const enum mode m
     return seen;
 }
 
-/* The keys of a block, whose lines are here. For each of them another line is fetched. */
+/* The keys of a whole block. */
 INLINED uint32_t show_whole(const struct walk *t, size_t first, const enum mode m)
 {
     const struct block k = block_at(t->ring, first);
@@ -205,69 +203,6 @@ INLINED uint32_t show_whole(const struct walk *t, size_t first, const enum mode 
     return seen;
 }
 
-/* ---- lines of one width ---- */
-
-/* In a filter that is full all lines are at the floor, in one that is not nearly all have the
- * widest slots. Then it is faster to go one way for each key, compiled for that width; others, of
- * which there are a few, go another. Of those that are asked it pays for widths that are lanes
- * only, and with a window not at all. */
-#define OTHERS_MOST 2 /* in a block; guessed */
-
-/* Which of a block's keys were found in some slot: bit i for key i. */
-INLINED uint32_t which_found(const uint64_t found[BLOCK])
-{
-    uint32_t seen = 0;
-
-#pragma GCC unroll 4
-    for (uint32_t i = 0; i < BLOCK; i += 8) {
-        __m512i eight = _mm512_loadu_si512(found + i);
-
-        seen |= (uint32_t)_mm512_test_epi64_mask(eight, eight) << i;
-    }
-    return seen;
-}
-
-INLINED uint32_t show_uniform(const struct walk *t, size_t first, const uint32_t index,
-                              const bool at_floor, const enum mode m)
-{
-    const struct block k = block_at(t->ring, first);
-    uint8_t *const *ahead = t->ring->line + (first + AHEAD) % RING;
-    const struct lines of = lines_of(t->b, index, at_floor);
-    uint64_t found[BLOCK];
-    uint32_t others = 0;
-
-#pragma GCC unroll 4
-    for (uint32_t i = 0; i < BLOCK; i++) {
-        const struct slot_ref s = nth_slot_ref(&k, i, m);
-
-        cells_fetch(ahead[i]);
-        cells_fetch_near(k.line[i + NEAR]);
-        if (__builtin_expect(line_index(s.line) == index, true)) {
-            found[i] = find(s, index, of, m, t->b);
-            if (m == DEEP)
-                count_found(t, s, of, found[i]);
-            if (__builtin_expect(!show(t->w, s, index, of, found[i], m, t->b), false))
-                make_up(t->w, s, m, t->b);
-        } else {
-            found[i] = visit_counted(t, s, m);
-            others++;
-        }
-    }
-    if (others > OTHERS_MOST)
-        t->b->all_at_floor = t->b->all_widest = false;
-    return which_found(found);
-}
-
-INLINED bool pays_at_floor(const struct batch_ctx *b, const enum mode m)
-{
-    const uint32_t bits = line_width[b->floor];
-
-    return m == RECENT || m == DEEP || m == RANKED ||
-           (m == ASKED && (bits == 32 || bits == 16 || bits == 8));
-}
-
-/* ---- all of them ---- */
-
 /* Fewer keys, one after the other. */
 static __attribute__((noinline)) uint32_t show_few(const struct walk *t, size_t first, size_t n,
                                                    const enum mode m)
@@ -277,30 +212,12 @@ static __attribute__((noinline)) uint32_t show_few(const struct walk *t, size_t 
 
     for (uint32_t i = 0; i < n; i++) {
         cells_fetch(t->ring->line[(first + AHEAD + i) % RING]);
-        seen |= (uint32_t)visit_counted(t, nth_slot_ref(&k, i, m), m) << i;
+        seen |= (uint32_t)visit_one(t->w, nth_slot_ref(&k, i, m), m, t->b) << i;
     }
     return seen;
 }
 
-/* The n keys of a block. */
-INLINED void show_block(const struct walk *t, size_t first, size_t n, const enum mode m,
-                        const bool amid)
+INLINED uint32_t show_mixed(const struct walk *t, size_t first, size_t n, const enum mode m)
 {
-    uint32_t seen;
-
-    if (!amid && n < BLOCK) {
-        seen = show_few(t, first, n, m);
-    } else if (t->b->all_at_floor && pays_at_floor(t->b, m)) {
-#define SHOW(i) seen = show_uniform(t, first, i, true, m);
-        LINE_BY_WIDTH(t->b->floor, SHOW)
-#undef SHOW
-    } else if (t->b->all_widest && (m == RECENT || m == DEEP || m == RANKED || m == ASKED)) {
-        seen = show_uniform(t, first, 0, false, m);
-    } else {
-        seen = show_whole(t, first, m);
-    }
-    for (uint32_t i = 0; amid && i < BLOCK; i += 8)
-        bits_store64(t->p.verdicts + first + i, _pdep_u64(seen >> i, UINT64_MAX / 255));
-    for (size_t i = 0; !amid && i < n; i++)
-        t->p.verdicts[nth(t->p.at, first + i)] = seen >> i & 1;
+    return n < BLOCK ? show_few(t, first, n, m) : show_whole(t, first, m);
 }

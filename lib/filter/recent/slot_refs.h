@@ -1,5 +1,5 @@
-/* slot_refs.h - the slot_refs of a block of keys, eight at once; included by recent_paths.h where
- * it is compiled for AVX-512. */
+/* slot_refs.h - lines and prints of a block of keys, eight at once, with AVX-512. Included by
+ * recent_paths.h. */
 
 /* The upper half of a * b, eight times; b is less than 2^32. */
 INLINED __m512i scale_eight(__m512i a, uint64_t b)
@@ -11,7 +11,8 @@ INLINED __m512i scale_eight(__m512i a, uint64_t b)
     return _mm512_srli_epi64(_mm512_add_epi64(low, high), 32);
 }
 
-/* Eight keys as they lie, in three registers: not in an array, which would go by way of memory. */
+/* Eight keys as they are in memory. Three members and not an array, which GCC would keep in memory.
+ */
 struct eight_keys {
     __m512i first, second, third;
 };
@@ -35,15 +36,15 @@ INLINED __m512i nth_words(struct eight_keys keys, const long long n)
                                      last, keys.third);
 }
 
-/* Where slot_refs are written to: in the ring, of as many keys as are found together. */
-struct found_spots {
+/* Where they are written to, in the ring. */
+struct found_refs {
     uint8_t **line;
-    kept_print *print;
+    uint64_t *print;
     uint32_t *depth; /* of keys: their importance */
 };
 
-/* The slot_refs of eight keys, from the i-th on: the numbers of lines, and prints. */
-INLINED void store_eight(struct found_spots out, uint32_t i, const uint8_t *cells, __m512i lines,
+/* Store eight keys, from the i-th on, given the numbers of their lines and their prints. */
+INLINED void store_eight(struct found_refs out, uint32_t i, const uint8_t *cells, __m512i lines,
                          __m512i prints)
 {
     _mm512_storeu_si512(out.line + i,
@@ -52,10 +53,9 @@ INLINED void store_eight(struct found_spots out, uint32_t i, const uint8_t *cell
     _mm512_storeu_si512(out.print + i, _mm512_slli_epi64(prints, 32));
 }
 
-/* Find the slot_refs of the keys of a block; lines are fewer than 2^32. By itself, here and below:
- * amid all else GCC has too few registers for it. */
+/* For the keys of a block. There are fewer than 2^32 lines. */
 INLINED void find_keys(const struct weir_key *keys, uint8_t *cells, uint64_t lines,
-                       struct found_spots out, const bool ranked)
+                       struct found_refs out, const bool ranked)
 {
 #pragma GCC unroll 4
     for (uint32_t i = 0; i < BLOCK; i += 8) {
@@ -70,21 +70,8 @@ INLINED void find_keys(const struct weir_key *keys, uint8_t *cells, uint64_t lin
     }
 }
 
-static __attribute__((noinline)) void find_plain(const struct weir_key *keys, uint8_t *cells,
-                                                 uint64_t lines, struct found_spots out)
-{
-    find_keys(keys, cells, lines, out, false);
-}
-
-static __attribute__((noinline)) void find_ranked(const struct weir_key *keys, uint8_t *cells,
-                                                  uint64_t lines, struct found_spots out)
-{
-    find_keys(keys, cells, lines, out, true);
-}
-
-/* Of keys that are located already. */
-static __attribute__((noinline)) void find_located(const uint64_t *slot_refs, uint8_t *cells,
-                                                   struct found_spots out)
+/* For keys that locate() has been called for. */
+INLINED void find_located(const uint64_t *slot_refs, uint8_t *cells, struct found_refs out)
 {
     for (uint32_t i = 0; i < BLOCK; i += 8) {
         __m512i eight = _mm512_loadu_si512(slot_refs + i);
@@ -94,16 +81,16 @@ static __attribute__((noinline)) void find_located(const uint64_t *slot_refs, ui
     }
 }
 
-/* The slot_refs of the block that begins with the i-th key of a batch. */
-INLINED void find_together(const struct walk *t, size_t i, const enum mode m)
+/* For the block that begins with the i-th key of a batch. */
+INLINED void find_together(const struct walk *t, size_t i, bool ranked)
 {
     const size_t at = i % RING;
-    const struct found_spots out = {t->ring->line + at, t->ring->print + at, t->ring->depth + at};
+    const struct found_refs out = {t->ring->line + at, t->ring->print + at, t->ring->depth + at};
 
-    if (t->located)
+    if (t->p.slot_refs)
         find_located(t->p.slot_refs + i, t->cells, out);
-    else if (m == RANKED)
-        find_ranked(t->p.keys + i, t->cells, t->lines, out);
+    else if (ranked)
+        find_keys(t->p.keys + i, t->cells, t->lines, out, true);
     else
-        find_plain(t->p.keys + i, t->cells, t->lines, out);
+        find_keys(t->p.keys + i, t->cells, t->lines, out, false);
 }
