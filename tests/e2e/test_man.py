@@ -1,4 +1,5 @@
 """The manual: a page for every command and call, all options described, every example run as it is rendered."""
+import functools
 import os
 import pathlib
 import re
@@ -27,6 +28,7 @@ def options(command):
     return re.findall(r"^  (-.|  )[, ] (--[a-z-]+) ?(\S*)", run("help", command).out.decode().partition("options:")[2], re.M)
 
 
+@functools.cache
 def rendered(page, source=SOURCE):
     """The page as a reader sees it, in lines so long that none is broken."""
     roff = subprocess.run([source / "scripts/man1", page], capture_output=True, check=True).stdout
@@ -65,16 +67,11 @@ def test_the_examples_of_a_page_do_what_they_show(page, here):
     pytest.fail(str(wrong))
 
 
-@pytest.fixture(scope="module")
-def overview():
-    return rendered(MAN / "weir.1.scd")
-
-
 @needs_groff
 @pytest.mark.parametrize("command", commands())
-def test_every_option_is_in_the_manual(command, overview):
+def test_every_option_is_in_the_manual(command):
     """On the page of its command or on weir(1), with the letter and the value that help has."""
-    headings = re.findall("^ {7}(-.*)$", rendered(MAN / f"weir-{command}.1.scd") + overview, re.M)
+    headings = re.findall("^ {7}(-.*)$", rendered(MAN / f"weir-{command}.1.scd") + rendered(MAN / "weir.1.scd"), re.M)
     for letter, name, value in options(command):
         heading = f"{letter.strip() and letter + ', '}{name} {value}".rstrip()
         assert any(f", {heading}, " in f", {line}, " for line in headings), heading
