@@ -20,7 +20,7 @@ ENV = {**os.environ, "PATH": os.path.dirname(WEIR) + ":" + os.environ["PATH"]}
 
 def bash(*words):
     """What bash offers for the last of these words."""
-    script = f"""source '{COMPLETIONS}/weir.bash'
+    script = f"""source '{COMPLETIONS}/_weir'
         COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _weir; printf '%s\\n' "${{COMPREPLY[@]}}" """
     done = subprocess.run(["bash", "-c", script, "bash", *words], capture_output=True, text=True,
                           env=ENV, timeout=20)
@@ -34,25 +34,28 @@ def test_bash_offers_the_commands():
     assert bash("weir", "help", "me") == ["merge"]
 
 
-@pytest.mark.parametrize("command", ["dedup", "build", "filter", "check", "info", "eval", "plan", "gen"])
-def test_bash_offers_the_options_of_a_command(command):
-    assert set(bash("weir", command, "--")) == (options(command) - {"--help"}) | {"--help"}
-
-
-def test_bash_offers_values_filters_and_files(here):
+@pytest.mark.parametrize("command", [c for c in commands() if c != "help"])
+def test_bash_offers_the_options_of_a_command_and_their_values(command, here):
+    """All that its help prints: a value such as stop|skip is offered by its words, a FILE by the files."""
     (here / "some.log").write_text("")
-    assert bash("weir", "dedup", "--emit", "") == ["unique", "duplicates", "all"]
-    assert bash("weir", "check", "--emit", "") == ["members", "others", "all"]
-    assert bash("weir", "check", "--on-store-error", "") == ["stop", "pass", "drop"]
+    assert bash("weir", command, "--") == [*(name for _, name, _ in options(command)), "--help"]
+    for _, option, value in options(command):
+        if "FILE" in value:
+            assert bash("weir", command, option, "som") == ["some.log"]
+        elif "|" in value:
+            assert bash("weir", command, option, "") == value.split("|")
+
+
+def test_bash_offers_what_help_describes_in_words(here):
+    (here / "weir.log").write_text("")
     assert bash("weir", "check", "--screen", "st") == ["strict"]
-    assert bash("weir", "dedup", "--stats", "j") == ["json"]
     assert bash("weir", "top", "--time-format", "") == ["s", "ms", "us", "rfc3339", "clf"]
     assert bash("weir", "dedup", "-a", "blo") == ["bloom"]
-    assert bash("weir", "dedup", "som") == ["some.log"]
     assert bash("weir", "gen", "zi") == ["zipf:"]
     assert bash("weir", "eval", "--synthetic", "uni") == ["uniform:"]
     assert bash("weir", "plan", "--stream", "e") == ["endless"]
-    assert bash("weir", "eval", "--format", "") == ["text", "tsv", "json"]
+    assert bash("weir", "dedup", "-m", "") == []
+    assert bash("weir", "dedup", "--csv", "weir.") == bash("weir", "dedup", "weir.") == ["weir.log"]
 
 
 def test_bash_offers_what_weir_list_lists():
@@ -69,10 +72,14 @@ def test_bash_offers_what_weir_list_lists():
 @pytest.mark.parametrize("typed,offered", [("weir ded\t", "weir dedup"),
                                            ("weir dedup --chec\t", "--checkpoint"),
                                            ("weir dedup -a blo\t", "-a bloom"),
+                                           ("weir dedup --emit dup\t", "--emit duplicates"),
+                                           ("weir check -o so\t", "-o some.log"),
+                                           ("weir gen uni\t7", "form:7"),
                                            ("weir list ibf-2\t", "list ibf-2c"),
                                            ("weir list 1b\t", "list 1bf"),
                                            ("weir filter --inv\t", "--invert")])
 def test_zsh_completes(here, typed, offered):
+    (here / "some.log").write_text("")
     child, fd = pty.fork()
     if child == 0:
         os.environ.update(ENV, TERM="dumb", ZDOTDIR=str(here), PS1="> ")
