@@ -16,12 +16,6 @@ static inline bool processor_has_avx2(void)
            __builtin_cpu_supports("bmi2");
 }
 
-/* PEXT and PDEP are slow in AMD's processors before Zen 3. */
-static inline bool processor_has_quick_pext(void)
-{
-    return !__builtin_cpu_is("amdfam17h") && !__builtin_cpu_is("bdver4");
-}
-
 static inline bool processor_has_avx512(void)
 {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&

@@ -138,7 +138,7 @@ def test_metrics_show_eviction(here, more):
     assert got["weir_filter_capacity_keys"] == pytest.approx(slots, rel=0.01)
     assert got["weir_filter_evicted_keys"] == pytest.approx(evicted, rel=0.05)
     first = 2 * distinct - got["weir_records_after_eviction_total"]
-    assert 0.6 * slots < first < slots
+    assert 0.6 * slots < first < slots + (4 * 16384 if more else 0)  # threads notice it some batches later
     # A later run that observes few keys: those of the first run count too.
     run(*command, "--state", "s", input="a\nb\n")
     got = samples(here / "run.prom")

@@ -162,7 +162,8 @@ def test_numbers_go_on_above_those_of_evicted_producers(url, r, stream):
     for shard in range(3):
         r.pipeline([["WEIR.OBSERVE", f"seen:{{{shard}}}", "ONCE", f"p{i}", limit, f"x{i}"] for i in range(1025)])
     done = run("dedup", "--stats", "json", "--at", url(), stream)
-    assert done.stdout == b"".join(dict.fromkeys(lines))
+    # A request that is sent again can be overtaken by the next one: of equal lines a later one may pass.
+    assert sorted(done.stdout.splitlines(keepends=True)) == sorted(dict.fromkeys(lines))
     assert json.loads(done.stderr)["servers"]["retries"] >= 3
     assert sum(r("WEIR.INFO", f"seen:{{{shard}}}", "observed") for shard in range(3)) == 3 * 1025 + len(lines)
 

@@ -349,7 +349,7 @@ void builders_make_filters()
 
     counted memory;
     {
-        weir::builder dropped("fuse", memory);
+        weir::builder dropped("fuse seed=1", memory);
         dropped.add_many(keys);
         weir::builder moved = std::move(dropped);
         moved.add_many(f.hash_many(keys));
