@@ -46,9 +46,8 @@ PyTypeObject *type_add(PyObject *module, PyType_Spec *spec, const char *name);
 /* A named tuple of these fields, likewise. */
 PyTypeObject *record_add(PyObject *module, PyStructSequence_Desc *desc, const char *name);
 
-/* Its values in order; NULL among them, or a NULL record, is an error: then NULL. Takes the
- * references. */
-PyObject *record_of(PyTypeObject *type, PyObject *const *values, size_t n);
+/* One of them: its values as Py_BuildValue() takes them, "(KKd)". */
+PyObject *record_of(PyTypeObject *type, const char *format, ...);
 
 /* The names of each file's own functions for module.c. */
 bool filter_add(PyObject *module);

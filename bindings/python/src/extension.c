@@ -1,6 +1,7 @@
 /* extension.c - weir._weir is loaded: what it has, and what its files share. */
 #include "binding.h"
 
+#include <stdarg.h>
 #include <string.h>
 #include <weir/hash.h>
 
@@ -116,20 +117,16 @@ PyTypeObject *record_add(PyObject *module, PyStructSequence_Desc *desc, const ch
     return NULL;
 }
 
-PyObject *record_of(PyTypeObject *type, PyObject *const *values, size_t n)
+PyObject *record_of(PyTypeObject *type, const char *format, ...)
 {
-    PyObject *record = PyStructSequence_New(type);
-    bool ok = record != NULL;
+    PyObject *values, *record;
+    va_list arguments;
 
-    for (size_t i = 0; i < n; i++) {
-        ok = ok && values[i];
-        if (record)
-            PyStructSequence_SetItem(record, (Py_ssize_t)i, values[i]);
-        else
-            Py_XDECREF(values[i]);
-    }
-    if (!ok)
-        Py_CLEAR(record);
+    va_start(arguments, format);
+    values = Py_VaBuildValue(format, arguments);
+    va_end(arguments);
+    record = values ? PyObject_CallFunctionObjArgs((PyObject *)type, values, NULL) : NULL;
+    Py_XDECREF(values);
     return record;
 }
 

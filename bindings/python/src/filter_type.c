@@ -10,27 +10,7 @@ static PyTypeObject *stats_type;
 
 HANDLE_CALLS_OF_ONE(weir, weir_filter)
 
-static enum weir_status call_observe(struct handle_object *o, const struct weir_key *keys,
-                                     const uint64_t *times, size_t n, uint8_t *verdicts,
-                                     struct weir_error *error)
-{
-    (void)error;
-    if (times)
-        weir_observe_many_at(o->handle, keys, times, n, verdicts);
-    else
-        weir_observe_many(o->handle, keys, n, verdicts);
-    return WEIR_OK;
-}
-
-static enum weir_status call_ask(struct handle_object *o, const struct weir_key *keys,
-                                 const uint64_t *times, size_t n, uint8_t *verdicts,
-                                 struct weir_error *error)
-{
-    (void)times;
-    (void)error;
-    weir_ask_many(o->handle, keys, n, verdicts);
-    return WEIR_OK;
-}
+HANDLE_CALLS_OF_FILTER(weir)
 
 static enum weir_status call_view(void **out, const void *data, size_t size, uint32_t shards,
                                   struct weir_error *error)
@@ -49,9 +29,7 @@ const struct handle_kind filter_kind = {
     .closed = "this filter is closed",
     .parts = 1u << WEIR_PART_FILTER,
     HANDLE_TABLE_OF_ONE,
-    .observe = call_observe,
-    .ask = call_ask,
-    .view = call_view,
+    HANDLE_TABLE_OF_FILTER,
     .of_view = "a view of a saved filter is for asking; weir.load() gives one that can observe "
                "keys",
     .of_set = "this filter is of a set that never changes; weir.build() makes another",
@@ -217,17 +195,8 @@ static PyStructSequence_Desc stats_desc = {"weir.Stats", "Statistics of a filter
 
 PyObject *stats_record(const struct weir_stats *s)
 {
-    PyObject *values[] = {PyLong_FromUnsignedLongLong(s->memory),
-                          PyLong_FromUnsignedLongLong(s->bytes),
-                          PyLong_FromUnsignedLongLong(s->observed),
-                          PyLong_FromUnsignedLongLong(s->seen),
-                          PyLong_FromUnsignedLongLong(s->new_keys),
-                          PyFloat_FromDouble(s->fill),
-                          PyFloat_FromDouble(s->error),
-                          PyLong_FromUnsignedLongLong(s->lost),
-                          PyLong_FromUnsignedLongLong(s->overflow)};
-
-    return record_of(stats_type, values, 9);
+    return record_of(stats_type, "(KKKKKddKK)", s->memory, s->bytes, s->observed, s->seen,
+                     s->new_keys, s->fill, s->error, s->lost, s->overflow);
 }
 
 static PyObject *stats(PyObject *self, PyObject *none)

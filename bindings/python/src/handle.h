@@ -108,6 +108,30 @@ struct handle_kind {
         return calls##_saved_size(handle);                                                         \
     }
 
+/* And those of filters. */
+#define HANDLE_TABLE_OF_FILTER .observe = call_observe, .ask = call_ask, .view = call_view
+#define HANDLE_CALLS_OF_FILTER(calls)                                                              \
+    static enum weir_status call_observe(struct handle_object *o, const struct weir_key *keys,     \
+                                         const uint64_t *times, size_t n, uint8_t *verdicts,       \
+                                         struct weir_error *error)                                 \
+    {                                                                                              \
+        (void)error;                                                                               \
+        if (times)                                                                                 \
+            calls##_observe_many_at(o->handle, keys, times, n, verdicts);                          \
+        else                                                                                       \
+            calls##_observe_many(o->handle, keys, n, verdicts);                                    \
+        return WEIR_OK;                                                                            \
+    }                                                                                              \
+    static enum weir_status call_ask(struct handle_object *o, const struct weir_key *keys,         \
+                                     const uint64_t *times, size_t n, uint8_t *verdicts,           \
+                                     struct weir_error *error)                                     \
+    {                                                                                              \
+        (void)times;                                                                               \
+        (void)error;                                                                               \
+        calls##_ask_many(o->handle, keys, n, verdicts);                                            \
+        return WEIR_OK;                                                                            \
+    }
+
 /* Who is in a call. The flag is read and written under the GIL; the lock is only there to be waited
  * for by those who have let go of the GIL. */
 struct handle_use {

@@ -362,17 +362,8 @@ static PyObject *stats(PyObject *self, PyObject *none)
         return NULL;
     weir_screen_measure(s, &m, sizeof m);
 
-    PyObject *values[] = {PyLong_FromUnsignedLongLong(m.memory),
-                          PyLong_FromUnsignedLongLong(m.bytes),
-                          PyLong_FromUnsignedLongLong(m.checked),
-                          PyLong_FromUnsignedLongLong(m.asked),
-                          PyLong_FromUnsignedLongLong(m.saved),
-                          PyLong_FromUnsignedLongLong(m.unanswered),
-                          PyLong_FromUnsignedLongLong(m.members),
-                          PyFloat_FromDouble(m.fill),
-                          PyFloat_FromDouble(m.error)};
-
-    return record_of(stats_type, values, 9);
+    return record_of(stats_type, "(KKKKKKKdd)", m.memory, m.bytes, m.checked, m.asked, m.saved,
+                     m.unanswered, m.members, m.fill, m.error);
 }
 
 /* ---- the type ---- */

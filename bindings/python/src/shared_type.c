@@ -22,27 +22,7 @@ static size_t call_saved_size(void *handle)
     return size;
 }
 
-static enum weir_status call_observe(struct handle_object *o, const struct weir_key *keys,
-                                     const uint64_t *times, size_t n, uint8_t *verdicts,
-                                     struct weir_error *error)
-{
-    (void)error;
-    if (times)
-        weir_shared_observe_many_at(o->handle, keys, times, n, verdicts);
-    else
-        weir_shared_observe_many(o->handle, keys, n, verdicts);
-    return WEIR_OK;
-}
-
-static enum weir_status call_ask(struct handle_object *o, const struct weir_key *keys,
-                                 const uint64_t *times, size_t n, uint8_t *verdicts,
-                                 struct weir_error *error)
-{
-    (void)times;
-    (void)error;
-    weir_shared_ask_many(o->handle, keys, n, verdicts);
-    return WEIR_OK;
-}
+HANDLE_CALLS_OF_FILTER(weir_shared)
 
 /* Handles on the shards where they lie, as one. */
 static enum weir_status call_view(void **out, const void *data, size_t size, uint32_t shards,
@@ -77,9 +57,7 @@ static const struct handle_kind shared_kind = {
     .parts = 1u << WEIR_PART_FILTER,
     .saved_size = call_saved_size,
     HANDLE_TABLE,
-    .observe = call_observe,
-    .ask = call_ask,
-    .view = call_view,
+    HANDLE_TABLE_OF_FILTER,
     .of_view = "a view of a saved filter is for asking; weir.Shared.load() gives one that can "
                "observe keys",
     .of_set = "this filter is of a set that never changes",

@@ -227,9 +227,7 @@ static PyObject *estimate(PyObject *self, PyObject *object)
     if (!ask(self, object, &e))
         return NULL;
 
-    PyObject *values[] = {PyLong_FromUnsignedLongLong(e.count), bound(e.error)};
-
-    return record_of(estimate_type, values, 2);
+    return record_of(estimate_type, "(KN)", e.count, bound(e.error));
 }
 
 static PyObject *list_of(const struct weir_heavy *heavy, size_t n)
@@ -237,10 +235,10 @@ static PyObject *list_of(const struct weir_heavy *heavy, size_t n)
     PyObject *list = PyList_New(0);
 
     for (size_t i = 0; list && i < n; i++) {
-        PyObject *values[] = {
-            PyBytes_FromStringAndSize(heavy[i].key.data, (Py_ssize_t)heavy[i].key.size),
-            PyLong_FromUnsignedLongLong(heavy[i].count), bound(heavy[i].error)};
-        PyObject *record = record_of(heavy_type, values, 3);
+        const struct weir_bytes key = heavy[i].key;
+        PyObject *bytes = PyBytes_FromStringAndSize(key.data, (Py_ssize_t)key.size);
+        PyObject *record =
+            record_of(heavy_type, "(NKN)", bytes, heavy[i].count, bound(heavy[i].error));
 
         if (!record || PyList_Append(list, record) < 0)
             Py_CLEAR(list);
@@ -320,15 +318,8 @@ static PyObject *stats(PyObject *self, PyObject *none)
         return NULL;
     weir_sketch_measure(s, &m, sizeof m);
 
-    PyObject *values[] = {PyLong_FromUnsignedLongLong(m.memory),
-                          PyLong_FromUnsignedLongLong(m.bytes),
-                          PyLong_FromUnsignedLongLong(m.total),
-                          PyLong_FromUnsignedLongLong(m.keys),
-                          bound(m.error),
-                          PyFloat_FromDouble(m.confidence),
-                          PyLong_FromUnsignedLongLong(m.too_long)};
-
-    return record_of(stats_type, values, 7);
+    return record_of(stats_type, "(KKKKNdK)", m.memory, m.bytes, m.total, m.keys, bound(m.error),
+                     m.confidence, m.too_long);
 }
 
 /* ---- the type ---- */
