@@ -1,9 +1,7 @@
 /* module.c - where the server comes in: weir.so is loaded here. */
 #include <string.h>
 
-#include "server/command_table.h"
 #include "server/server.h"
-#include "server/settings.h"
 #include "value/value.h"
 
 #define VERSION_NUMBER 1

@@ -7,7 +7,6 @@
  * first time in a run of a statement is compared in full with the sets that the connection knows.
  */
 #include "sql.h"
-#include "sql_names.h"
 
 SQLITE_EXTENSION_INIT3
 

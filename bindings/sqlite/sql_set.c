@@ -1,5 +1,5 @@
-/* sql_set.c - see sql_set.h. */
-#include "sql_set.h"
+/* sql_set.c - a filter out of a blob: see sql.h. */
+#include "sql.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,6 @@
  *
  * docs/sql.md is the manual. Connections share nothing, and nothing is written to disk. */
 #include "sql.h"
-#include "sql_names.h"
 
 #include <string.h>
 

@@ -1,12 +1,41 @@
-/* bf.c - BF.ADD, BF.MADD, BF.EXISTS, BF.MEXISTS, and the list of all BF.*. */
+/* bf.c - BF.ADD, BF.MADD, BF.EXISTS, BF.MEXISTS, BF.LOAD, the error texts and the list of all BF.*.
+ */
 #include "bf/bf.h"
-
-#include "chain/chain_transfer.h"
-#include "server/args.h"
-#include "server/command_table.h"
+#include "chain/chain.h"
 #include "server/reply.h"
 #include "server/server.h"
-#include "server/settings.h"
+#include "value/image.h"
+
+#include <string.h>
+
+/* ---- error texts, as RedisBloom or as valkey-bloom has them ---- */
+
+static const struct {
+    const char *redis, *valkey;
+} texts[] = {
+    {"Bad error rate", "ERR bad error rate"},
+    {"Bad capacity", "ERR bad capacity"},
+    {"Bad expansion", "ERR bad expansion"},
+    {"Unknown argument received", "ERR unknown argument received"},
+    {"Invalid information value", "ERR invalid information value"},
+    {"ERR error rate must be in the range (0.000000, 1.000000)", "ERR (0 < error rate range < 1)"},
+    {"ERR capacity must be in the range [1, 1073741824]", "ERR bad capacity"},
+    {"ERR expansion must be in the range [0, 32768]", "ERR bad expansion"},
+    {"ERR tightening ratio should be in the range (0, 1)", "ERR (0 < tightening ratio range < 1)"},
+    {"ERR Insufficient memory to create filter", "ERR operation exceeds bloom object memory limit"},
+    {"ERR provided VALIDATESCALETO is larger than what a nonscaling filter can hold",
+     "ERR cannot use NONSCALING and VALIDATESCALETO options together"},
+};
+
+int bf_refuse(struct rm_ctx *ctx, const char *text)
+{
+    for (size_t i = 0; settings_valkey() && i < sizeof texts / sizeof *texts; i++)
+        if (strcmp(text, texts[i].redis) == 0)
+            return rm.ReplyWithError(ctx, texts[i].valkey);
+    return rm.ReplyWithError(ctx, text);
+}
+
+/* ---- items ---- */
 
 const struct chain_wish bf_default = {.family = &family_bloom,
                                       .error = BF_ERROR,
@@ -152,14 +181,44 @@ static int bf_mexists(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     return argc >= 3 ? exists(ctx, argv, argc, true) : rm.WrongArity(ctx);
 }
 
-static int bf_scandump(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+/* ---- BF.LOAD of valkey-bloom: a whole filter in one argument. There it is what an AOF has;
+ * here what WEIR.SAVE gave of a key of BF.*. ---- */
+
+static bool nothing_follows(struct image_in *in)
 {
-    return chain_scandump(ctx, argv, argc, &family_bloom);
+    (void)in;
+    return false;
 }
 
-static int bf_loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+static struct value *read_bytes(struct rm_ctx *ctx, struct weir_bytes bytes)
 {
-    return chain_loadchunk(ctx, argv, argc, &family_bloom);
+    struct image_in in = {.next = nothing_follows,
+                          .data = bytes.data,
+                          .size = bytes.size,
+                          .most = server_obeys(ctx) ? 0 : settings_largest()};
+    struct weir_error error;
+
+    return image_read(&family_bloom, &in, &error);
+}
+
+static int bf_load(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    if (argc != 3)
+        return rm.WrongArity(ctx);
+    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_bloom);
+    struct value *v;
+    if (o.wrong)
+        return key_refuse(ctx, &o);
+    if (o.value) {
+        rm.ReplyWithError(ctx, "BUSYKEY Target key name already exists.");
+    } else if ((v = read_bytes(ctx, arg_bytes(argv[2])))) {
+        value_put(o.key, v);
+        key_changed(ctx, argv[1], v, "bf.load");
+        reply_ok(ctx);
+    } else {
+        rm.ReplyWithError(ctx, "ERR bloom object decoding failed");
+    }
+    return key_close(&o);
 }
 
 /* clang-format off */

@@ -3,7 +3,7 @@
 #define MODULE_BF_H
 
 #include "chain/chain.h"
-#include "value/key_access.h"
+#include "value/value.h"
 
 /* What a filter is made with that is not reserved before. */
 #define BF_ERROR 0.01
@@ -14,7 +14,6 @@ int bf_reserve(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 int bf_insert(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 int bf_info(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 int bf_debug(struct rm_ctx *ctx, struct rm_string **argv, int argc);
-int bf_load(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 int bf_card(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 
 /* Make the filter of a key that has none, and tell the replicas how, with its seed. NULL after an

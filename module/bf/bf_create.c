@@ -4,10 +4,8 @@
 #include <weir/hash.h>
 
 #include "bf/bf.h"
-#include "server/args.h"
 #include "server/reply.h"
 #include "server/server.h"
-#include "server/settings.h"
 
 #define CAPACITY_MOST 1073741824
 #define EXPANSION_MOST 32768

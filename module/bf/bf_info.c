@@ -2,23 +2,8 @@
 #include <stdio.h>
 
 #include "bf/bf.h"
-#include "server/args.h"
 #include "server/reply.h"
-#include "server/settings.h"
-
-/* ERR not found, or a key of another kind. True if it was answered. */
-static bool is_missing(struct rm_ctx *ctx, struct opened *o)
-{
-    if (o->value)
-        return false;
-    if (o->wrong) {
-        key_refuse(ctx, o);
-    } else {
-        rm.ReplyWithError(ctx, "ERR not found");
-        key_close(o);
-    }
-    return true;
-}
+#include "server/server.h"
 
 int bf_card(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
@@ -144,12 +129,13 @@ int bf_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     if (argc < 2 || argc > 3)
         return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ, &family_bloom);
-    if (is_missing(ctx, &o))
+    const struct chain *c = key_value(ctx, &o, "ERR not found");
+    if (!c)
         return RM_OK;
     if (argc == 3)
-        tell_one(ctx, o.value, argv[2]);
+        tell_one(ctx, c, argv[2]);
     else
-        tell_all(ctx, o.value);
+        tell_all(ctx, c);
     return key_close(&o);
 }
 
@@ -163,8 +149,8 @@ int bf_debug(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     if (argc != 2)
         return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ, &family_bloom);
-    const struct chain *c = o.value;
-    if (is_missing(ctx, &o))
+    const struct chain *c = key_value(ctx, &o, "ERR not found");
+    if (!c)
         return RM_OK;
     rm.ReplyWithArray(ctx, 1 + (long)c->n);
     snprintf(text, sizeof text, "size:%llu", (unsigned long long)chain_items(c));

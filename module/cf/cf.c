@@ -1,10 +1,13 @@
-/* cf.c - CF.EXISTS, CF.MEXISTS, CF.COUNT, CF.DEL, and the list of all CF.*. */
+/* cf.c - CF.EXISTS, CF.MEXISTS, CF.COUNT, CF.DEL, CF.INFO, CF.DEBUG, CF.COMPACT, and the list of
+ * all CF.*. */
 #include "cf/cf.h"
-
-#include "chain/chain_transfer.h"
-#include "server/args.h"
-#include "server/command_table.h"
+#include "chain/chain.h"
 #include "server/reply.h"
+#include "server/server.h"
+
+#include <stdio.h>
+
+/* ---- items ---- */
 
 struct weir_key cf_hash(const struct chain *c, const struct rm_string *item)
 {
@@ -95,14 +98,72 @@ static int cf_del(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     return key_close(&o);
 }
 
-static int cf_scandump(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+/* ---- the whole ---- */
+
+/* Of the first filter, as clients know them: a power of two, with a place for each item. */
+static uint64_t buckets(const struct chain *c)
 {
-    return chain_scandump(ctx, argv, argc, &family_cuckoo);
+    return chain_buckets(c->asked, c->bucket_size);
 }
 
-static int cf_loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+static int cf_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    return chain_loadchunk(ctx, argv, argc, &family_cuckoo);
+    const struct chain *c;
+    struct opened o;
+
+    if (argc != 2)
+        return rm.WrongArity(ctx);
+    o = key_open(ctx, argv[1], RM_READ, &family_cuckoo);
+    if (!(c = key_value(ctx, &o, "ERR not found")))
+        return RM_OK;
+    rm.ReplyWithMap(ctx, 8);
+    reply_field(ctx, "Size", (long long)chain_bytes(c));
+    reply_field(ctx, "Number of buckets", (long long)buckets(c));
+    reply_field(ctx, "Number of filters", c->n);
+    reply_field(ctx, "Number of items inserted", (long long)chain_items(c));
+    reply_field(ctx, "Number of items deleted", (long long)c->deleted);
+    reply_field(ctx, "Bucket size", (long long)c->bucket_size);
+    reply_field(ctx, "Expansion rate", (long long)c->expansion);
+    reply_field(ctx, "Max iterations", (long long)c->moves);
+    return key_close(&o);
+}
+
+static int cf_debug(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    const struct chain *c;
+    struct opened o;
+    char text[256];
+
+    if (argc != 2)
+        return rm.WrongArity(ctx);
+    o = key_open(ctx, argv[1], RM_READ, &family_cuckoo);
+    if (!(c = key_value(ctx, &o, "ERR not found")))
+        return RM_OK;
+    snprintf(text, sizeof text,
+             "bktsize:%llu buckets:%llu items:%llu deletes:%llu filters:%u max_iterations:%llu "
+             "expansion:%llu",
+             (unsigned long long)c->bucket_size, (unsigned long long)buckets(c),
+             (unsigned long long)chain_items(c), (unsigned long long)c->deleted, c->n,
+             (unsigned long long)c->moves, (unsigned long long)c->expansion);
+    reply_text(ctx, text);
+    return key_close(&o);
+}
+
+/* Fingerprints are not moved from one filter to another, whose buckets are others. */
+static int cf_compact(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    struct opened o;
+    struct chain *c;
+
+    if (argc != 2)
+        return rm.WrongArity(ctx);
+    o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_cuckoo);
+    if (!(c = key_value(ctx, &o, "Cuckoo filter was not found")))
+        return RM_OK;
+    if (chain_drop_empty(c))
+        key_changed(ctx, argv[1], &c->is, "cf.compact");
+    reply_ok(ctx);
+    return key_close(&o);
 }
 
 /* clang-format off */

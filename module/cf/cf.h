@@ -7,26 +7,13 @@
 #define MODULE_CF_H
 
 #include "chain/chain.h"
-#include "value/key_access.h"
-
-extern const struct chain_wish cf_default;
-
-/* Make the filter of a key that has none, and tell the replicas how, with its seed. NULL after an
- * error reply. */
-struct chain *cf_create(struct rm_ctx *ctx, struct rm_string *name, struct opened *o,
-                        const struct chain_wish *wish);
-
-/* The argument CAPACITY: NULL, or what is wrong with it. */
-const char *cf_capacity(const struct rm_string *arg, struct chain_wish *wish);
+#include "value/value.h"
 
 int cf_reserve(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 int cf_add(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 int cf_addnx(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 int cf_insert(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 int cf_insertnx(struct rm_ctx *ctx, struct rm_string **argv, int argc);
-int cf_info(struct rm_ctx *ctx, struct rm_string **argv, int argc);
-int cf_debug(struct rm_ctx *ctx, struct rm_string **argv, int argc);
-int cf_compact(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 
 /* An item as the filters of a chain hash it, and whether one of them has it. */
 struct weir_key cf_hash(const struct chain *c, const struct rm_string *item);

@@ -5,9 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/args.h"
 #include "server/server.h"
-#include "value/handles.h"
+#include "value/value.h"
 #include "value/image.h"
 
 #define LINK_DEFAULT "bloom capacity=%llu fpr=%.10g k=%d"

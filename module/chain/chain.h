@@ -46,7 +46,7 @@ struct chain_wish {
 
 #define CHAIN_TIGHTENING 0.5
 
-/* most as in handles.h, for all links together. NULL with a message. */
+/* most as of filter_open(), for all links together. NULL with a message. */
 struct chain *chain_open(const struct chain_wish *wish, uint64_t most, struct weir_error *error);
 void chain_close(struct chain *c);
 
@@ -71,5 +71,12 @@ uint64_t chain_buckets(uint64_t capacity, uint64_t bucket_size);
 uint64_t chain_items(const struct chain *c);
 uint64_t chain_capacity(const struct chain *c);
 uint64_t chain_bytes(const struct chain *c);
+
+/* ---- SCANDUMP and LOADCHUNK of BF.* and CF.* ---- */
+
+int bf_scandump(struct rm_ctx *ctx, struct rm_string **argv, int argc);
+int bf_loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc);
+int cf_scandump(struct rm_ctx *ctx, struct rm_string **argv, int argc);
+int cf_loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 
 #endif

@@ -4,14 +4,12 @@
  * with nothing. The first chunk says how many bytes will follow, so that the last is known. */
 #include <weir/hash.h>
 
-#include "chain/chain_transfer.h"
-#include "server/args.h"
+#include "chain/chain.h"
 #include "server/reply.h"
 #include "server/server.h"
-#include "value/cursor.h"
-#include "value/transfer.h"
+#include "value/loading.h"
 
-/* See cursor.h. */
+/* See loading.h. */
 static uint64_t tag_of(const struct value *v)
 {
     return weir_hash_bytes(WEIR_HASH_XXH3, 0, &v->changes, sizeof v->changes).lo & 0xfffff;
@@ -66,8 +64,8 @@ static int refuse_iterator(struct rm_ctx *ctx, const struct family *family)
                                                            : "Second argument must be numeric");
 }
 
-int chain_scandump(struct rm_ctx *ctx, struct rm_string **argv, int argc,
-                   const struct family *family)
+static int scandump(struct rm_ctx *ctx, struct rm_string **argv, int argc,
+                    const struct family *family)
 {
     long long iterator;
 
@@ -139,8 +137,8 @@ static void load_chunk(struct rm_ctx *ctx, struct rm_string **argv, struct opene
     reply_ok(ctx);
 }
 
-int chain_loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc,
-                    const struct family *family)
+static int loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc,
+                     const struct family *family)
 {
     long long iterator;
 
@@ -159,4 +157,26 @@ int chain_loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc,
     else
         load_chunk(ctx, argv, &o, version, number);
     return key_close(&o);
+}
+
+/* ---- by the names of both families ---- */
+
+int bf_scandump(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    return scandump(ctx, argv, argc, &family_bloom);
+}
+
+int bf_loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    return loadchunk(ctx, argv, argc, &family_bloom);
+}
+
+int cf_scandump(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    return scandump(ctx, argv, argc, &family_cuckoo);
+}
+
+int cf_loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    return loadchunk(ctx, argv, argc, &family_cuckoo);
 }

@@ -4,9 +4,8 @@
 
 #include "chain/chain.h"
 #include "server/server.h"
-#include "value/bytes_out.h"
-#include "value/handles.h"
 #include "value/image.h"
+#include "value/value.h"
 
 #define LINK_SIZE 24 /* of a link in the head: capacity, items, error */
 

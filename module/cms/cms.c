@@ -1,15 +1,12 @@
-/* cms.c - CMS.INITBYDIM, CMS.INITBYPROB, CMS.INCRBY, CMS.QUERY, CMS.INFO, and the list of all
- * CMS.*. */
-#include "cms/cms.h"
+/* cms.c - the commands CMS.*, as clients of RedisBloom know them. */
+#include "cms/counts_value.h"
+#include "server/reply.h"
+#include "server/server.h"
+#include "value/value.h"
 
 #include <math.h>
 
-#include "server/args.h"
-#include "server/command_table.h"
-#include "server/reply.h"
-#include "server/server.h"
-#include "server/settings.h"
-#include "value/key_access.h"
+#define MISSING "CMS: key does not exist"
 
 /* ---- creating ---- */
 
@@ -76,19 +73,6 @@ static int cms_initbyprob(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
 /* ---- items ---- */
 
-struct counts *cms_at(struct rm_ctx *ctx, struct opened *o)
-{
-    if (o->value)
-        return o->value;
-    if (o->wrong) {
-        key_refuse(ctx, o);
-    } else {
-        rm.ReplyWithError(ctx, "CMS: key does not exist");
-        key_close(o);
-    }
-    return NULL;
-}
-
 /* All numbers are looked at before the first is added. */
 static const char *check_numbers(struct rm_string **argv, int argc)
 {
@@ -111,7 +95,7 @@ static int cms_incrby(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     if (argc < 4 || argc % 2 != 0)
         return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_counts);
-    struct counts *c = cms_at(ctx, &o);
+    struct counts *c = key_value(ctx, &o, MISSING);
     if (!c)
         return RM_OK;
     why = check_numbers(argv, argc);
@@ -140,7 +124,7 @@ static int cms_query(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     if (argc < 3)
         return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ, &family_counts);
-    const struct counts *c = cms_at(ctx, &o);
+    const struct counts *c = key_value(ctx, &o, MISSING);
     if (!c)
         return RM_OK;
     rm.ReplyWithArray(ctx, argc - 2);
@@ -156,7 +140,7 @@ static int cms_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     if (argc != 2)
         return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ, &family_counts);
-    const struct counts *c = cms_at(ctx, &o);
+    const struct counts *c = key_value(ctx, &o, MISSING);
     if (!c)
         return RM_OK;
     total = weir_sketch_stats_of(c->s).total;
@@ -166,6 +150,115 @@ static int cms_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     reply_field(ctx, "count", total < INT64_MAX ? (long long)total : INT64_MAX);
     return key_close(&o);
 }
+
+/* ---- CMS.MERGE ---- */
+
+struct sources {
+    const weir_sketch **sketches;
+    int64_t *weights;
+    size_t n;
+};
+
+/* Numbers of keys and weights: NULL, or the error reply. */
+static const char *count_sources(struct sources *s, struct rm_string **argv, int argc)
+{
+    long long n;
+
+    if (rm.StringToLongLong(argv[2], &n) != RM_OK || n < 1)
+        return "CMS: invalid numkeys";
+    if (n > argc - 3)
+        return "CMS: wrong number of keys";
+    s->n = (size_t)n;
+    if (argc == n + 3)
+        return NULL;
+    if (!arg_is(argv[3 + n], "WEIGHTS"))
+        return "CMS: wrong number of keys";
+    return argc == 2 * n + 4 ? NULL : "CMS: wrong number of keys/weights";
+}
+
+static const char *take_weights(struct sources *s, struct rm_string **argv, int argc)
+{
+    bool weighted = (size_t)argc > s->n + 3;
+    long long weight;
+
+    for (size_t i = 0; i < s->n; i++) {
+        s->weights[i] = 1;
+        if (!weighted)
+            continue;
+        if (rm.StringToLongLong(argv[4 + s->n + i], &weight) != RM_OK)
+            return "CMS: invalid weight value";
+        s->weights[i] = weight;
+    }
+    return NULL;
+}
+
+/* The sketches stay where they are while no key is changed, so that keys can be closed again.
+ * False after an error reply. */
+static bool take_sketches(struct rm_ctx *ctx, struct sources *s, struct rm_string **names,
+                          const struct counts *into)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        struct opened o = key_open(ctx, names[i], RM_READ, &family_counts);
+        const struct counts *c = key_value(ctx, &o, MISSING);
+
+        if (!c)
+            return false;
+        if (c->width != into->width || c->depth != into->depth) {
+            rm.ReplyWithError(ctx, "CMS: width/depth is not equal");
+            key_close(&o);
+            return false;
+        }
+        s->sketches[i] = c->s;
+        key_close(&o);
+    }
+    return true;
+}
+
+static void merge(struct rm_ctx *ctx, struct counts *c, struct sources *s, struct rm_string **argv,
+                  int argc)
+{
+    const char *why = take_weights(s, argv, argc);
+
+    if (why)
+        rm.ReplyWithError(ctx, why);
+    else if (take_sketches(ctx, s, argv + 3, c)) {
+        if (weir_sketch_weigh(c->s, s->sketches, s->weights, s->n, NULL) != WEIR_OK) {
+            rm.ReplyWithError(ctx, "CMS: MERGE overflow");
+            return;
+        }
+        key_changed(ctx, argv[1], &c->is, "cms.merge");
+        reply_ok(ctx);
+    }
+}
+
+static int cms_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    struct sources s = {0};
+    const char *why;
+
+    if (keys_were_asked(ctx, argv, argc))
+        return RM_OK;
+    why = argc < 4 ? NULL : count_sources(&s, argv, argc);
+    if (argc < 4)
+        return rm.WrongArity(ctx);
+    if (why)
+        return rm.ReplyWithError(ctx, why);
+    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_counts);
+    struct counts *c = key_value(ctx, &o, MISSING);
+    if (!c)
+        return RM_OK;
+    s.sketches = server_take(s.n * sizeof *s.sketches);
+    s.weights = server_take(s.n * sizeof *s.weights);
+    if (s.sketches && s.weights)
+        merge(ctx, c, &s, argv, argc);
+    else
+        reply_code(ctx, WEIRMEMORY);
+    server_give(s.sketches);
+    server_give(s.weights);
+    return key_close(&o);
+}
+
+/* ---- the list ---- */
 
 /* clang-format off */
 const struct module_command commands_cms[] = {

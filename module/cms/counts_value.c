@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "server/server.h"
-#include "value/bytes_out.h"
-#include "value/handles.h"
 #include "value/image.h"
+#include "value/value.h"
 
 #define SKETCH_DEFAULT "count-min memory=%llu depth=%llu counter=32 seed=0"
 #define WIDTH_MOST (UINT64_C(1) << 40)

@@ -1,9 +1,9 @@
-/* filter_value.c - see filter_value.h. Its image is the filter's own part, so that it is a
+/* filter_value.c - see weir_commands.h. Its image is the filter's own part, so that it is a
  * file of weir(1) as it stands, and after it the producers if there are any. */
-#include "filter/filter_value.h"
+#include "filter/weir_commands.h"
 
 #include "server/server.h"
-#include "value/handles.h"
+#include "value/value.h"
 
 struct filter_value *filter_value_of(weir_filter *w)
 {

@@ -1,8 +1,8 @@
 /* merge_info.c - WEIR.MERGE and WEIR.INFO. */
 #include "filter/weir_commands.h"
-#include "server/args.h"
 #include "server/reply.h"
-#include "value/key_access.h"
+#include "server/server.h"
+#include "value/value.h"
 
 /* ---- WEIR.MERGE ---- */
 

@@ -1,14 +1,10 @@
 /* observe.c - WEIR.OBSERVE: record items in a filter, with retries that change nothing (ONCE). */
 #include <string.h>
 
-#include "filter/filter_value.h"
-#include "filter/items.h"
 #include "filter/weir_commands.h"
-#include "server/args.h"
 #include "server/reply.h"
 #include "server/server.h"
-#include "server/settings.h"
-#include "value/key_access.h"
+#include "value/value.h"
 
 struct observe_request {
     struct items items;

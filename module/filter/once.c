@@ -5,7 +5,7 @@
 #include <weir/hash.h>
 
 #include "server/server.h"
-#include "value/bytes_out.h"
+#include "value/image.h"
 
 #define NUMBERS 16
 #define PRODUCERS 1024

@@ -1,10 +1,8 @@
 /* save_load.c - WEIR.SAVE and WEIR.LOAD. */
 #include "filter/weir_commands.h"
-#include "server/args.h"
 #include "server/reply.h"
 #include "server/server.h"
-#include "value/cursor.h"
-#include "value/transfer.h"
+#include "value/loading.h"
 
 #define CHUNK_MOST (UINT64_C(256) << 20)
 

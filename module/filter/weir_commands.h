@@ -1,8 +1,54 @@
-/* weir_commands.h - the commands WEIR.*, and what they share. */
+/* weir_commands.h - the commands WEIR.*, what a key of theirs holds, and their items. */
 #ifndef MODULE_WEIR_COMMANDS_H
 #define MODULE_WEIR_COMMANDS_H
 
-#include "filter/filter_value.h"
+#include <stdbool.h>
+#include <weir.h>
+
+#include "filter/once.h"
+#include "server/abi.h"
+#include "value/value.h"
+
+/* ---- a filter, and the answers given to producers ---- */
+
+struct filter_value {
+    struct value is;
+    weir_filter *w;
+    bool timed;        /* it has a span=, and wants to know the time */
+    bool fixed;        /* it was made whole (weir build --fixed), and takes no more keys */
+    struct once *once; /* NULL: no producer so far */
+};
+
+/* From a filter, which is closed if memory is short: then NULL. */
+struct filter_value *filter_value_of(weir_filter *w);
+
+/* ---- items of a command: bytes or hashes, with or without time and importance ---- */
+
+struct items {
+    struct rm_string **argv;
+    size_t n;
+    bool hashed;     /* 16 bytes each: lo and hi of struct weir_key, little-endian */
+    bool timed;      /* a time in milliseconds before each */
+    bool weighted;   /* an importance before each */
+    bool may_lack;   /* no items are valid too */
+    uint64_t latest; /* the highest of their times */
+};
+
+/* Take the rest of the arguments: NULL, or what is wrong with them. All are checked, because a
+ * command is carried out completely or not at all. */
+const char *items_take(struct items *items, struct rm_string **argv, int argc);
+
+/* The keys of n items, from a number on. */
+void items_keys(const struct items *items, size_t from, size_t n, const weir_filter *w,
+                struct weir_key *keys);
+
+/* Their times, if they have any. */
+void items_times(const struct items *items, size_t from, size_t n, uint64_t *times);
+
+/* A hash of all of them. */
+uint64_t items_print(const struct items *items);
+
+/* ---- commands ---- */
 
 /* A new filter from a client's spec: NULL with a message that says why. */
 struct filter_value *filter_create(struct rm_ctx *ctx, const char *text, size_t size,

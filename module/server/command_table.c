@@ -1,5 +1,5 @@
-/* command_table.c - see command_table.h. */
-#include "server/command_table.h"
+/* command_table.c - see server.h. */
+#include "server/server.h"
 
 #include <ctype.h>
 #include <stdio.h>

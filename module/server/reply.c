@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/settings.h"
+#include "server/server.h"
 
 int reply_ok(struct rm_ctx *ctx)
 {

@@ -1,7 +1,10 @@
-/* server.c - see server.h. */
+/* server.c - calls, memory and time of the server, and arguments of commands. */
 #include "server/server.h"
 
 #include <string.h>
+#include <strings.h>
+
+/* ---- calls, memory and time ---- */
 
 struct rm_calls rm;
 
@@ -71,4 +74,46 @@ uint64_t server_time_most(struct rm_ctx *ctx)
     const uint64_t day = UINT64_C(24) * 3600 * 1000;
 
     return server_obeys(ctx) ? UINT64_MAX : (uint64_t)rm.Milliseconds() + day;
+}
+
+/* ---- arguments ---- */
+
+bool arg_is(const struct rm_string *arg, const char *word)
+{
+    size_t size;
+    const char *text = rm.StringPtrLen(arg, &size);
+
+    return size == strlen(word) && strncasecmp(text, word, size) == 0;
+}
+
+struct weir_bytes arg_bytes(const struct rm_string *arg)
+{
+    struct weir_bytes bytes;
+
+    bytes.data = rm.StringPtrLen(arg, &bytes.size);
+    return bytes;
+}
+
+bool arg_u64(const struct rm_string *arg, uint64_t *number)
+{
+    struct weir_bytes text = arg_bytes(arg);
+    const char *digits = text.data;
+
+    *number = 0;
+    for (size_t i = 0; i < text.size; i++)
+        if (digits[i] < '0' || digits[i] > '9' || __builtin_mul_overflow(*number, 10, number) ||
+            __builtin_add_overflow(*number, (uint64_t)(digits[i] - '0'), number))
+            return false;
+    return text.size > 0;
+}
+
+bool arg_text(const struct rm_string *arg, char *text, size_t size)
+{
+    struct weir_bytes bytes = arg_bytes(arg);
+
+    if (bytes.size >= size || memchr(bytes.data, '\0', bytes.size))
+        return false;
+    memcpy(text, bytes.data, bytes.size);
+    text[bytes.size] = '\0';
+    return true;
 }

@@ -1,5 +1,5 @@
-/* settings.c - see settings.h. */
-#include "server/settings.h"
+/* settings.c - see server.h. */
+#include "server/server.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "server/server.h"
-#include "value/bytes_out.h"
-#include "value/handles.h"
 #include "value/image.h"
+#include "value/value.h"
 
 #define SKETCH_DEFAULT "heavykeeper keys=1 width=%llu depth=%llu decay=%.9g"
 #define K_MOST (UINT64_C(1) << 31)

@@ -1,18 +1,16 @@
 /* topk.c - the commands TOPK.*, as clients of RedisBloom know them. */
 #include <stdio.h>
 
-#include "server/args.h"
-#include "server/command_table.h"
 #include "server/reply.h"
 #include "server/server.h"
-#include "server/settings.h"
 #include "topk/top_value.h"
-#include "value/key_access.h"
+#include "value/value.h"
 
 /* One for all, unless told otherwise: clients expect that the same items are expelled each time,
  * also from a sketch so small that they share buckets. */
 #define SEED 1
 #define INCREMENT_MOST 100000
+#define MISSING "TopK: key does not exist"
 #define BAD_INCREMENT                                                                              \
     "TopK: increment must be an integer greater or equal to 0 and smaller or equal to 100,000"
 
@@ -77,18 +75,6 @@ static int topk_reserve(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
 /* ---- items ---- */
 
-static struct top *open_top(struct rm_ctx *ctx, struct rm_string *name, int mode, struct opened *o)
-{
-    *o = key_open(ctx, name, mode, &family_top);
-    if (o->wrong) {
-        key_refuse(ctx, o);
-    } else if (!o->value) {
-        rm.ReplyWithError(ctx, "TopK: key does not exist");
-        key_close(o);
-    }
-    return o->value;
-}
-
 /* Count one item and answer who is expelled. Once *short_of_memory, nothing more is counted. */
 static void add(struct rm_ctx *ctx, struct top *t, struct rm_string *item, uint64_t amount,
                 bool *short_of_memory)
@@ -123,12 +109,12 @@ static int finish(struct rm_ctx *ctx, struct opened *o, struct rm_string **argv,
 static int topk_add(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
     bool short_of_memory = false;
-    struct opened o;
     int done = 0;
 
     if (argc < 3)
         return rm.WrongArity(ctx);
-    struct top *t = open_top(ctx, argv[1], RM_READ | RM_WRITE, &o);
+    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_top);
+    struct top *t = key_value(ctx, &o, MISSING);
     if (!t)
         return RM_OK;
     rm.ReplyWithArray(ctx, argc - 2);
@@ -148,12 +134,12 @@ static int topk_incrby(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
     bool short_of_memory = false;
     uint64_t amount;
-    struct opened o;
     int good = 2, done = 0;
 
     if (argc < 4 || argc % 2 != 0)
         return rm.WrongArity(ctx);
-    struct top *t = open_top(ctx, argv[1], RM_READ | RM_WRITE, &o);
+    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_top);
+    struct top *t = key_value(ctx, &o, MISSING);
     if (!t)
         return RM_OK;
     while (good < argc && is_increment(argv[good + 1], &amount))
@@ -171,11 +157,10 @@ static int topk_incrby(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
 static int ask(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool count)
 {
-    struct opened o;
-
     if (argc < 3)
         return rm.WrongArity(ctx);
-    const struct top *t = open_top(ctx, argv[1], RM_READ, &o);
+    struct opened o = key_open(ctx, argv[1], RM_READ, &family_top);
+    const struct top *t = key_value(ctx, &o, MISSING);
     if (!t)
         return RM_OK;
     rm.ReplyWithArray(ctx, argc - 2);
@@ -202,12 +187,12 @@ static int topk_count(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 static int topk_list(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
     struct kept *list;
-    struct opened o;
     size_t n;
 
     if (argc < 2 || argc > 3)
         return rm.WrongArity(ctx);
-    const struct top *t = open_top(ctx, argv[1], RM_READ, &o);
+    struct opened o = key_open(ctx, argv[1], RM_READ, &family_top);
+    const struct top *t = key_value(ctx, &o, MISSING);
     if (!t)
         return RM_OK;
     if (argc == 3 && !arg_is(argv[2], "WITHCOUNT")) {
@@ -231,11 +216,10 @@ static int topk_list(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
 static int topk_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    struct opened o;
-
     if (argc != 2)
         return rm.WrongArity(ctx);
-    const struct top *t = open_top(ctx, argv[1], RM_READ, &o);
+    struct opened o = key_open(ctx, argv[1], RM_READ, &family_top);
+    const struct top *t = key_value(ctx, &o, MISSING);
     if (!t)
         return RM_OK;
     rm.ReplyWithMap(ctx, 4);

@@ -1,10 +1,11 @@
-/* image.c - see image.h. */
+/* image.c - images: read in pieces, written in chunks, and the parts that are ours alone. */
 #include "value/image.h"
+#include "server/server.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "server/server.h"
+/* ---- reading ---- */
 
 static size_t take_head(struct image_in *in, uint8_t *to, size_t size)
 {
@@ -126,4 +127,133 @@ struct value *image_read(const struct family *family, struct image_in *in, struc
     image_refuse(error, "unexpected bytes after the data");
     family->free(v);
     return NULL;
+}
+
+/* ---- chunks for clients ---- */
+
+struct window {
+    uint64_t skip;
+    uint8_t *data;
+    size_t size, filled;
+};
+
+static bool window_sink(void *context, const void *data, size_t size)
+{
+    struct window *w = context;
+    const uint8_t *from = data;
+
+    if (size <= w->skip) {
+        w->skip -= size;
+        return true;
+    }
+    from += w->skip;
+    size -= w->skip;
+    w->skip = 0;
+    size_t n = w->size - w->filled < size ? w->size - w->filled : size;
+    memcpy(w->data + w->filled, from, n);
+    w->filled += n;
+    return w->filled < w->size;
+}
+
+size_t image_chunk(const struct value *v, uint64_t offset, size_t size, uint8_t **data)
+{
+    struct window w = {.skip = offset, .size = size, .data = rm.TryAlloc(size)};
+
+    *data = w.data;
+    if (w.data)
+        v->family->write(v, window_sink, &w);
+    return w.filled;
+}
+
+static bool count_sink(void *context, const void *data, size_t size)
+{
+    (void)data;
+    *(uint64_t *)context += size;
+    return true;
+}
+
+bool image_passes(weir_sink sink, void *context, uint64_t size)
+{
+    struct window *w = context;
+
+    if (sink == count_sink)
+        return count_sink(context, NULL, size);
+    if (sink != window_sink || w->skip < size)
+        return false;
+    w->skip -= size;
+    return true;
+}
+
+uint64_t image_size(const struct value *v)
+{
+    uint64_t size = 0;
+
+    v->family->write(v, count_sink, &size);
+    return size;
+}
+
+/* ---- the body of a part ---- */
+
+static bool grow(struct bytes_out *out, size_t size)
+{
+    size_t room = 2 * (out->size + size) + 64;
+    uint8_t *data;
+
+    if (out->failed || out->room - out->size >= size)
+        return !out->failed;
+    data = server_take(room);
+    if (data && out->size > 0)
+        memcpy(data, out->data, out->size);
+    server_give(out->data);
+    *out = (struct bytes_out){data, out->size, room, !data};
+    return data;
+}
+
+void put_bytes(struct bytes_out *out, const void *data, size_t size)
+{
+    if (size == 0 || !grow(out, size))
+        return;
+    memcpy(out->data + out->size, data, size);
+    out->size += size;
+}
+
+void put_number(struct bytes_out *out, uint64_t number)
+{
+    uint8_t bytes[8];
+
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (uint8_t)(number >> 8 * i);
+    put_bytes(out, bytes, sizeof bytes);
+}
+
+bool put_part(struct bytes_out *out, uint32_t kind, weir_sink sink, void *context)
+{
+    bool good =
+        !out->failed && weir_part_write(kind, out->data, out->size, sink, context, NULL) == WEIR_OK;
+
+    server_give(out->data);
+    *out = (struct bytes_out){0};
+    return good;
+}
+
+bool get_bytes(struct weir_bytes *in, void *to, size_t size)
+{
+    if (in->size < size)
+        return false;
+    if (to)
+        memcpy(to, in->data, size);
+    *in = (struct weir_bytes){(const uint8_t *)in->data + size, in->size - size};
+    return true;
+}
+
+bool get_number(struct weir_bytes *in, uint64_t *number)
+{
+    uint8_t bytes[8];
+
+    if (!get_bytes(in, bytes, sizeof bytes))
+        return false;
+    *number = 0;
+    for (int i = 7; i >= 0; i--)
+        *number = *number << 8 | bytes[i];
+    return true;
 }

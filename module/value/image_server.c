@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "server/server.h"
-#include "server/settings.h"
 #include "value/image.h"
 
 /* ---- RDB: strings of 1 MiB, then an empty one ---- */

@@ -1,11 +1,11 @@
-/* loading.c - see loading.h. */
+/* loading.c - a value that arrives in chunks, and cursors. */
 #include "value/loading.h"
-
-#include <string.h>
-
+#include "server/reply.h"
 #include "server/server.h"
-#include "value/bytes_out.h"
-#include "value/cursor.h"
+#include "value/image.h"
+
+#include <stdio.h>
+#include <string.h>
 
 #define PART_CHUNKS 0x57f0 /* head of the image of one: have, version, total, chunks */
 
@@ -208,3 +208,105 @@ const struct family family_loading = {
     .blocks = blocks,
     .rewrite = rewrite,
 };
+
+/* ---- what WEIR.LOAD and BF.LOADCHUNK share ---- */
+
+bool transfer_fits(struct rm_ctx *ctx, uint64_t bytes)
+{
+    uint64_t most = settings_largest();
+
+    return most == 0 || server_obeys(ctx) || bytes / 2 <= most; /* with room for checksums */
+}
+
+int transfer_finish(struct rm_ctx *ctx, struct rm_string *name, struct opened *o,
+                    struct value_loading *l)
+{
+    struct weir_error error;
+    struct value *v;
+
+    image_no_memory(&error);
+    v = loading_finish(l, server_obeys(ctx) ? 0 : settings_largest(), &error);
+
+    if (!v) {
+        rm.DeleteKey(o->key); /* what was there of it, if there was */
+        rm.Replicate(ctx, "DEL", "s", name);
+        return reply_failure(ctx, &error);
+    }
+    value_put(o->key, v);
+    rm.ReplicateVerbatim(ctx);
+    key_told(ctx, name, v, "weir.load");
+    return reply_ok(ctx);
+}
+
+/* ---- cursors ---- */
+
+void cursor_write(char text[CURSOR_SIZE], uint64_t offset, uint64_t version, uint64_t total,
+                  uint64_t chunks)
+{
+    int n = snprintf(text, CURSOR_SIZE, "%llu-%llu", (unsigned long long)offset,
+                     (unsigned long long)version);
+
+    if (total > 0)
+        snprintf(text + n, CURSOR_SIZE - (size_t)n, "-%llu-%llu", (unsigned long long)total,
+                 (unsigned long long)chunks);
+}
+
+static bool number(const char **at, uint64_t *value)
+{
+    const char *from = *at;
+
+    for (*value = 0; **at >= '0' && **at <= '9'; ++*at)
+        if (__builtin_mul_overflow(*value, 10, value) ||
+            __builtin_add_overflow(*value, (uint64_t)(**at - '0'), value))
+            return false;
+    return *at > from;
+}
+
+bool cursor_read(const struct rm_string *arg, struct cursor *c)
+{
+    uint64_t *const fields[] = {&c->offset, &c->version, &c->total, &c->chunks};
+    char text[CURSOR_SIZE];
+    const char *at = text;
+
+    *c = (struct cursor){0};
+    if (!arg_text(arg, text, sizeof text))
+        return false;
+    for (int i = 0; i < 4; i++) {
+        if (!number(&at, fields[i]))
+            return false;
+        if (*at != '-')
+            break;
+        at++;
+    }
+    return *at == '\0';
+}
+
+/* ---- the head of BF.SCANDUMP ---- */
+
+#define HEAD_WORD "weirbf1" /* 8 bytes with its end, then the total in 8 */
+
+void cursor_head(uint8_t head[HEAD_SIZE], uint64_t total)
+{
+    memcpy(head, HEAD_WORD, 8);
+    for (int i = 0; i < 8; i++)
+        head[8 + i] = (uint8_t)(total >> 8 * i);
+}
+
+bool cursor_is_head(const uint8_t *data, size_t size, uint64_t *total)
+{
+    *total = 0;
+    if (size != HEAD_SIZE || memcmp(data, HEAD_WORD, 8) != 0)
+        return false;
+    for (int i = 7; i >= 0; i--)
+        *total = *total << 8 | data[8 + i];
+    return *total > 0;
+}
+
+void cursor_rewrite_head(struct rm_io *io, struct rm_string *key, uint64_t version, uint64_t total)
+{
+    uint8_t head[HEAD_SIZE];
+
+    cursor_head(head, total);
+    rm.EmitAOF(io, "BF.LOADCHUNK", "slb", key, (long long)(version << 32 | 1), (const char *)head,
+               sizeof head);
+}

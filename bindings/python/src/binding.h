@@ -2,9 +2,9 @@
  * exceptions, and the rule for the GIL.
  *
  * The rule: whatever touches a Python object holds the GIL. Calls of the library that
- * may take long are made without it, between handle_take() and handle_give(), so that
+ * may take long are made without it, between handle_enter() and handle_leave(), so that
  * another thread that wants the same handle waits, and one that closes it too. Calls
- * that are over in a microsecond keep the GIL, and need only handle_wait(). */
+ * that are over in a microsecond keep the GIL, and need only handle_ready(). */
 #ifndef BINDING_H
 #define BINDING_H
 
@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <weir.h>
 
-/* ---- raise.c: exceptions ---- */
+/* ---- exceptions ---- */
 
 /* Make the exceptions and put them into the module. */
 bool errors_add(PyObject *module);
@@ -26,25 +26,6 @@ PyObject *raise_error(const struct weir_error *error);
 
 /* Set the one for a status, with a spec of our own. */
 PyObject *raise_status(enum weir_status status, const char *text);
-
-/* ---- one call at a time on a handle ---- */
-
-struct handle_use {
-    PyThread_type_lock lock; /* what others wait for */
-    unsigned long owner;     /* the thread that has it, if it is */
-    bool taken;              /* changed under the GIL only */
-};
-
-bool handle_use_open(struct handle_use *u);
-void handle_use_close(struct handle_use *u);
-
-/* Until no thread is in a call. False, with an exception, if this very thread is: a
- * store that asks its own screen. The handle may have been closed meanwhile. */
-bool handle_wait(struct handle_use *u);
-
-/* The same, and then it is this thread's until handle_give(). */
-bool handle_take(struct handle_use *u);
-void handle_give(struct handle_use *u);
 
 /* ---- small things ---- */
 
@@ -65,9 +46,8 @@ PyTypeObject *type_add(PyObject *module, PyType_Spec *spec, const char *name);
 /* A named tuple of these fields, likewise. */
 PyTypeObject *record_add(PyObject *module, PyStructSequence_Desc *desc, const char *name);
 
-/* Its values in order; NULL among them, or a NULL record, is an error: then NULL. Takes the
- * references. */
-PyObject *record_of(PyTypeObject *type, PyObject *const *values, size_t n);
+/* One of them: its values as Py_BuildValue() takes them, "(KKd)". */
+PyObject *record_of(PyTypeObject *type, const char *format, ...);
 
 /* The names of each file's own functions for module.c. */
 bool filter_add(PyObject *module);

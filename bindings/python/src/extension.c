@@ -1,8 +1,90 @@
 /* extension.c - weir._weir is loaded: what it has, and what its files share. */
 #include "binding.h"
 
+#include <stdarg.h>
 #include <string.h>
 #include <weir/hash.h>
+
+/* ---- exceptions: the library's statuses, with the library's message ---- */
+
+/* One per status; each is a weir.Error and what Python has for such a case. */
+static struct {
+    enum weir_status status;
+    const char *name;
+    PyObject **beside;
+    const char *doc;
+    PyObject *type;
+} errors[] = {
+    {WEIR_BAD_CONFIG, "ConfigError", &PyExc_ValueError, "The spec is invalid.", NULL},
+    {WEIR_NO_MEMORY, "NoMemoryError", &PyExc_MemoryError,
+     "Not enough memory, or more than max_bytes.", NULL},
+    {WEIR_BAD_DATA, "DataError", &PyExc_ValueError, "The bytes are not a saved handle, or damaged.",
+     NULL},
+    {WEIR_MISMATCH, "MismatchError", &PyExc_ValueError, "Different specs or seeds.", NULL},
+    {WEIR_UNSUPPORTED, "UnsupportedError", &PyExc_TypeError,
+     "This filter, sketch or screen cannot do that.", NULL},
+    {WEIR_WRITE_FAILED, "WriteError", &PyExc_OSError, "Bytes could not be written.", NULL},
+    {WEIR_FULL, "FullError", &PyExc_ValueError, "No room for a key.", NULL},
+};
+
+#define ERRORS (sizeof errors / sizeof errors[0])
+
+static PyObject *base;
+
+static PyObject *make(const char *name, const char *doc, PyObject *bases)
+{
+    char full[64];
+
+    PyOS_snprintf(full, sizeof full, "weir.%s", name);
+    return PyErr_NewExceptionWithDoc(full, doc, bases, NULL);
+}
+
+bool errors_add(PyObject *module)
+{
+    base = make("Error", "Base class of all errors that the library reports.", NULL);
+    if (!base || PyModule_AddObjectRef(module, "Error", base) < 0)
+        return false;
+    for (size_t i = 0; i < ERRORS; i++) {
+        PyObject *bases = PyTuple_Pack(2, base, *errors[i].beside);
+
+        errors[i].type = bases ? make(errors[i].name, errors[i].doc, bases) : NULL;
+        Py_XDECREF(bases);
+        if (!errors[i].type || PyModule_AddObjectRef(module, errors[i].name, errors[i].type) < 0)
+            return false;
+    }
+    return true;
+}
+
+static PyObject *raise_code(enum weir_status status, int32_t code, const char *text)
+{
+    PyObject *type = base, *exception = NULL, *name = NULL;
+    PyObject *message = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+
+    for (size_t i = 0; i < ERRORS; i++) {
+        if (errors[i].status == status)
+            type = errors[i].type;
+    }
+    if (message && (name = PyUnicode_FromString(weir_error_name(code))) &&
+        (exception = PyObject_CallFunctionObjArgs(type, message, NULL)) &&
+        PyObject_SetAttrString(exception, "code", name) == 0)
+        PyErr_SetObject(type, exception);
+    Py_XDECREF(exception);
+    Py_XDECREF(name);
+    Py_XDECREF(message);
+    return NULL;
+}
+
+PyObject *raise_status(enum weir_status status, const char *text)
+{
+    return raise_code(status, 100 * (int32_t)status, text);
+}
+
+PyObject *raise_error(const struct weir_error *error)
+{
+    return raise_code((enum weir_status)error->status, error->code, error->text);
+}
+
+/* ---- small things ---- */
 
 struct hasher hasher_of(const char *config)
 {
@@ -35,20 +117,16 @@ PyTypeObject *record_add(PyObject *module, PyStructSequence_Desc *desc, const ch
     return NULL;
 }
 
-PyObject *record_of(PyTypeObject *type, PyObject *const *values, size_t n)
+PyObject *record_of(PyTypeObject *type, const char *format, ...)
 {
-    PyObject *record = PyStructSequence_New(type);
-    bool ok = record != NULL;
+    PyObject *values, *record;
+    va_list arguments;
 
-    for (size_t i = 0; i < n; i++) {
-        ok = ok && values[i];
-        if (record)
-            PyStructSequence_SetItem(record, (Py_ssize_t)i, values[i]);
-        else
-            Py_XDECREF(values[i]);
-    }
-    if (!ok)
-        Py_CLEAR(record);
+    va_start(arguments, format);
+    values = Py_VaBuildValue(format, arguments);
+    va_end(arguments);
+    record = values ? PyObject_CallFunctionObjArgs((PyObject *)type, values, NULL) : NULL;
+    Py_XDECREF(values);
     return record;
 }
 

@@ -1,145 +1,74 @@
-/* filter_type.c - weir.Filter: a handle on a filter, its life and its answers.
- * filter_saved.c has what is saved, loaded and looked at. */
-#include "filter_type.h"
+/* filter_type.c - weir.Filter: seen before? */
+#include "handle.h"
 
-#include <string.h>
-
-#include "filter_methods.h"
-#include "show_keys.h"
+#include <weir/saved.h>
 
 PyTypeObject *filter_type;
 static PyTypeObject *stats_type;
 
-/* ---- life ---- */
+/* ---- the library's calls ---- */
 
-static void describe(struct filter_object *f)
+HANDLE_CALLS_OF_ONE(weir, weir_filter)
+
+HANDLE_CALLS_OF_FILTER(weir)
+
+static enum weir_status call_view(void **out, const void *data, size_t size, uint32_t shards,
+                                  struct weir_error *error)
 {
-    char config[WEIR_SPEC_MAX];
-    uint64_t traits = 0;
+    weir_filter *w = NULL;
+    enum weir_status status = weir_view_buffer(&w, data, size, NULL, NULL, error);
 
-    weir_config(f->w, config, sizeof config);
-    f->hash = hasher_of(config);
-    f->learns = !f->is_view &&
-                weir_spec_traits(WEIR_KIND_FILTER, config, &traits, NULL) == WEIR_OK &&
-                traits & WEIR_CAN_OBSERVE;
+    (void)shards;
+    *out = w;
+    return status;
 }
 
-PyObject *filter_wrap(weir_filter *w, struct saved_bytes *lent)
-{
-    struct filter_object *f = PyObject_New(struct filter_object, filter_type);
+const struct handle_kind filter_kind = {
+    .name = "Filter",
+    .what = "filter",
+    .closed = "this filter is closed",
+    .parts = 1u << WEIR_PART_FILTER,
+    HANDLE_TABLE_OF_ONE,
+    HANDLE_TABLE_OF_FILTER,
+    .of_view = "a view of a saved filter is for asking; weir.load() gives one that can observe "
+               "keys",
+    .of_set = "this filter is of a set that never changes; weir.build() makes another",
+    .of_shards = "this filter was saved in shards: weir.Shared.load() loads them, "
+                 "weir.Shared.view() asks them",
+};
 
-    if (f) {
-        f->w = w;
-        f->is_view = lent != NULL;
-        *f->keys = '\0';
-        f->lent = lent ? *lent : (struct saved_bytes){.data = NULL};
-        describe(f);
-        if (handle_use_open(&f->use))
-            return (PyObject *)f;
-        Py_DECREF(f);
-        return NULL;
-    }
-    weir_close(w);
-    if (lent)
-        saved_close(lent);
-    return NULL;
-}
-
-static void close_handle(struct filter_object *f)
-{
-    weir_filter *w = f->w;
-
-    f->w = NULL;
-    weir_close(w);
-    saved_close(&f->lent);
-}
-
-static void dealloc(PyObject *self)
-{
-    struct filter_object *f = (struct filter_object *)self;
-    PyTypeObject *type = Py_TYPE(self);
-
-    close_handle(f);
-    handle_use_close(&f->use);
-    PyObject_Free(self);
-    Py_DECREF(type);
-}
+/* ---- opened and loaded ---- */
 
 static PyObject *new_filter(PyTypeObject *type, PyObject *args, PyObject *named)
 {
     static char *names[] = {"spec", "max_bytes", NULL};
     const char *spec = "";
     unsigned long long max_bytes = 0;
-    struct weir_options options = {.size = sizeof options};
-    struct weir_error error;
-    enum weir_status status;
-    weir_filter *w;
 
-    (void)type;
     if (!PyArg_ParseTupleAndKeywords(args, named, "|s$K", names, &spec, &max_bytes))
         return NULL;
-    options.max_bytes = max_bytes;
-    Py_BEGIN_ALLOW_THREADS status = weir_open_with(&w, spec, &options, &error);
-    Py_END_ALLOW_THREADS return status == WEIR_OK ? filter_wrap(w, NULL) : raise_error(&error);
+    return handle_open(type, &filter_kind, spec, max_bytes);
 }
 
-weir_filter *filter_ready(struct filter_object *f)
+PyObject *filter_load(PyTypeObject *type, const struct handle_kind *kind, PyObject *args,
+                      PyObject *named, bool as_view)
 {
-    if (!handle_wait(&f->use))
+    char keys[WEIR_KEY_DESCRIPTION_MAX];
+    struct saved_bytes saved;
+
+    if (!saved_open_filter(&saved, args, named, keys))
         return NULL;
-    if (!f->w)
-        PyErr_SetString(PyExc_ValueError, "this filter is closed");
-    return f->w;
+    return handle_load(type, kind, &saved, keys, as_view);
 }
 
-weir_filter *filter_learning(struct filter_object *f)
+static PyObject *load(PyObject *type, PyObject *args, PyObject *named)
 {
-    weir_filter *w = filter_ready(f);
-
-    if (w && !f->learns) {
-        raise_status(WEIR_UNSUPPORTED, f->is_view
-                                           ? "a view of a saved filter is for asking; weir.load() "
-                                             "gives one that can observe keys"
-                                           : "this filter is of a set that never changes; "
-                                             "weir.build() makes another");
-        return NULL;
-    }
-    return w;
+    return filter_load((PyTypeObject *)type, &filter_kind, args, named, false);
 }
 
-static bool enter(PyObject *self)
+static PyObject *view(PyObject *type, PyObject *args, PyObject *named)
 {
-    struct filter_object *f = (struct filter_object *)self;
-
-    return filter_ready(f) && handle_take(&f->use);
-}
-
-static void leave(PyObject *self)
-{
-    handle_give(&((struct filter_object *)self)->use);
-}
-
-static PyObject *close_filter(PyObject *self, PyObject *none)
-{
-    struct filter_object *f = (struct filter_object *)self;
-
-    (void)none;
-    if (!handle_wait(&f->use))
-        return NULL;
-    close_handle(f);
-    Py_RETURN_NONE;
-}
-
-static PyObject *enter_with(PyObject *self, PyObject *none)
-{
-    (void)none;
-    return filter_ready((struct filter_object *)self) ? Py_NewRef(self) : NULL;
-}
-
-static PyObject *exit_with(PyObject *self, PyObject *args)
-{
-    (void)args;
-    return close_filter(self, NULL);
+    return filter_load((PyTypeObject *)type, &filter_kind, args, named, true);
 }
 
 /* ---- one key ---- */
@@ -175,7 +104,7 @@ static bool read_given(PyObject *const *args, Py_ssize_t n, PyObject *names, str
 
 static PyObject *observe(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
-    struct filter_object *f = (struct filter_object *)self;
+    struct handle_object *f = (struct handle_object *)self;
     struct key_given given = {Py_None, Py_None};
     struct weir_key key;
     uint64_t importance = 1, now = 0;
@@ -188,7 +117,7 @@ static PyObject *observe(PyObject *self, PyObject *const *args, Py_ssize_t n, Py
         return NULL;
     if (given.time != Py_None && !number_read(given.time, "time", numbers_latest_time(), &now))
         return NULL;
-    w = filter_learning(f);
+    w = handle_observing(self);
     if (!w)
         return NULL;
     key.importance = (uint32_t)importance;
@@ -199,13 +128,13 @@ static PyObject *observe(PyObject *self, PyObject *const *args, Py_ssize_t n, Py
 
 static int contains(PyObject *self, PyObject *object)
 {
-    struct filter_object *f = (struct filter_object *)self;
+    struct handle_object *f = (struct handle_object *)self;
     struct weir_key key;
     weir_filter *w;
 
     if (!key_hash(object, f->hash, &key))
         return -1;
-    w = filter_ready(f);
+    w = handle_ready(self);
     return w ? weir_ask(w, key) == WEIR_SEEN : -1;
 }
 
@@ -218,19 +147,19 @@ static PyObject *ask(PyObject *self, PyObject *object)
 
 static PyObject *count(PyObject *self, PyObject *object)
 {
-    struct filter_object *f = (struct filter_object *)self;
+    struct handle_object *f = (struct handle_object *)self;
     struct weir_key key;
     weir_filter *w;
 
     if (!key_hash(object, f->hash, &key))
         return NULL;
-    w = filter_ready(f);
+    w = handle_ready(self);
     return w ? PyLong_FromUnsignedLong(weir_count(w, key)) : NULL;
 }
 
 static PyObject *forget(PyObject *self, PyObject *object)
 {
-    struct filter_object *f = (struct filter_object *)self;
+    struct handle_object *f = (struct handle_object *)self;
     struct weir_error error;
     struct weir_key key;
     bool was_there = false;
@@ -238,147 +167,12 @@ static PyObject *forget(PyObject *self, PyObject *object)
 
     if (!key_hash(object, f->hash, &key))
         return NULL;
-    w = filter_ready(f);
+    w = handle_ready(self);
     if (!w)
         return NULL;
     if (weir_forget(w, key, &was_there, &error) != WEIR_OK)
         return raise_error(&error);
     return PyBool_FromLong(was_there);
-}
-
-/* ---- many keys ---- */
-
-static enum weir_status show_observe(PyObject *self, const struct weir_key *keys,
-                                     const uint64_t *times, size_t n, uint8_t *verdicts,
-                                     struct weir_error *error)
-{
-    weir_filter *w = ((struct filter_object *)self)->w;
-
-    (void)error;
-    if (times)
-        weir_observe_many_at(w, keys, times, n, verdicts);
-    else
-        weir_observe_many(w, keys, n, verdicts);
-    return WEIR_OK;
-}
-
-static enum weir_status show_ask(PyObject *self, const struct weir_key *keys, const uint64_t *times,
-                                 size_t n, uint8_t *verdicts, struct weir_error *error)
-{
-    (void)times;
-    (void)error;
-    weir_ask_many(((struct filter_object *)self)->w, keys, n, verdicts);
-    return WEIR_OK;
-}
-
-static PyObject *observe_many(PyObject *self, PyObject *args, PyObject *named)
-{
-    static char *names[] = {"keys", "size", "importance", "times", NULL};
-    struct filter_object *f = (struct filter_object *)self;
-    struct shown_to to = {self, f->hash, enter, leave, show_observe};
-    struct batch_given given = {NULL};
-
-    if (!PyArg_ParseTupleAndKeywords(args, named, "O|$OOO", names, &given.keys, &given.size,
-                                     &given.importance, &given.times) ||
-        !filter_learning(f))
-        return NULL;
-    return show_keys(&to, &given, true);
-}
-
-static PyObject *ask_many(PyObject *self, PyObject *args, PyObject *named)
-{
-    static char *names[] = {"keys", "size", NULL};
-    struct filter_object *f = (struct filter_object *)self;
-    struct shown_to to = {self, f->hash, enter, leave, show_ask};
-    struct batch_given given = {NULL};
-
-    if (!PyArg_ParseTupleAndKeywords(args, named, "O|$O", names, &given.keys, &given.size))
-        return NULL;
-    return show_keys(&to, &given, true);
-}
-
-/* ---- the whole ---- */
-
-static PyObject *advance(PyObject *self, PyObject *time)
-{
-    uint64_t now;
-    weir_filter *w;
-
-    if (!number_read(time, "time", UINT64_MAX, &now))
-        return NULL;
-    w = filter_ready((struct filter_object *)self);
-    if (!w)
-        return NULL;
-    weir_advance(w, now);
-    Py_RETURN_NONE;
-}
-
-static PyObject *clear(PyObject *self, PyObject *none)
-{
-    struct filter_object *f = (struct filter_object *)self;
-
-    (void)none;
-    if (!filter_learning(f) || !handle_take(&f->use))
-        return NULL;
-    Py_BEGIN_ALLOW_THREADS weir_clear(f->w);
-    Py_END_ALLOW_THREADS handle_give(&f->use);
-    Py_RETURN_NONE;
-}
-
-static PyObject *copy(PyObject *self, PyObject *none)
-{
-    struct filter_object *f = (struct filter_object *)self;
-    struct weir_error error;
-    weir_filter *w;
-
-    (void)none;
-    if (!enter(self))
-        return NULL;
-    Py_BEGIN_ALLOW_THREADS w = weir_clone(f->w, &error);
-    Py_END_ALLOW_THREADS leave(self);
-    if (!w)
-        return raise_error(&error);
-    PyObject *out = filter_wrap(w, NULL);
-    if (out)
-        memcpy(((struct filter_object *)out)->keys, f->keys, sizeof f->keys);
-    return out;
-}
-
-/* The one of the lower address first, so that two threads do not wait for each other. */
-static bool take_both(struct filter_object *a, struct filter_object *b)
-{
-    struct filter_object *first = a < b ? a : b, *second = a < b ? b : a;
-
-    for (;;) { /* while one was waited for, the other may have been taken or closed */
-        if (!filter_ready(a) || !filter_ready(b))
-            return false;
-        if (!a->use.taken && !b->use.taken)
-            return handle_take(&first->use) && (first == second || handle_take(&second->use));
-    }
-}
-
-static PyObject *merge(PyObject *self, PyObject *other)
-{
-    struct filter_object *into = (struct filter_object *)self, *from;
-    struct weir_error error;
-    enum weir_status status;
-
-    if (!PyObject_TypeCheck(other, filter_type)) {
-        PyErr_SetString(PyExc_TypeError, "merge() takes another weir.Filter");
-        return NULL;
-    }
-    from = (struct filter_object *)other;
-    if (strcmp(into->keys, from->keys) != 0)
-        return raise_status(WEIR_MISMATCH, "the keys of the two were made in different ways; "
-                                           "their attribute keys says how");
-    if (!take_both(into, from))
-        return NULL;
-    Py_BEGIN_ALLOW_THREADS status = weir_merge(into->w, from->w, &error);
-    Py_END_ALLOW_THREADS if (from != into) handle_give(&from->use);
-    handle_give(&into->use);
-    if (status != WEIR_OK)
-        return raise_error(&error);
-    Py_RETURN_NONE;
 }
 
 /* ---- what it knows of itself ---- */
@@ -401,107 +195,182 @@ static PyStructSequence_Desc stats_desc = {"weir.Stats", "Statistics of a filter
 
 PyObject *stats_record(const struct weir_stats *s)
 {
-    PyObject *values[] = {PyLong_FromUnsignedLongLong(s->memory),
-                          PyLong_FromUnsignedLongLong(s->bytes),
-                          PyLong_FromUnsignedLongLong(s->observed),
-                          PyLong_FromUnsignedLongLong(s->seen),
-                          PyLong_FromUnsignedLongLong(s->new_keys),
-                          PyFloat_FromDouble(s->fill),
-                          PyFloat_FromDouble(s->error),
-                          PyLong_FromUnsignedLongLong(s->lost),
-                          PyLong_FromUnsignedLongLong(s->overflow)};
-
-    return record_of(stats_type, values, 9);
+    return record_of(stats_type, "(KKKKKddKK)", s->memory, s->bytes, s->observed, s->seen,
+                     s->new_keys, s->fill, s->error, s->lost, s->overflow);
 }
 
 static PyObject *stats(PyObject *self, PyObject *none)
 {
-    struct filter_object *f = (struct filter_object *)self;
     struct weir_stats s;
 
     (void)none;
-    if (!enter(self))
+    if (!handle_enter(self))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS weir_measure(f->w, &s, sizeof s);
-    Py_END_ALLOW_THREADS leave(self);
+    Py_BEGIN_ALLOW_THREADS weir_measure(((struct handle_object *)self)->handle, &s, sizeof s);
+    Py_END_ALLOW_THREADS handle_leave(self);
     return stats_record(&s);
 }
 
-static PyObject *config(PyObject *self, void *unused)
-{
-    weir_filter *w = filter_ready((struct filter_object *)self);
-    char text[WEIR_SPEC_MAX];
+/* ---- the text of help(); the examples are run by the tests ---- */
 
-    (void)unused;
-    if (!w)
-        return NULL;
-    weir_config(w, text, sizeof text);
-    return PyUnicode_FromString(text);
-}
+#define FILTER_DOC                                                                                 \
+    "Filter(spec='', *, max_bytes=0)\n--\n\n"                                                      \
+    "Reports for each key whether it was observed before, in fixed memory.\n\n"                    \
+    "spec: 'NAME parameter=value ...', as in docs/filters.md; the name is optional.\n"             \
+    "max_bytes: the most memory it may use; 0 means no limit.\n\n"                                 \
+    ">>> f = Filter('memory=64K seed=1')\n"                                                        \
+    ">>> f.observe('apple'), f.observe('apple')\n"                                                 \
+    "(False, True)\n"                                                                              \
+    ">>> b'apple' in f, 'pear' in f\n"                                                             \
+    "(True, False)\n"
 
-static PyObject *closed(PyObject *self, void *unused)
-{
-    (void)unused;
-    return PyBool_FromLong(((struct filter_object *)self)->w == NULL);
-}
+#define OBSERVE_DOC                                                                                \
+    "observe($self, key, /, *, importance=None, time=None)\n--\n\n"                                \
+    "Report whether a key was probably observed before, then record it.\n\n"                       \
+    "importance: 0 to 4294967295, for filters with importance=. time: milliseconds of\n"           \
+    "one clock, for filters with span=; see advance().\n\n"                                        \
+    ">>> f = Filter('memory=64K seed=1')\n"                                                        \
+    ">>> f.observe(b'a'), f.observe(b'a')\n"                                                       \
+    "(False, True)\n"
 
-static PyObject *repr(PyObject *self)
-{
-    PyObject *text, *out;
+#define OBSERVE_MANY_DOC                                                                           \
+    "observe_many($self, /, keys, *, size=None, importance=None, times=None)\n--\n\n"              \
+    "Observe keys in order. Returns bytes: 1 for each key that was seen, 0 for each new one.\n\n"  \
+    "keys: an iterable of bytes and str, or a buffer of keys of one size: an array, whose\n"       \
+    "items (or rows) are the keys, or bytes cut by size=. importance and times: one number\n"      \
+    "for all, or an array or iterable with one for each key. If the iterable raises, the\n"        \
+    "keys before that have been observed.\n\n"                                                     \
+    ">>> f = Filter('memory=64K seed=1')\n"                                                        \
+    ">>> list(f.observe_many(['a', 'b', 'a']))\n"                                                  \
+    "[0, 0, 1]\n"                                                                                  \
+    ">>> list(f.observe_many(b'aabbcc', size=2))\n"                                                \
+    "[0, 0, 0]\n"
 
-    if (!((struct filter_object *)self)->w)
-        return PyUnicode_FromString("<weir.Filter, closed>");
-    text = config(self, NULL);
-    out = text ? PyUnicode_FromFormat("<weir.Filter %R>", text) : NULL;
-    Py_XDECREF(text);
-    return out;
-}
+#define ASK_DOC                                                                                    \
+    "ask($self, key, /)\n--\n\n"                                                                   \
+    "Report whether a key was probably observed; records nothing. The same as key in filter.\n\n"  \
+    ">>> Filter('memory=64K seed=1').ask('a')\n"                                                   \
+    "False\n"
 
-static PyObject *keys(PyObject *self, void *none)
-{
-    (void)none;
-    return PyUnicode_FromString(((struct filter_object *)self)->keys);
-}
+#define ASK_MANY_DOC                                                                               \
+    "ask_many($self, /, keys, *, size=None)\n--\n\n"                                               \
+    "Ask for keys. Returns bytes: 1 for each key that was seen. keys, size: see "                  \
+    "observe_many().\n\n"                                                                          \
+    ">>> f = Filter('memory=64K seed=1')\n"                                                        \
+    ">>> f.observe('a')\n"                                                                         \
+    "False\n"                                                                                      \
+    ">>> list(f.ask_many(['a', 'b']))\n"                                                           \
+    "[1, 0]\n"
+
+#define COUNT_DOC                                                                                  \
+    "count($self, key, /)\n--\n\n"                                                                 \
+    "How many observations of a key are stored: 0 or 1 except for cuckoo."
+
+#define FORGET_DOC                                                                                 \
+    "forget($self, key, /)\n--\n\n"                                                                \
+    "Remove one observation of a key. Returns whether it was present.\n\n"                         \
+    ">>> f = Filter('counting memory=64K seed=1')\n"                                               \
+    ">>> f.observe('a'), f.forget('a'), 'a' in f\n"                                                \
+    "(False, True, False)\n"
+
+#define ADVANCE_DOC                                                                                \
+    "advance($self, time, /)\n--\n\n"                                                              \
+    "Set the current time in milliseconds, for filters with span=. Earlier times are ignored."
+
+#define CLEAR_DOC                                                                                  \
+    "clear($self, /)\n--\n\n"                                                                      \
+    "Return to the state after opening, with the same seed."
+
+#define MERGE_DOC                                                                                  \
+    "merge($self, other, /)\n--\n\n"                                                               \
+    "Add the keys of another filter of the same spec and seed.\n\n"                                \
+    ">>> a, b = Filter('bloom memory=64K seed=1'), Filter('bloom memory=64K seed=1')\n"            \
+    ">>> b.observe('a')\n"                                                                         \
+    "False\n"                                                                                      \
+    ">>> a.merge(b)\n"                                                                             \
+    ">>> 'a' in a\n"                                                                               \
+    "True\n"
+
+#define COPY_DOC                                                                                   \
+    "copy($self, /)\n--\n\n"                                                                       \
+    "A second filter in the same state."
+
+#define STATS_DOC                                                                                  \
+    "stats($self, /)\n--\n\n"                                                                      \
+    "Statistics, a weir.Stats.\n\n"                                                                \
+    ">>> f = Filter('memory=64K seed=1')\n"                                                        \
+    ">>> f.observe('a')\n"                                                                         \
+    "False\n"                                                                                      \
+    ">>> f.stats().observed, f.stats().memory\n"                                                   \
+    "(1, 65536)\n"
+
+#define SAVE_DOC                                                                                   \
+    "save($self, path, /)\n--\n\n"                                                                 \
+    "Save to a file, replaced in one step: after a crash it is the old one or the new one."
+
+#define TOBYTES_DOC                                                                                \
+    "tobytes($self, /)\n--\n\n"                                                                    \
+    "What save() would write, as bytes.\n\n"                                                       \
+    ">>> f = Filter('memory=64K seed=1')\n"                                                        \
+    ">>> f.observe('a')\n"                                                                         \
+    "False\n"                                                                                      \
+    ">>> 'a' in Filter.load(f.tobytes())\n"                                                        \
+    "True\n"
+
+#define LOAD_DOC                                                                                   \
+    "load($type, source, /, *, keys_differ=False)\n--\n\n"                                         \
+    "Load a saved filter, from a path (str or os.PathLike) or from bytes. A file whose\n"          \
+    "keys were made with --ignore-case or of several fields is refused unless keys_differ\n"       \
+    "is true; its keys attribute describes them."
+
+#define VIEW_DOC                                                                                   \
+    "view($type, source, /, *, keys_differ=False)\n--\n\n"                                         \
+    "Open a saved filter read-only, without loading it: only the bytes needed are read. From a\n"  \
+    "path, or from bytes, which it keeps. A view cannot observe keys."
+
+#define CLOSE_DOC                                                                                  \
+    "close($self, /)\n--\n\n"                                                                      \
+    "Free its memory. Waits for other threads that are in a call of it."
 
 /* ---- the type ---- */
 
 static PyMethodDef methods[] = {
     {"observe", METHOD(observe), METH_FASTCALL | METH_KEYWORDS, OBSERVE_DOC},
-    {"observe_many", METHOD(observe_many), METH_VARARGS | METH_KEYWORDS, OBSERVE_MANY_DOC},
+    {"observe_many", METHOD(filter_observe_many), METH_VARARGS | METH_KEYWORDS, OBSERVE_MANY_DOC},
     {"ask", ask, METH_O, ASK_DOC},
-    {"ask_many", METHOD(ask_many), METH_VARARGS | METH_KEYWORDS, ASK_MANY_DOC},
+    {"ask_many", METHOD(filter_ask_many), METH_VARARGS | METH_KEYWORDS, ASK_MANY_DOC},
     {"count", count, METH_O, COUNT_DOC},
     {"forget", forget, METH_O, FORGET_DOC},
-    {"advance", advance, METH_O, ADVANCE_DOC},
-    {"clear", clear, METH_NOARGS, CLEAR_DOC},
-    {"merge", merge, METH_O, MERGE_DOC},
-    {"copy", copy, METH_NOARGS, COPY_DOC},
-    {"__copy__", copy, METH_NOARGS, COPY_DOC},
-    {"__deepcopy__", copy, METH_O, COPY_DOC},
+    {"advance", handle_advance, METH_O, ADVANCE_DOC},
+    {"clear", handle_clear, METH_NOARGS, CLEAR_DOC},
+    {"merge", handle_merge, METH_O, MERGE_DOC},
+    {"copy", handle_copy, METH_NOARGS, COPY_DOC},
+    {"__copy__", handle_copy, METH_NOARGS, COPY_DOC},
+    {"__deepcopy__", handle_copy, METH_O, COPY_DOC},
     {"stats", stats, METH_NOARGS, STATS_DOC},
-    {"save", filter_save, METH_O, SAVE_DOC},
-    {"tobytes", filter_tobytes, METH_NOARGS, TOBYTES_DOC},
-    {"load", METHOD(filter_load), METH_VARARGS | METH_KEYWORDS | METH_CLASS, LOAD_DOC},
-    {"view", METHOD(filter_view), METH_VARARGS | METH_KEYWORDS | METH_CLASS, VIEW_DOC},
-    {"__reduce__", filter_reduce, METH_NOARGS, "For pickle: the saved bytes."},
-    {"close", close_filter, METH_NOARGS, CLOSE_DOC},
-    {"__enter__", enter_with, METH_NOARGS, "The filter itself."},
-    {"__exit__", exit_with, METH_VARARGS, "Close it."},
+    {"save", handle_save, METH_O, SAVE_DOC},
+    {"tobytes", handle_tobytes, METH_NOARGS, TOBYTES_DOC},
+    {"load", METHOD(load), METH_VARARGS | METH_KEYWORDS | METH_CLASS, LOAD_DOC},
+    {"view", METHOD(view), METH_VARARGS | METH_KEYWORDS | METH_CLASS, VIEW_DOC},
+    {"__reduce__", handle_reduce, METH_NOARGS, "For pickle: the saved bytes."},
+    {"close", handle_close, METH_NOARGS, CLOSE_DOC},
+    {"__enter__", handle_enter_with, METH_NOARGS, "The filter itself."},
+    {"__exit__", handle_close, METH_VARARGS, "Close it."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef properties[] = {
-    {"config", config, NULL, "The spec in full: it opens an equal filter.", NULL},
-    {"keys", keys, NULL, "How the file it was loaded from describes its keys; empty: as given.",
-     NULL},
-    {"closed", closed, NULL, "Whether it was closed.", NULL},
+    {"config", handle_config, NULL, "The spec in full: it opens an equal filter.", NULL},
+    {"keys", handle_keys, NULL,
+     "How the file it was loaded from describes its keys; empty: as given.", NULL},
+    {"closed", handle_closed, NULL, "Whether it was closed.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
-static PyType_Slot slots[] = {{Py_tp_new, new_filter},    {Py_tp_dealloc, dealloc},
+static PyType_Slot slots[] = {{Py_tp_new, new_filter},    {Py_tp_dealloc, handle_dealloc},
                               {Py_tp_doc, FILTER_DOC},    {Py_tp_methods, methods},
-                              {Py_tp_getset, properties}, {Py_tp_repr, repr},
+                              {Py_tp_getset, properties}, {Py_tp_repr, handle_repr},
                               {Py_sq_contains, contains}, {0, NULL}};
 
-static PyType_Spec spec = {"weir.Filter", sizeof(struct filter_object), 0,
+static PyType_Spec spec = {"weir.Filter", sizeof(struct handle_object), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, slots};
 
 bool filter_add(PyObject *module)

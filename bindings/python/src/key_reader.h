@@ -1,5 +1,6 @@
 /* key_reader.h - keys as Python has them: bytes, str, anything with a buffer; one, an
- * iterable of them, or a buffer of keys of one size. */
+ * iterable of them, or a buffer of keys of one size. And the numbers that belong to them: one for
+ * all, a buffer of integers, or an iterable of them. */
 #ifndef KEY_READER_H
 #define KEY_READER_H
 
@@ -74,5 +75,55 @@ bool key_source_peek_bytes(const struct key_source *s, size_t ahead, struct weir
 
 /* How many keys there are, if that is known; else 0. */
 size_t key_source_hint(const struct key_source *s);
+
+/* ---- key_list: copies of keys, for calls that take them as bytes while the GIL is released ----
+ */
+
+struct key_list {
+    struct weir_bytes *keys;
+    size_t n, keys_room;
+    char *bytes;
+    size_t used, bytes_room;
+};
+
+void key_list_close(struct key_list *l);
+
+/* Empty it, then take keys of a source, at most `most` and some megabytes of them: 1 if there
+ * may be more, 0 if that was all, -1 with an exception; those before it are there. *done
+ * counts keys of a buffer that were taken. */
+int key_list_fill(struct key_list *l, struct key_source *s, size_t most, size_t *done);
+
+/* ---- numbers.c: a whole number for each key ---- */
+
+struct numbers {
+    const char *what; /* "importance", for specs */
+    uint64_t most;
+    bool given;    /* not None */
+    bool is_same;  /* one for all */
+    bool is_array; /* a buffer */
+    uint64_t same;
+    Py_buffer buffer;
+    char code; /* of the struct module */
+    PyObject *iterator;
+    Py_ssize_t at;
+};
+
+/* Numbers from 0 to most; None are `otherwise` each. */
+bool numbers_open(struct numbers *n, PyObject *o, const char *what, uint64_t otherwise,
+                  uint64_t most);
+void numbers_close(struct numbers *n);
+
+/* The next: false with an exception if there is none, or it does not fit. */
+bool numbers_next(struct numbers *n, uint64_t *out);
+
+/* That none is left. */
+bool numbers_end(struct numbers *n);
+
+/* The largest time of a record, for `most`: one wrong date must not evict all keys. advance() takes
+ * any. */
+uint64_t numbers_latest_time(void);
+
+/* One number alone. */
+bool number_read(PyObject *o, const char *what, uint64_t most, uint64_t *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* numbers.c - importances, amounts and times of keys. */
-#include "numbers.h"
+#include "key_reader.h"
 
 #include <string.h>
 #include <time.h>

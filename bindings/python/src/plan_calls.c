@@ -46,21 +46,9 @@ static PyObject *classes_of(const struct weir_prediction *p)
 
 static PyObject *prediction_of(const struct weir_prediction *p)
 {
-    PyObject *values[] = {PyUnicode_FromString(p->config),
-                          PyLong_FromUnsignedLongLong(p->memory),
-                          PyFloat_FromDouble(p->fpr),
-                          PyFloat_FromDouble(p->fnr),
-                          PyFloat_FromDouble(p->fill),
-                          PyFloat_FromDouble(p->error),
-                          PyFloat_FromDouble(p->stable),
-                          PyFloat_FromDouble(p->paper),
-                          PyFloat_FromDouble(p->remembered),
-                          PyFloat_FromDouble(p->least_fnr),
-                          PyFloat_FromDouble(p->lru_fnr),
-                          PyFloat_FromDouble(p->cost),
-                          classes_of(p)};
-
-    return record_of(prediction_type, values, 13);
+    return record_of(prediction_type, "(sKddddddddddN)", p->config, p->memory, p->fpr, p->fnr,
+                     p->fill, p->error, p->stable, p->paper, p->remembered, p->least_fnr,
+                     p->lru_fnr, p->cost, classes_of(p));
 }
 
 static bool read_stream(struct weir_stream *s, const char *spec)
@@ -178,9 +166,8 @@ static PyObject *algorithms(PyObject *module, PyObject *args, PyObject *named)
         return NULL;
     list = PyList_New(0);
     for (size_t i = 0; list && (about = weir_algorithm_at(kind, i)); i++) {
-        PyObject *values[] = {PyUnicode_FromString(about->name), PyUnicode_FromString(about->idea),
-                              words_of(about->traits)};
-        PyObject *one = record_of(algorithm_type, values, 3);
+        PyObject *one =
+            record_of(algorithm_type, "(ssN)", about->name, about->idea, words_of(about->traits));
 
         if (!one || PyList_Append(list, one) < 0)
             Py_CLEAR(list);

@@ -1,16 +1,13 @@
 /* screen_type.c - weir.Screen: does it belong? A Python function is the store. What it raises ends
  * the check, by the store's right to end it, and is raised again from there. */
-#include "key_list.h"
-#include "numbers.h"
-#include "saved_file.h"
+#include "handle.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <weir/screen.h>
 
 struct screen_object {
-    PyObject_HEAD weir_screen *s;
-    struct handle_use use;
+    struct handle_object is;
     PyObject *store; /* a callable, or None */
 };
 
@@ -18,32 +15,15 @@ static PyTypeObject *screen_type, *stats_type;
 
 /* ---- life ---- */
 
-static PyObject *wrap(weir_screen *s, PyObject *store)
-{
-    struct screen_object *o = PyObject_GC_New(struct screen_object, screen_type);
+HANDLE_CALLS_OF_ONE(weir_screen, weir_screen)
 
-    if (!o) {
-        weir_screen_close(s);
-        return NULL;
-    }
-    o->s = s;
-    o->store = Py_NewRef(store);
-    if (!handle_use_open(&o->use)) {
-        Py_DECREF(o);
-        return NULL;
-    }
-    PyObject_GC_Track((PyObject *)o);
-    return (PyObject *)o;
-}
-
-static void close_handle(struct screen_object *o)
-{
-    weir_screen *s = o->s;
-
-    o->s = NULL;
-    if (s)
-        weir_screen_close(s);
-}
+static const struct handle_kind screen_kind = {
+    .name = "Screen",
+    .what = "screen",
+    .closed = "this screen is closed",
+    .parts = 1u << WEIR_PART_SCREEN,
+    HANDLE_TABLE_OF_ONE,
+};
 
 static int traverse(PyObject *self, visitproc visit, void *arg)
 {
@@ -60,15 +40,16 @@ static int clear_references(PyObject *self)
 
 static void dealloc(PyObject *self)
 {
-    struct screen_object *o = (struct screen_object *)self;
-    PyTypeObject *type = Py_TYPE(self);
-
     PyObject_GC_UnTrack(self);
     clear_references(self);
-    close_handle(o);
-    handle_use_close(&o->use);
-    PyObject_GC_Del(self);
-    Py_DECREF(type);
+    handle_dealloc(self);
+}
+
+static PyObject *with_store(PyObject *self, PyObject *store)
+{
+    if (self)
+        ((struct screen_object *)self)->store = Py_NewRef(store);
+    return self;
 }
 
 static bool is_store(PyObject *store)
@@ -83,59 +64,44 @@ static bool is_store(PyObject *store)
 static PyObject *new_screen(PyTypeObject *type, PyObject *args, PyObject *named)
 {
     static char *names[] = {"spec", "store", "max_bytes", NULL};
-    struct weir_options options = {.size = sizeof options};
     const char *spec = "";
     unsigned long long max_bytes = 0;
     PyObject *store = Py_None;
-    struct weir_error error;
-    weir_screen *s;
 
-    (void)type;
     if (!PyArg_ParseTupleAndKeywords(args, named, "|sO$K", names, &spec, &store, &max_bytes) ||
         !is_store(store))
         return NULL;
-    options.max_bytes = max_bytes;
-    if (weir_screen_open_with(&s, spec, &options, &error) != WEIR_OK)
-        return raise_error(&error);
-    return wrap(s, store);
+    return with_store(handle_open(type, &screen_kind, spec, max_bytes), store);
 }
 
-static weir_screen *ready(PyObject *self)
+static PyObject *load(PyObject *type, PyObject *args, PyObject *named)
 {
-    struct screen_object *o = (struct screen_object *)self;
+    static char *names[] = {"source", "store", NULL};
+    PyObject *source, *store = Py_None;
+    struct saved_bytes saved;
 
-    if (!handle_wait(&o->use))
+    if (!PyArg_ParseTupleAndKeywords(args, named, "O|O", names, &source, &store) ||
+        !is_store(store) || !saved_open(&saved, source))
         return NULL;
-    if (!o->s)
-        PyErr_SetString(PyExc_ValueError, "this screen is closed");
-    return o->s;
+    return with_store(handle_load((PyTypeObject *)type, &screen_kind, &saved, "", false), store);
 }
 
-static bool enter(PyObject *self)
+static PyObject *copy(PyObject *self, PyObject *memo)
 {
-    return ready(self) && handle_take(&((struct screen_object *)self)->use);
+    return with_store(handle_copy(self, memo), ((struct screen_object *)self)->store);
 }
 
-static void leave(PyObject *self)
+static PyObject *reduce(PyObject *self, PyObject *none)
 {
-    handle_give(&((struct screen_object *)self)->use);
-}
+    PyObject *bytes = handle_tobytes(self, none);
+    PyObject *loader = bytes ? PyObject_GetAttrString((PyObject *)screen_type, "load") : NULL;
+    PyObject *out =
+        loader ? Py_BuildValue("O(OO)", loader, bytes, ((struct screen_object *)self)->store)
+               : NULL;
 
-static PyObject *close_screen(PyObject *self, PyObject *args)
-{
-    struct screen_object *o = (struct screen_object *)self;
-
-    (void)args;
-    if (!handle_wait(&o->use))
-        return NULL;
-    close_handle(o);
-    Py_RETURN_NONE;
-}
-
-static PyObject *enter_with(PyObject *self, PyObject *none)
-{
-    (void)none;
-    return ready(self) ? Py_NewRef(self) : NULL;
+    Py_XDECREF(loader);
+    Py_XDECREF(bytes);
+    return out;
 }
 
 /* ---- the store ---- */
@@ -230,13 +196,13 @@ static bool check_list(PyObject *self, const struct key_list *l, uint8_t *answer
     struct screen_object *o = (struct screen_object *)self;
     struct checking c;
 
-    if (!enter(self))
+    if (!handle_enter(self))
         return false;
     c.store = Py_NewRef(o->store);
     c.thread = PyEval_SaveThread();
-    weir_screen_check(o->s, l->keys, l->n, ask_store, &c, answers);
+    weir_screen_check(o->is.handle, l->keys, l->n, ask_store, &c, answers);
     PyEval_RestoreThread(c.thread);
-    leave(self);
+    handle_leave(self);
     Py_DECREF(c.store);
     return !PyErr_Occurred();
 }
@@ -342,13 +308,13 @@ static PyObject *add_members(PyObject *self, PyObject *args, PyObject *named)
         return NULL;
     while (more > 0) {
         more = key_list_fill(&l, &source, WEIR_SCREEN_BATCH, &done);
-        if (more < 0 || !enter(self)) {
+        if (more < 0 || !handle_enter(self)) {
             more = -1;
             break;
         }
-        Py_BEGIN_ALLOW_THREADS weir_screen_add_members(((struct screen_object *)self)->s, l.keys,
-                                                       l.n);
-        Py_END_ALLOW_THREADS leave(self);
+        Py_BEGIN_ALLOW_THREADS weir_screen_add_members(((struct handle_object *)self)->handle,
+                                                       l.keys, l.n);
+        Py_END_ALLOW_THREADS handle_leave(self);
     }
     key_list_close(&l);
     key_source_close(&source);
@@ -357,7 +323,7 @@ static PyObject *add_members(PyObject *self, PyObject *args, PyObject *named)
 
 static PyObject *clear_set(PyObject *self, PyObject *none)
 {
-    weir_screen *s = ready(self);
+    weir_screen *s = handle_ready(self);
 
     (void)none;
     if (!s)
@@ -368,69 +334,10 @@ static PyObject *clear_set(PyObject *self, PyObject *none)
 
 static PyObject *needs_set(PyObject *self, void *unused)
 {
-    weir_screen *s = ready(self);
+    weir_screen *s = handle_ready(self);
 
     (void)unused;
     return s ? PyBool_FromLong(weir_screen_needs_set(s)) : NULL;
-}
-
-static PyObject *advance(PyObject *self, PyObject *time)
-{
-    uint64_t now;
-    weir_screen *s;
-
-    if (!number_read(time, "time", UINT64_MAX, &now))
-        return NULL;
-    s = ready(self);
-    if (!s)
-        return NULL;
-    weir_screen_advance(s, now);
-    Py_RETURN_NONE;
-}
-
-/* ---- the whole ---- */
-
-static PyObject *clear(PyObject *self, PyObject *none)
-{
-    weir_screen *s = ready(self);
-
-    (void)none;
-    if (!s)
-        return NULL;
-    weir_screen_clear(s);
-    Py_RETURN_NONE;
-}
-
-static PyObject *copy(PyObject *self, PyObject *memo)
-{
-    weir_screen *s = ready(self);
-    struct weir_error error;
-
-    (void)memo;
-    if (!s)
-        return NULL;
-    s = weir_screen_clone(s, &error);
-    return s ? wrap(s, ((struct screen_object *)self)->store) : raise_error(&error);
-}
-
-static PyObject *merge(PyObject *self, PyObject *other)
-{
-    weir_screen *into, *from;
-    struct weir_error error;
-
-    if (!PyObject_TypeCheck(other, screen_type)) {
-        PyErr_SetString(PyExc_TypeError, "merge() takes another weir.Screen");
-        return NULL;
-    }
-    do { /* until neither is in a call */
-        into = ready(self);
-        from = into ? ready(other) : NULL;
-    } while (from && ((struct screen_object *)self)->use.taken);
-    if (!into || !from)
-        return NULL;
-    if (weir_screen_merge(into, from, &error) != WEIR_OK)
-        return raise_error(&error);
-    Py_RETURN_NONE;
 }
 
 static PyStructSequence_Field stats_fields[] = {
@@ -447,7 +354,7 @@ static PyStructSequence_Field stats_fields[] = {
 
 static PyObject *stats(PyObject *self, PyObject *none)
 {
-    weir_screen *s = ready(self);
+    weir_screen *s = handle_ready(self);
     struct weir_screen_stats m;
 
     (void)none;
@@ -455,117 +362,8 @@ static PyObject *stats(PyObject *self, PyObject *none)
         return NULL;
     weir_screen_measure(s, &m, sizeof m);
 
-    PyObject *values[] = {PyLong_FromUnsignedLongLong(m.memory),
-                          PyLong_FromUnsignedLongLong(m.bytes),
-                          PyLong_FromUnsignedLongLong(m.checked),
-                          PyLong_FromUnsignedLongLong(m.asked),
-                          PyLong_FromUnsignedLongLong(m.saved),
-                          PyLong_FromUnsignedLongLong(m.unanswered),
-                          PyLong_FromUnsignedLongLong(m.members),
-                          PyFloat_FromDouble(m.fill),
-                          PyFloat_FromDouble(m.error)};
-
-    return record_of(stats_type, values, 9);
-}
-
-static PyObject *config(PyObject *self, void *unused)
-{
-    weir_screen *s = ready(self);
-    char text[WEIR_SPEC_MAX];
-
-    (void)unused;
-    if (!s)
-        return NULL;
-    weir_screen_config(s, text, sizeof text);
-    return PyUnicode_FromString(text);
-}
-
-static PyObject *closed(PyObject *self, void *unused)
-{
-    (void)unused;
-    return PyBool_FromLong(((struct screen_object *)self)->s == NULL);
-}
-
-static PyObject *repr(PyObject *self)
-{
-    PyObject *text, *out;
-
-    if (!((struct screen_object *)self)->s)
-        return PyUnicode_FromString("<weir.Screen, closed>");
-    text = config(self, NULL);
-    out = text ? PyUnicode_FromFormat("<weir.Screen %R>", text) : NULL;
-    Py_XDECREF(text);
-    return out;
-}
-
-/* ---- saved ---- */
-
-static enum weir_status write_screen(void *handle, weir_sink sink, void *context,
-                                     struct weir_error *error)
-{
-    return weir_screen_save_stream(handle, sink, context, error);
-}
-
-static PyObject *save(PyObject *self, PyObject *path)
-{
-    PyObject *out;
-
-    if (!enter(self))
-        return NULL;
-    out = saved_write(path, "", write_screen, ((struct screen_object *)self)->s);
-    leave(self);
-    return out;
-}
-
-static PyObject *tobytes(PyObject *self, PyObject *none)
-{
-    weir_screen *s;
-    PyObject *out;
-
-    (void)none;
-    if (!enter(self))
-        return NULL;
-    s = ((struct screen_object *)self)->s;
-    out = saved_bytes_of("", write_screen, s, weir_screen_saved_size(s));
-    leave(self);
-    return out;
-}
-
-static PyObject *load(PyObject *type, PyObject *args, PyObject *named)
-{
-    static char *names[] = {"source", "store", NULL};
-    PyObject *source, *store = Py_None;
-    struct saved_bytes saved;
-    struct weir_error error;
-    const void *data;
-    size_t size;
-    uint32_t shards;
-    weir_screen *s = NULL;
-    bool found;
-
-    (void)type;
-    if (!PyArg_ParseTupleAndKeywords(args, named, "O|O", names, &source, &store) ||
-        !is_store(store) || !saved_open(&saved, source))
-        return NULL;
-    found = saved_find(&saved, 1u << WEIR_PART_SCREEN, "screen", &data, &size, &shards);
-    bool loaded = found && weir_screen_load_buffer(&s, data, size, NULL, NULL, &error) == WEIR_OK;
-    saved_close(&saved);
-    if (loaded)
-        return wrap(s, store);
-    return found ? raise_error(&error) : NULL;
-}
-
-static PyObject *reduce(PyObject *self, PyObject *none)
-{
-    PyObject *bytes = tobytes(self, none);
-    PyObject *loader = bytes ? PyObject_GetAttrString((PyObject *)screen_type, "load") : NULL;
-    PyObject *out =
-        loader ? Py_BuildValue("O(OO)", loader, bytes, ((struct screen_object *)self)->store)
-               : NULL;
-
-    Py_XDECREF(loader);
-    Py_XDECREF(bytes);
-    return out;
+    return record_of(stats_type, "(KKKKKKKdd)", m.memory, m.bytes, m.checked, m.asked, m.saved,
+                     m.unanswered, m.members, m.fill, m.error);
 }
 
 /* ---- the type ---- */
@@ -584,33 +382,34 @@ static PyMethodDef methods[] = {
      "it (1bf, strict)."},
     {"clear_set", clear_set, METH_NOARGS,
      "clear_set($self, /)\n--\n\nRemove the set, to add its members again from scratch."},
-    {"advance", advance, METH_O,
+    {"advance", handle_advance, METH_O,
      "advance($self, time, /)\n--\n\nSet the current time in milliseconds, for screens with "
      "span=."},
-    {"clear", clear, METH_NOARGS,
+    {"clear", handle_clear, METH_NOARGS,
      "clear($self, /)\n--\n\nReturn to the state after opening, with the same seed."},
-    {"merge", merge, METH_O,
+    {"merge", handle_merge, METH_O,
      "merge($self, other, /)\n--\n\nAdd the contents of another screen of the same spec and seed."},
     {"copy", copy, METH_NOARGS,
      "copy($self, /)\n--\n\nA second screen in the same state, with the same store."},
     {"__copy__", copy, METH_NOARGS, "As copy()."},
     {"__deepcopy__", copy, METH_O, "As copy()."},
     {"stats", stats, METH_NOARGS, "stats($self, /)\n--\n\nStatistics, a weir.ScreenStats."},
-    {"save", save, METH_O, "save($self, path, /)\n--\n\nSave to a file, replaced in one step."},
-    {"tobytes", tobytes, METH_NOARGS, "tobytes($self, /)\n--\n\nWhat save() would write."},
+    {"save", handle_save, METH_O,
+     "save($self, path, /)\n--\n\nSave to a file, replaced in one step."},
+    {"tobytes", handle_tobytes, METH_NOARGS, "tobytes($self, /)\n--\n\nWhat save() would write."},
     {"load", METHOD(load), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
      "load($type, /, source, store=None)\n--\n\nLoad a saved screen, from a path or from bytes, "
      "with this store."},
     {"__reduce__", reduce, METH_NOARGS, "For pickle: the saved bytes and the store."},
-    {"close", close_screen, METH_NOARGS, "close($self, /)\n--\n\nFree its memory."},
-    {"__enter__", enter_with, METH_NOARGS, "The screen itself."},
-    {"__exit__", close_screen, METH_VARARGS, "Close it."},
+    {"close", handle_close, METH_NOARGS, "close($self, /)\n--\n\nFree its memory."},
+    {"__enter__", handle_enter_with, METH_NOARGS, "The screen itself."},
+    {"__exit__", handle_close, METH_VARARGS, "Close it."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef properties[] = {
-    {"config", config, NULL, "The spec in full: it opens an equal screen.", NULL},
+    {"config", handle_config, NULL, "The spec in full: it opens an equal screen.", NULL},
     {"needs_set", needs_set, NULL, "Whether add_members() must be called first.", NULL},
-    {"closed", closed, NULL, "Whether it was closed.", NULL},
+    {"closed", handle_closed, NULL, "Whether it was closed.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 #define SCREEN_DOC                                                                                 \
@@ -626,9 +425,9 @@ static PyGetSetDef properties[] = {
     "2\n"
 
 static PyType_Slot slots[] = {
-    {Py_tp_new, new_screen},         {Py_tp_dealloc, dealloc}, {Py_tp_traverse, traverse},
-    {Py_tp_clear, clear_references}, {Py_tp_doc, SCREEN_DOC},  {Py_tp_methods, methods},
-    {Py_tp_getset, properties},      {Py_tp_repr, repr},       {0, NULL}};
+    {Py_tp_new, new_screen},         {Py_tp_dealloc, dealloc},  {Py_tp_traverse, traverse},
+    {Py_tp_clear, clear_references}, {Py_tp_doc, SCREEN_DOC},   {Py_tp_methods, methods},
+    {Py_tp_getset, properties},      {Py_tp_repr, handle_repr}, {0, NULL}};
 
 static PyType_Spec spec = {"weir.Screen", sizeof(struct screen_object), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,

@@ -1,6 +1,6 @@
 /* show_keys.c - the way of a batch. Keys are hashed as they come, so that nothing of a
  * Python object is needed when the GIL is released; keys in a buffer are hashed after. */
-#include "show_keys.h"
+#include "handle.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,8 @@
 #define HASHED 1024                   /* of fixed keys at a time */
 
 struct batch_run {
-    const struct shown_to *to;
+    struct handle_object *o;
+    show_call show;
     struct key_source source;
     struct numbers importance, times;
     struct weir_key *keys;
@@ -60,13 +61,14 @@ static bool make_room(struct batch_run *r, size_t n)
     return ok;
 }
 
-static bool open_run(struct batch_run *r, const struct shown_to *to,
+static bool open_run(struct batch_run *r, PyObject *self, show_call show,
                      const struct batch_given *given)
 {
     size_t hint;
 
     memset(r, 0, sizeof *r);
-    r->to = to;
+    r->o = (struct handle_object *)self;
+    r->show = show;
     if (!key_source_open(&r->source, given->keys, given->size ? given->size : Py_None) ||
         !numbers_open(&r->importance, given->importance ? given->importance : Py_None, "importance",
                       1, UINT32_MAX) ||
@@ -105,7 +107,7 @@ static int add_key(struct batch_run *r)
     if (got <= 0)
         return got;
     if (key_read(object, &r->source.room, &key)) {
-        r->keys[r->n] = hash_bytes(r->to->hash, key.bytes);
+        r->keys[r->n] = hash_bytes(r->o->hash, key.bytes);
         key_release(&key);
         got = !needs_numbers(r) || add_numbers(r, r->n) ? 1 : -1;
         r->n += got > 0;
@@ -133,7 +135,7 @@ static void take_plain_bytes(struct batch_run *r)
         most = left;
     while (n < most && key_source_peek_bytes(s, n, &bytes[n]))
         n++;
-    weir_hash_bytes_many(r->to->hash.kind, r->to->hash.seed, bytes, n, r->keys + r->n);
+    weir_hash_bytes_many(r->o->hash.kind, r->o->hash.seed, bytes, n, r->keys + r->n);
     r->n += n;
     s->at += (Py_ssize_t)n;
 }
@@ -176,7 +178,7 @@ static void hash_fixed(const struct batch_run *r, size_t from, size_t n, struct 
 
     for (size_t i = 0; i < n; i++)
         bytes[i] = key_source_fixed(&r->source, r->done + from + i);
-    weir_hash_bytes_many(r->to->hash.kind, r->to->hash.seed, bytes, n, keys);
+    weir_hash_bytes_many(r->o->hash.kind, r->o->hash.seed, bytes, n, keys);
 }
 
 static enum weir_status show_fixed(struct batch_run *r, uint8_t *verdicts)
@@ -190,8 +192,7 @@ static enum weir_status show_fixed(struct batch_run *r, uint8_t *verdicts)
         hash_fixed(r, i, n, keys);
         for (size_t j = 0; r->importance.given && j < n; j++)
             keys[j].importance = r->keys[i + j].importance;
-        status =
-            r->to->show(r->to->self, keys, r->at ? r->at + i : NULL, n, verdicts + i, &r->error);
+        status = r->show(r->o, keys, r->at ? r->at + i : NULL, n, verdicts + i, &r->error);
     }
     return status;
 }
@@ -221,13 +222,13 @@ static bool show_chunk(struct batch_run *r)
     enum weir_status status;
     uint8_t *verdicts;
 
-    if (!make_verdict_room(r) || !r->to->enter(r->to->self))
+    if (!make_verdict_room(r) || !handle_enter((PyObject *)r->o))
         return false;
     verdicts = r->verdicts + r->done;
-    Py_BEGIN_ALLOW_THREADS status =
-        r->source.is_fixed ? show_fixed(r, verdicts)
-                           : r->to->show(r->to->self, r->keys, r->at, r->n, verdicts, &r->error);
-    Py_END_ALLOW_THREADS r->to->leave(r->to->self);
+    Py_BEGIN_ALLOW_THREADS status = r->source.is_fixed
+                                        ? show_fixed(r, verdicts)
+                                        : r->show(r->o, r->keys, r->at, r->n, verdicts, &r->error);
+    Py_END_ALLOW_THREADS handle_leave((PyObject *)r->o);
     r->done += r->n;
     if (status != WEIR_OK)
         raise_error(&r->error);
@@ -263,15 +264,38 @@ static bool run_all(struct batch_run *r)
     return numbers_end(&r->importance) && numbers_end(&r->times);
 }
 
-PyObject *show_keys(const struct shown_to *to, const struct batch_given *given, bool wants_verdicts)
+PyObject *show_keys(PyObject *self, show_call show, const struct batch_given *given,
+                    bool wants_verdicts)
 {
     struct batch_run r;
     PyObject *out = NULL;
 
-    if (open_run(&r, to, given) && run_all(&r))
+    if (open_run(&r, self, show, given) && run_all(&r))
         out = wants_verdicts
                   ? PyBytes_FromStringAndSize((const char *)r.verdicts, (Py_ssize_t)r.done)
                   : Py_NewRef(Py_None);
     close_run(&r);
     return out;
+}
+
+PyObject *filter_observe_many(PyObject *self, PyObject *args, PyObject *named)
+{
+    static char *names[] = {"keys", "size", "importance", "times", NULL};
+    struct batch_given given = {NULL};
+
+    if (!PyArg_ParseTupleAndKeywords(args, named, "O|$OOO", names, &given.keys, &given.size,
+                                     &given.importance, &given.times) ||
+        !handle_observing(self))
+        return NULL;
+    return show_keys(self, ((struct handle_object *)self)->kind->observe, &given, true);
+}
+
+PyObject *filter_ask_many(PyObject *self, PyObject *args, PyObject *named)
+{
+    static char *names[] = {"keys", "size", NULL};
+    struct batch_given given = {NULL};
+
+    if (!PyArg_ParseTupleAndKeywords(args, named, "O|$O", names, &given.keys, &given.size))
+        return NULL;
+    return show_keys(self, ((struct handle_object *)self)->kind->ask, &given, true);
 }

@@ -1,111 +1,43 @@
 /* sketch_type.c - weir.Sketch: how often? */
-#include "key_list.h"
-#include "numbers.h"
-#include "saved_file.h"
+#include "handle.h"
 
 #include <stdlib.h>
 #include <weir/sketch.h>
 
 #define CHUNK 4096
 
-struct sketch_object {
-    PyObject_HEAD weir_sketch *s;
-    struct handle_use use;
-};
-
 static PyTypeObject *sketch_type, *estimate_type, *heavy_type, *stats_type;
 
-/* ---- life ---- */
+/* ---- opened and loaded ---- */
 
-static PyObject *wrap(weir_sketch *s)
-{
-    struct sketch_object *o = PyObject_New(struct sketch_object, sketch_type);
+HANDLE_CALLS_OF_ONE(weir_sketch, weir_sketch)
 
-    if (!o) {
-        weir_sketch_close(s);
-        return NULL;
-    }
-    o->s = s;
-    if (handle_use_open(&o->use))
-        return (PyObject *)o;
-    Py_DECREF(o);
-    return NULL;
-}
-
-static void close_handle(struct sketch_object *o)
-{
-    weir_sketch *s = o->s;
-
-    o->s = NULL;
-    if (s)
-        weir_sketch_close(s);
-}
-
-static void dealloc(PyObject *self)
-{
-    struct sketch_object *o = (struct sketch_object *)self;
-    PyTypeObject *type = Py_TYPE(self);
-
-    close_handle(o);
-    handle_use_close(&o->use);
-    PyObject_Free(self);
-    Py_DECREF(type);
-}
+static const struct handle_kind sketch_kind = {
+    .name = "Sketch",
+    .what = "sketch",
+    .closed = "this sketch is closed",
+    .parts = 1u << WEIR_PART_COUNTS | 1u << WEIR_PART_TOP,
+    HANDLE_TABLE_OF_ONE,
+};
 
 static PyObject *new_sketch(PyTypeObject *type, PyObject *args, PyObject *named)
 {
     static char *names[] = {"spec", "max_bytes", NULL};
-    struct weir_options options = {.size = sizeof options};
     const char *spec = "";
     unsigned long long max_bytes = 0;
-    struct weir_error error;
-    weir_sketch *s;
 
-    (void)type;
     if (!PyArg_ParseTupleAndKeywords(args, named, "s|$K", names, &spec, &max_bytes))
         return NULL;
-    options.max_bytes = max_bytes;
-    if (weir_sketch_open_with(&s, spec, &options, &error) != WEIR_OK)
-        return raise_error(&error);
-    return wrap(s);
+    return handle_open(type, &sketch_kind, spec, max_bytes);
 }
 
-static weir_sketch *ready(PyObject *self)
+static PyObject *load(PyObject *type, PyObject *source)
 {
-    struct sketch_object *o = (struct sketch_object *)self;
+    struct saved_bytes saved;
 
-    if (!handle_wait(&o->use))
+    if (!saved_open(&saved, source))
         return NULL;
-    if (!o->s)
-        PyErr_SetString(PyExc_ValueError, "this sketch is closed");
-    return o->s;
-}
-
-static bool enter(PyObject *self)
-{
-    return ready(self) && handle_take(&((struct sketch_object *)self)->use);
-}
-
-static void leave(PyObject *self)
-{
-    handle_give(&((struct sketch_object *)self)->use);
-}
-
-static PyObject *close_sketch(PyObject *self, PyObject *args)
-{
-    struct sketch_object *o = (struct sketch_object *)self;
-
-    (void)args;
-    if (!handle_wait(&o->use))
-        return NULL;
-    close_handle(o);
-    Py_RETURN_NONE;
-}
-
-static PyObject *enter_with(PyObject *self, PyObject *none)
-{
-    (void)none;
-    return ready(self) ? Py_NewRef(self) : NULL;
+    return handle_load((PyTypeObject *)type, &sketch_kind, &saved, "", false);
 }
 
 /* ---- count ---- */
@@ -134,7 +66,7 @@ static PyObject *add_or_take(PyObject *self, PyObject *args, PyObject *named, bo
 
     text_room_open(&room);
     if (read_key_and_amount(args, named, &room, &key, &amount)) {
-        s = ready(self);
+        s = handle_ready(self);
         if (s && taking)
             status = weir_sketch_take(s, key.bytes, amount, &error);
         else if (s)
@@ -196,10 +128,10 @@ static void add_list(weir_sketch *s, const struct adding *a)
 
 static bool add_chunk(PyObject *self, struct adding *a)
 {
-    if (!enter(self))
+    if (!handle_enter(self))
         return false;
-    Py_BEGIN_ALLOW_THREADS add_list(((struct sketch_object *)self)->s, a);
-    Py_END_ALLOW_THREADS leave(self);
+    Py_BEGIN_ALLOW_THREADS add_list(((struct handle_object *)self)->handle, a);
+    Py_END_ALLOW_THREADS handle_leave(self);
     return true;
 }
 
@@ -256,20 +188,6 @@ static PyObject *add_many(PyObject *self, PyObject *args, PyObject *named)
     return ok ? Py_NewRef(Py_None) : NULL;
 }
 
-static PyObject *advance(PyObject *self, PyObject *time)
-{
-    uint64_t now;
-    weir_sketch *s;
-
-    if (!number_read(time, "time", UINT64_MAX, &now))
-        return NULL;
-    s = ready(self);
-    if (!s)
-        return NULL;
-    weir_sketch_advance(s, now);
-    Py_RETURN_NONE;
-}
-
 /* ---- ask ---- */
 
 /* None stands for no bound. */
@@ -286,7 +204,7 @@ static bool ask(PyObject *self, PyObject *object, struct weir_estimate *out)
 
     text_room_open(&room);
     if (key_read(object, &room, &key)) {
-        s = ready(self);
+        s = handle_ready(self);
         if (s)
             *out = weir_sketch_ask(s, key.bytes);
         key_release(&key);
@@ -309,9 +227,7 @@ static PyObject *estimate(PyObject *self, PyObject *object)
     if (!ask(self, object, &e))
         return NULL;
 
-    PyObject *values[] = {PyLong_FromUnsignedLongLong(e.count), bound(e.error)};
-
-    return record_of(estimate_type, values, 2);
+    return record_of(estimate_type, "(KN)", e.count, bound(e.error));
 }
 
 static PyObject *list_of(const struct weir_heavy *heavy, size_t n)
@@ -319,10 +235,10 @@ static PyObject *list_of(const struct weir_heavy *heavy, size_t n)
     PyObject *list = PyList_New(0);
 
     for (size_t i = 0; list && i < n; i++) {
-        PyObject *values[] = {
-            PyBytes_FromStringAndSize(heavy[i].key.data, (Py_ssize_t)heavy[i].key.size),
-            PyLong_FromUnsignedLongLong(heavy[i].count), bound(heavy[i].error)};
-        PyObject *record = record_of(heavy_type, values, 3);
+        const struct weir_bytes key = heavy[i].key;
+        PyObject *bytes = PyBytes_FromStringAndSize(key.data, (Py_ssize_t)key.size);
+        PyObject *record =
+            record_of(heavy_type, "(NKN)", bytes, heavy[i].count, bound(heavy[i].error));
 
         if (!record || PyList_Append(list, record) < 0)
             Py_CLEAR(list);
@@ -361,68 +277,26 @@ static PyObject *top(PyObject *self, PyObject *args, PyObject *named)
         PyErr_SetString(PyExc_ValueError, "top() takes how many keys, from 0");
         return NULL;
     }
-    if (!ready(self) || !lists_keys(((struct sketch_object *)self)->s) || !enter(self))
+    if (!handle_ready(self) || !lists_keys(((struct handle_object *)self)->handle) ||
+        !handle_enter(self))
         return NULL;
-    weir_sketch_measure(((struct sketch_object *)self)->s, &stats, sizeof stats);
+    weir_sketch_measure(((struct handle_object *)self)->handle, &stats, sizeof stats);
     if ((uint64_t)n > stats.keys)
         n = (Py_ssize_t)stats.keys;
     heavy = calloc((size_t)n + 1, sizeof *heavy);
     if (heavy) {
         Py_BEGIN_ALLOW_THREADS found =
-            weir_sketch_top(((struct sketch_object *)self)->s, heavy, (size_t)n);
+            weir_sketch_top(((struct handle_object *)self)->handle, heavy, (size_t)n);
         Py_END_ALLOW_THREADS out = list_of(heavy, found);
     } else {
         PyErr_NoMemory();
     }
     free(heavy);
-    leave(self);
+    handle_leave(self);
     return out;
 }
 
 /* ---- the whole ---- */
-
-static PyObject *clear(PyObject *self, PyObject *none)
-{
-    weir_sketch *s = ready(self);
-
-    (void)none;
-    if (!s)
-        return NULL;
-    weir_sketch_clear(s);
-    Py_RETURN_NONE;
-}
-
-static PyObject *copy(PyObject *self, PyObject *memo)
-{
-    weir_sketch *s = ready(self);
-    struct weir_error error;
-
-    (void)memo;
-    if (!s)
-        return NULL;
-    s = weir_sketch_clone(s, &error);
-    return s ? wrap(s) : raise_error(&error);
-}
-
-static PyObject *merge(PyObject *self, PyObject *other)
-{
-    weir_sketch *into, *from;
-    struct weir_error error;
-
-    if (!PyObject_TypeCheck(other, sketch_type)) {
-        PyErr_SetString(PyExc_TypeError, "merge() takes another weir.Sketch");
-        return NULL;
-    }
-    do { /* until neither is in a call */
-        into = ready(self);
-        from = into ? ready(other) : NULL;
-    } while (from && ((struct sketch_object *)self)->use.taken);
-    if (!into || !from)
-        return NULL;
-    if (weir_sketch_merge(into, from, &error) != WEIR_OK)
-        return raise_error(&error);
-    Py_RETURN_NONE;
-}
 
 static PyStructSequence_Field stats_fields[] = {
     {"memory", "bytes of counters and keys"},
@@ -436,7 +310,7 @@ static PyStructSequence_Field stats_fields[] = {
 
 static PyObject *stats(PyObject *self, PyObject *none)
 {
-    weir_sketch *s = ready(self);
+    weir_sketch *s = handle_ready(self);
     struct weir_sketch_stats m;
 
     (void)none;
@@ -444,111 +318,8 @@ static PyObject *stats(PyObject *self, PyObject *none)
         return NULL;
     weir_sketch_measure(s, &m, sizeof m);
 
-    PyObject *values[] = {PyLong_FromUnsignedLongLong(m.memory),
-                          PyLong_FromUnsignedLongLong(m.bytes),
-                          PyLong_FromUnsignedLongLong(m.total),
-                          PyLong_FromUnsignedLongLong(m.keys),
-                          bound(m.error),
-                          PyFloat_FromDouble(m.confidence),
-                          PyLong_FromUnsignedLongLong(m.too_long)};
-
-    return record_of(stats_type, values, 7);
-}
-
-static PyObject *config(PyObject *self, void *unused)
-{
-    weir_sketch *s = ready(self);
-    char text[WEIR_SPEC_MAX];
-
-    (void)unused;
-    if (!s)
-        return NULL;
-    weir_sketch_config(s, text, sizeof text);
-    return PyUnicode_FromString(text);
-}
-
-static PyObject *closed(PyObject *self, void *unused)
-{
-    (void)unused;
-    return PyBool_FromLong(((struct sketch_object *)self)->s == NULL);
-}
-
-static PyObject *repr(PyObject *self)
-{
-    PyObject *text, *out;
-
-    if (!((struct sketch_object *)self)->s)
-        return PyUnicode_FromString("<weir.Sketch, closed>");
-    text = config(self, NULL);
-    out = text ? PyUnicode_FromFormat("<weir.Sketch %R>", text) : NULL;
-    Py_XDECREF(text);
-    return out;
-}
-
-/* ---- saved ---- */
-
-static enum weir_status write_sketch(void *handle, weir_sink sink, void *context,
-                                     struct weir_error *error)
-{
-    return weir_sketch_save_stream(handle, sink, context, error);
-}
-
-static PyObject *save(PyObject *self, PyObject *path)
-{
-    PyObject *out;
-
-    if (!enter(self))
-        return NULL;
-    out = saved_write(path, "", write_sketch, ((struct sketch_object *)self)->s);
-    leave(self);
-    return out;
-}
-
-static PyObject *tobytes(PyObject *self, PyObject *none)
-{
-    weir_sketch *s;
-    PyObject *out;
-
-    (void)none;
-    if (!enter(self))
-        return NULL;
-    s = ((struct sketch_object *)self)->s;
-    out = saved_bytes_of("", write_sketch, s, weir_sketch_saved_size(s));
-    leave(self);
-    return out;
-}
-
-static PyObject *load(PyObject *type, PyObject *source)
-{
-    struct saved_bytes saved;
-    struct weir_error error;
-    const void *data;
-    size_t size;
-    uint32_t shards;
-    weir_sketch *s = NULL;
-    bool found;
-
-    (void)type;
-    if (!saved_open(&saved, source))
-        return NULL;
-    found = saved_find(&saved, 1u << WEIR_PART_COUNTS | 1u << WEIR_PART_TOP, "sketch", &data, &size,
-                       &shards);
-    bool loaded = found && weir_sketch_load_buffer(&s, data, size, NULL, NULL, &error) == WEIR_OK;
-    saved_close(&saved);
-    if (loaded)
-        return wrap(s);
-    return found ? raise_error(&error) : NULL;
-}
-
-static PyObject *reduce(PyObject *self, PyObject *none)
-{
-    PyObject *bytes = tobytes(self, none);
-    PyObject *loader = bytes ? PyObject_GetAttrString((PyObject *)sketch_type, "load") : NULL;
-    PyObject *out = loader ? Py_BuildValue("O(O)", loader, bytes) : NULL;
-
-    Py_XDECREF(loader);
-    Py_XDECREF(bytes);
-    return out;
+    return record_of(stats_type, "(KKKKNdK)", m.memory, m.bytes, m.total, m.keys, bound(m.error),
+                     m.confidence, m.too_long);
 }
 
 /* ---- the type ---- */
@@ -563,7 +334,7 @@ static PyMethodDef methods[] = {
     {"take", METHOD(take), METH_VARARGS | METH_KEYWORDS,
      "take($self, /, key, amount=1)\n--\n\nSubtract from the count of a key (count-min "
      "update=plain)."},
-    {"advance", advance, METH_O,
+    {"advance", handle_advance, METH_O,
      "advance($self, time, /)\n--\n\nSet the current time in milliseconds, if half-life= is a "
      "time."},
     {"count", count, METH_O, "count($self, key, /)\n--\n\nThe estimated count of a key."},
@@ -573,28 +344,29 @@ static PyMethodDef methods[] = {
     {"top", METHOD(top), METH_VARARGS | METH_KEYWORDS,
      "top($self, /, n=10)\n--\n\nThe most frequent keys, as bytes, highest count first: a list "
      "of weir.Heavy."},
-    {"clear", clear, METH_NOARGS,
+    {"clear", handle_clear, METH_NOARGS,
      "clear($self, /)\n--\n\nReturn to the state after opening, with the same seed."},
-    {"merge", merge, METH_O,
+    {"merge", handle_merge, METH_O,
      "merge($self, other, /)\n--\n\nAdd the counts of another sketch of the same spec and "
      "seed."},
-    {"copy", copy, METH_NOARGS, "copy($self, /)\n--\n\nA second sketch in the same state."},
-    {"__copy__", copy, METH_NOARGS, "As copy()."},
-    {"__deepcopy__", copy, METH_O, "As copy()."},
+    {"copy", handle_copy, METH_NOARGS, "copy($self, /)\n--\n\nA second sketch in the same state."},
+    {"__copy__", handle_copy, METH_NOARGS, "As copy()."},
+    {"__deepcopy__", handle_copy, METH_O, "As copy()."},
     {"stats", stats, METH_NOARGS, "stats($self, /)\n--\n\nStatistics, a weir.SketchStats."},
-    {"save", save, METH_O, "save($self, path, /)\n--\n\nSave to a file, replaced in one step."},
-    {"tobytes", tobytes, METH_NOARGS, "tobytes($self, /)\n--\n\nWhat save() would write."},
+    {"save", handle_save, METH_O,
+     "save($self, path, /)\n--\n\nSave to a file, replaced in one step."},
+    {"tobytes", handle_tobytes, METH_NOARGS, "tobytes($self, /)\n--\n\nWhat save() would write."},
     {"load", load, METH_O | METH_CLASS,
      "load($type, source, /)\n--\n\nLoad a saved sketch, from a path or from bytes."},
-    {"__reduce__", reduce, METH_NOARGS, "For pickle: the saved bytes."},
-    {"close", close_sketch, METH_NOARGS, "close($self, /)\n--\n\nFree its memory."},
-    {"__enter__", enter_with, METH_NOARGS, "The sketch itself."},
-    {"__exit__", close_sketch, METH_VARARGS, "Close it."},
+    {"__reduce__", handle_reduce, METH_NOARGS, "For pickle: the saved bytes."},
+    {"close", handle_close, METH_NOARGS, "close($self, /)\n--\n\nFree its memory."},
+    {"__enter__", handle_enter_with, METH_NOARGS, "The sketch itself."},
+    {"__exit__", handle_close, METH_VARARGS, "Close it."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef properties[] = {
-    {"config", config, NULL, "The spec in full: it opens an equal sketch.", NULL},
-    {"closed", closed, NULL, "Whether it was closed.", NULL},
+    {"config", handle_config, NULL, "The spec in full: it opens an equal sketch.", NULL},
+    {"closed", handle_closed, NULL, "Whether it was closed.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 #define SKETCH_DOC                                                                                 \
@@ -606,14 +378,14 @@ static PyGetSetDef properties[] = {
     "(2, b'a')\n"
 
 static PyType_Slot slots[] = {{Py_tp_new, new_sketch},
-                              {Py_tp_dealloc, dealloc},
+                              {Py_tp_dealloc, handle_dealloc},
                               {Py_tp_doc, SKETCH_DOC},
                               {Py_tp_methods, methods},
                               {Py_tp_getset, properties},
-                              {Py_tp_repr, repr},
+                              {Py_tp_repr, handle_repr},
                               {0, NULL}};
 
-static PyType_Spec spec = {"weir.Sketch", sizeof(struct sketch_object), 0,
+static PyType_Spec spec = {"weir.Sketch", sizeof(struct handle_object), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, slots};
 
 static PyStructSequence_Field estimate_fields[] = {

@@ -4,14 +4,13 @@
  * ahead; those of any other iterable one by one, so that it never waits for more than the
  * next item. Looking ahead shows the filter keys that may never be asked for: so it is done
  * only where the filter is ours. */
-#include "filter_type.h"
-#include "key_reader.h"
+#include "handle.h"
 
 #define AHEAD 256
 #define PASSED 1024 /* items that were seen, between two looks at signals: Ctrl-C among repeats */
 
 struct unique_object {
-    PyObject_HEAD struct filter_object *filter;
+    PyObject_HEAD struct handle_object *filter;
     PyObject *key; /* a function, or NULL */
     struct key_source source;
     bool is_open, looks_ahead, is_running;
@@ -85,7 +84,7 @@ static PyObject *new_unique(PyTypeObject *type, PyObject *args, PyObject *named)
     u = PyObject_GC_New(struct unique_object, type);
     if (!u)
         return NULL;
-    u->filter = (struct filter_object *)Py_NewRef(filter);
+    u->filter = (struct handle_object *)Py_NewRef(filter);
     u->key = key == Py_None ? NULL : Py_NewRef(key);
     u->at = u->n = 0;
     u->is_open = u->is_running = false;
@@ -119,7 +118,7 @@ static int was_seen(struct unique_object *u, PyObject *item)
     if (key && key_read(key, &u->source.room, &view)) {
         hashed = hash_bytes(u->filter->hash, view.bytes);
         key_release(&view);
-        w = filter_learning(u->filter);
+        w = handle_observing((PyObject *)u->filter);
     }
     Py_XDECREF(key);
     return w ? weir_observe(w, hashed) == WEIR_SEEN : -1;
@@ -166,7 +165,7 @@ static bool look_ahead(struct unique_object *u)
         key_release(&view);
         u->items[u->n++] = item;
     }
-    w = u->n > 0 ? filter_learning(u->filter) : NULL;
+    w = u->n > 0 ? handle_observing((PyObject *)u->filter) : NULL;
     if (w)
         weir_observe_many(w, u->keys, u->n, u->seen);
     else

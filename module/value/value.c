@@ -1,5 +1,11 @@
-/* type.c - the types of values, and what the server may ask of any of them. */
+/* value.c - the types of values and what the server may ask of any of them, keys, and handles of
+ * the library. */
+#include "value/value.h"
+#include "server/reply.h"
+#include "server/server.h"
 #include "value/image.h"
+
+/* ---- types ---- */
 
 #define ENCODING 1 /* of images in an RDB */
 
@@ -158,4 +164,127 @@ void value_put(struct rm_key *key, struct value *v)
 {
     value_changed(v);
     rm.ModuleTypeSetValue(key, type_of(v->family), v);
+}
+
+/* ---- keys ---- */
+
+struct opened key_open(struct rm_ctx *ctx, struct rm_string *name, int mode,
+                       const struct family *family)
+{
+    struct opened o = {.key = rm.OpenKey(ctx, name, mode)};
+
+    o.value = value_at(o.key, family, &o.wrong);
+    if (o.wrong)
+        o.loading = rm.ModuleTypeGetType(o.key) == type_of(&family_loading);
+    return o;
+}
+
+bool keys_were_asked(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    long long n = 0;
+
+    if (!rm.IsKeysPositionRequest(ctx))
+        return false;
+    rm.KeyAtPosWithFlags(ctx, 1, RM_KEY_RW | RM_KEY_ACCESS | RM_KEY_UPDATE);
+    if (argc > 2 && rm.StringToLongLong(argv[2], &n) == RM_OK && n <= argc - 3)
+        for (int i = 0; i < n; i++)
+            rm.KeyAtPosWithFlags(ctx, 3 + i, RM_KEY_RO | RM_KEY_ACCESS);
+    return true;
+}
+
+int key_close(struct opened *o)
+{
+    if (o->key)
+        rm.CloseKey(o->key);
+    return RM_OK;
+}
+
+int key_refuse(struct rm_ctx *ctx, struct opened *o)
+{
+    if (o->loading)
+        reply_code(ctx, WEIRBUSY);
+    else
+        reply_wrong_type(ctx);
+    return key_close(o);
+}
+
+void *key_value(struct rm_ctx *ctx, struct opened *o, const char *missing)
+{
+    if (o->wrong) {
+        key_refuse(ctx, o);
+    } else if (!o->value) {
+        rm.ReplyWithError(ctx, missing);
+        key_close(o);
+    }
+    return o->value;
+}
+
+void key_told(struct rm_ctx *ctx, struct rm_string *name, struct value *v, const char *event)
+{
+    value_changed(v);
+    rm.NotifyKeyspaceEvent(ctx, RM_NOTIFY_MODULE, event, name);
+}
+
+void key_changed(struct rm_ctx *ctx, struct rm_string *name, struct value *v, const char *event)
+{
+    rm.ReplicateVerbatim(ctx);
+    key_told(ctx, name, v, event);
+}
+
+/* ---- handles of the library ---- */
+
+static void *take(void *context, size_t size)
+{
+    (void)context;
+    return server_take(size);
+}
+
+static void give(void *context, void *block)
+{
+    (void)context;
+    server_give(block);
+}
+
+static struct weir_options within(uint64_t most)
+{
+    return (struct weir_options){sizeof(struct weir_options), {take, give, NULL}, most};
+}
+
+enum weir_status filter_open(weir_filter **out, const char *spec, uint64_t most,
+                             struct weir_error *error)
+{
+    struct weir_options options = within(most);
+
+    return weir_open_with(out, spec, &options, error);
+}
+
+enum weir_status filter_load(weir_filter **out, weir_source source, void *context, uint64_t most,
+                             struct weir_error *error)
+{
+    struct weir_options options = within(most);
+
+    return weir_load_stream(out, source, context, &options, error);
+}
+
+enum weir_status sketch_open(weir_sketch **out, const char *spec, uint64_t most,
+                             struct weir_error *error)
+{
+    struct weir_options options = within(most);
+
+    return weir_sketch_open_with(out, spec, &options, error);
+}
+
+enum weir_status sketch_load(weir_sketch **out, const void *data, size_t size, uint64_t most,
+                             struct weir_error *error)
+{
+    struct weir_options options = within(most);
+
+    return weir_sketch_load_buffer(out, data, size, NULL, &options, error);
+}
+
+uint64_t spec_seed(const char *spec)
+{
+    uint64_t seed = 0;
+
+    return weir_spec_number(spec, "seed", &seed) ? seed : 0;
 }
