@@ -1,5 +1,5 @@
 # The front door. Meson and Ninja do the work, under build/.
-.PHONY: all demo serve test test-all bench fuzz reproduce site install dist deb setup-% clean
+.PHONY: all demo serve check test test-all bench fuzz reproduce site install dist deb setup-% clean
 
 all: setup-build
 	@scripts/build
@@ -11,9 +11,15 @@ demo: all
 serve: setup-build $(if $(SERVER),,setup-serve) all
 	@scripts/serve
 
+# Unit tests, property tests and one run of each command: under a minute after a change of one file.
+check: setup-build setup-test
+	@scripts/check
+
+# All tests, also with sanitizers: about 12 minutes.
 test: setup-build setup-test
 	@scripts/test
 
+# Also the long tests, ThreadSanitizer, other processors and the packages.
 test-all: setup-build setup-test setup-package setup-cross setup-long
 	@scripts/test --long
 

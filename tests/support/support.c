@@ -9,6 +9,14 @@
 
 #include "filter/filter.h"
 
+void choose_cases(void)
+{
+    const char *pattern = getenv("WEIR_CASE");
+
+    if (pattern)
+        cmocka_set_test_filter(pattern);
+}
+
 size_t sized(size_t full)
 {
     const char *quick = getenv("WEIR_QUICK");

@@ -1,7 +1,7 @@
 /* support.h - what the tests share: filters that must open, streams that are
  * the same every time, saved bytes, chi-square.
  *
- * WEIR_QUICK=1 (the sanitizer build) shortens what is long, WEIR_LONG=1 runs
+ * WEIR_QUICK=1 (sanitizers, make check) shortens what is long, WEIR_LONG=1 runs
  * what takes minutes. */
 #ifndef WEIR_TESTS_SUPPORT_SUPPORT_H
 #define WEIR_TESTS_SUPPORT_SUPPORT_H
@@ -17,7 +17,10 @@
 
 #define SPEC 512
 
-/* Full or, in the sanitizer build, a tenth of it. */
+/* Before main(): WEIR_CASE is a pattern, such as sizes_*, that selects cases by name. */
+__attribute__((constructor)) void choose_cases(void);
+
+/* Full or, with WEIR_QUICK=1, a tenth of it. */
 size_t sized(size_t full);
 
 /* Must open; prints the spec of refusal if not. */

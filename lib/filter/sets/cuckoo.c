@@ -185,7 +185,7 @@ static bool probe(const weir_filter *w, const struct arrival *a)
 {
     uint32_t print = (uint32_t)a->at[2];
 
-    return has(w, a->at[0], print) | has(w, a->at[1], print);
+    return (int)has(w, a->at[0], print) | (int)has(w, a->at[1], print);
 }
 
 static inline void admit(weir_filter *w, const struct arrival *a, bool seen)
