@@ -213,7 +213,8 @@ static void forge(struct subject *s, struct input *in)
     struct part_head h;
     weir_sketch *other = NULL;
 
-    require(part_find_sound(first.data, first.size, &h, NULL) == WEIR_OK);
+    require(weir_verify(first.data, first.size, NULL) == WEIR_OK);
+    require(part_find(first.data, first.size, &h, NULL) == WEIR_OK);
     uint8_t *cells = first.data + part_head_size(&h);
     forged.data = malloc(forged.room);
     require(forged.data);

@@ -13,7 +13,6 @@
 #include "base/hand_out.h"
 #include "base/memory.h"
 #include "filter/filter.h"
-#include "spec/caller_struct.h"
 
 #define HEAD_BYTES memory_lines(sizeof(weir_filter))
 
@@ -33,14 +32,12 @@ static weir_filter *lay_out(weir_filter *w, const struct config *config, const s
 {
     if (!w)
         return NULL;
+    w->handle = (struct handle){&filter_kind, allocation, (size_t)handle_bytes(shape), *memory};
     w->ops = config->ops;
     w->config = *config;
     w->shape = *shape;
-    w->allocation = allocation;
-    w->bytes = (size_t)handle_bytes(shape);
     w->cells = (uint8_t *)w + HEAD_BYTES;
     w->stride = shape_stride(shape);
-    w->memory = *memory;
     return w;
 }
 
@@ -66,6 +63,22 @@ weir_filter *handle_open_sparse(const struct config *config, const struct shape 
     return w;
 }
 
+struct handle *handle_of_plan(const void *planned, const struct memory *memory, bool sparse)
+{
+    const struct planned *p = planned;
+
+    return (struct handle *)(sparse ? handle_open_sparse(&p->config, &p->shape, memory)
+                                    : handle_open(&p->config, &p->shape, memory));
+}
+
+enum weir_status handle_no_memory(const void *planned, const struct memory *memory,
+                                  struct weir_error *error)
+{
+    const struct planned *p = planned;
+
+    return error_no_memory(error, p->config.memory / 8, handle_bytes(&p->shape), memory);
+}
+
 static void use_many(weir_filter *w, size_t n)
 {
     w->sparse -= n < w->sparse ? n : w->sparse;
@@ -80,9 +93,10 @@ static inline void use(weir_filter *w, size_t n)
         use_many(w, n);
 }
 
-/* One that cannot learn is built. */
-static enum weir_status check_openable(const struct config *c, struct weir_error *error)
+enum weir_status handle_check_open(const void *planned, struct weir_error *error)
 {
+    const struct config *c = &((const struct planned *)planned)->config;
+
     if (!c->ops->fixed)
         return WEIR_OK;
     return error_say(
@@ -96,24 +110,18 @@ enum weir_status handle_plan(const char *spec, struct planned *p, struct weir_er
 {
     enum weir_status status = spec_complete(&filter_grammar, spec, p, error);
 
-    return status == WEIR_OK ? check_openable(&p->config, error) : status;
+    return status == WEIR_OK ? handle_check_open(p, error) : status;
 }
 
 enum weir_status weir_open_with(weir_filter **out, const char *spec,
                                 const struct weir_options *options, struct weir_error *error)
 {
     struct planned p;
-    struct memory memory;
-    enum weir_status status = caller_memory(options, &memory, error);
+    struct handle_request r = {&filter_kind, &p, options, NULL};
+    enum weir_status status = handle_make(&r, spec, error);
 
-    *out = NULL;
-    if (status == WEIR_OK)
-        status = handle_plan(spec, &p, error);
-    if (status != WEIR_OK)
-        return status;
-    *out = handle_open_sparse(&p.config, &p.shape, &memory);
-    return *out ? WEIR_OK
-                : error_no_memory(error, p.config.memory / 8, handle_bytes(&p.shape), &memory);
+    *out = (weir_filter *)r.made;
+    return status;
 }
 
 enum weir_status weir_open(weir_filter **out, const char *spec, struct weir_error *error)
@@ -123,8 +131,7 @@ enum weir_status weir_open(weir_filter **out, const char *spec, struct weir_erro
 
 void weir_close(weir_filter *w)
 {
-    if (w)
-        memory_close(&w->memory, w->allocation);
+    handle_close((struct handle *)w);
 }
 
 weir_filter *weir_clone(const weir_filter *w, struct weir_error *error)
@@ -134,9 +141,9 @@ weir_filter *weir_clone(const weir_filter *w, struct weir_error *error)
                   "a view is not cloned: its cells may be damaged; load it", NULL);
         return NULL;
     }
-    weir_filter *twin = handle_open(&w->config, &w->shape, &w->memory);
+    weir_filter *twin = handle_open(&w->config, &w->shape, &w->handle.memory);
     if (!twin) {
-        error_no_memory(error, w->config.memory / 8, w->bytes, &w->memory);
+        error_no_memory(error, w->config.memory / 8, w->handle.bytes, &w->handle.memory);
         return NULL;
     }
     twin->observed = w->observed;
@@ -385,7 +392,7 @@ void weir_measure(const weir_filter *w, struct weir_stats *out, size_t size)
 {
     struct weir_stats stats = {
         .memory = cells_size(w->shape.cells * w->shape.planes, w->shape.width),
-        .bytes = w->bytes,
+        .bytes = w->handle.bytes,
         .observed = w->observed,
         .seen = w->seen,
         .new_keys = w->observed - w->seen,

@@ -23,6 +23,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "filter/config.h"
+#include "format/handle.h"
 #include "spec/error.h"
 #include "theory/stream_model.h"
 
@@ -61,11 +62,10 @@ struct planned {
 };
 
 struct weir_filter {
+    struct handle handle;
     const struct filter_ops *ops;
     struct config config;
     struct shape shape;
-    void *allocation;
-    size_t bytes;    /* of the allocation */
     uint64_t sparse; /* keys to observe before it gets huge pages; 0: that is done (memory.h) */
     uint8_t *cells;
     uint64_t stride; /* bytes from plane to plane */
@@ -73,7 +73,6 @@ struct weir_filter {
     uint64_t observed, seen;
     uint64_t reg[REGISTERS];
     struct sample sample;
-    struct memory memory; /* where all of it comes from */
 };
 
 #define KEYS_AHEAD 32 /* so many keys of a batch at most are on their way; a power of two */
@@ -152,6 +151,16 @@ static inline uint64_t shape_bytes(const struct shape *s)
 {
     return shape_stride(s) * s->planes;
 }
+
+extern const struct handle_kind filter_kind;
+
+/* Made from a struct planned. */
+struct handle *handle_of_plan(const void *planned, const struct memory *memory, bool sparse);
+enum weir_status handle_no_memory(const void *planned, const struct memory *memory,
+                                  struct weir_error *error);
+
+/* WEIR_UNSUPPORTED if it cannot learn, and is to be built. */
+enum weir_status handle_check_open(const void *planned, struct weir_error *error);
 
 /* What a spec comes to of which a filter can be opened. */
 enum weir_status handle_plan(const char *spec, struct planned *p, struct weir_error *error);

@@ -3,12 +3,9 @@
  *   words = shown seen registers [sampled sample]
  *   cells = plane 0, plane 1 ... as they lie in memory, each padded to whole lines
  *
- * Loading is total. The head goes first: its checksum, the configuration by the same
- * reader and planner as a person's, then the sizes that it implies, all before memory is
- * asked for. The cells are believed when their sums match. */
+ * format/handle.c saves and loads; views and shards are here. */
 #include <string.h>
 
-#include "base/text.h"
 #include "filter/filter.h"
 #include "format/part.h"
 #include "spec/caller_struct.h"
@@ -42,15 +39,20 @@ static void put_sample(struct part_head *h, const struct sample *sample)
  * a filter that was loaded with as many can be saved. */
 #define OBSERVED_MAX (UINT64_C(1) << 62)
 
-static void head_of(const weir_filter *w, const char *spec, size_t length, struct part_head *h)
+/* Nobody has checked the cells of a view: their sums go with them. */
+static const uint8_t *sums_of_view(const weir_filter *w)
 {
+    return w->is_view ? w->cells + part_lines(w->stride * w->shape.planes) : NULL;
+}
+
+static void head_of(const struct handle *handle, struct part_head *h)
+{
+    const weir_filter *w = (const weir_filter *)handle;
     uint64_t observed = w->observed < OBSERVED_MAX ? w->observed : OBSERVED_MAX;
 
-    *h = (struct part_head){.kind = WEIR_PART_FILTER,
-                            .shards = 1,
-                            .spec = spec,
-                            .length = (uint32_t)length,
-                            .cells = w->stride * w->shape.planes};
+    h->kind = WEIR_PART_FILTER;
+    h->cells = w->stride * w->shape.planes;
+    h->sums = sums_of_view(w);
     part_word(h, observed);
     part_word(h, w->seen < observed ? w->seen : observed);
     for (uint32_t i = 0; i < w->shape.registers; i++)
@@ -66,71 +68,38 @@ static void put_cells(const void *what, struct part_writer *out)
     part_put(out, w->cells, (size_t)(w->stride * w->shape.planes));
 }
 
-/* Nobody has checked the cells of a view: their sums go with them. */
-static const uint8_t *sums_of_view(const weir_filter *w)
-{
-    return w->is_view ? w->cells + part_lines(w->stride * w->shape.planes) : NULL;
-}
-
 enum weir_status weir_save_shard(const weir_filter *w, uint32_t shard, uint32_t shards,
                                  weir_sink sink, void *context, struct weir_error *error)
 {
-    struct part_head h;
-    char spec[WEIR_SPEC_MAX];
-
     if (shards > WEIR_SHARDS_MAX || shard >= shards)
         return error_say(error, WEIR_ERROR_UNSUPPORTED,
                          "there is no such shard: of n, at most 65536, they are 0 to n - 1", NULL);
-    head_of(w, spec, spec_write(&filter_grammar, &w->config, spec, sizeof spec), &h);
-    h.shard = shard;
-    h.shards = shards;
-    h.sums = sums_of_view(w);
-    return part_write(&h, put_cells, w, sink, context, error);
+    return handle_save(&w->handle, shard, shards, sink, context, error);
 }
 
 enum weir_status weir_save_stream(const weir_filter *w, weir_sink sink, void *context,
                                   struct weir_error *error)
 {
-    return weir_save_shard(w, 0, 1, sink, context, error);
+    return handle_save(&w->handle, 0, 1, sink, context, error);
 }
 
 size_t weir_saved_size(const weir_filter *w)
 {
-    struct part_head h;
-    char spec[WEIR_SPEC_MAX];
-
-    head_of(w, spec, spec_write(&filter_grammar, &w->config, spec, sizeof spec), &h);
-    return (size_t)part_size(&h);
+    return handle_saved_size(&w->handle);
 }
 
 size_t weir_save_buffer(const weir_filter *w, void *buffer, size_t size, struct weir_error *error)
 {
-    struct part_buffer out = {buffer};
-    size_t needed = weir_saved_size(w);
-
-    if (!part_fits(needed, size, error) ||
-        weir_save_stream(w, part_into_buffer, &out, error) != WEIR_OK)
-        return 0;
-    return needed;
+    return handle_save_buffer(&w->handle, buffer, size, error);
 }
 
 /* ---- reading ---- */
 
-/* What a head says of a filter that could be: nothing has been asked for yet. */
-static enum weir_status plan_saved(const struct part_head *h, struct planned *p,
-                                   struct weir_error *error)
+static bool fits(const void *planned, const struct part_head *h)
 {
-    char text[WEIR_SPEC_MAX];
+    const struct planned *p = planned;
 
-    if (h->kind != WEIR_PART_FILTER)
-        return part_bad(error, WEIR_ERROR_WRONG_KIND, "this part is not a filter");
-    if (!part_spec(h, text) || !spec_restore(&filter_grammar, text, p))
-        return part_bad(error, WEIR_ERROR_BAD_DATA,
-                        "the saved configuration is not one that this version of weir writes");
-    if (h->words != words_of(&p->config, &p->shape) || h->cells != shape_bytes(&p->shape))
-        return part_bad(error, WEIR_ERROR_CONTRADICTORY,
-                        "the saved filter is not of the size that its configuration asks for");
-    return WEIR_OK;
+    return h->words == words_of(&p->config, &p->shape) && h->cells == shape_bytes(&p->shape);
 }
 
 static void take_words(weir_filter *w, const struct part_head *h)
@@ -155,12 +124,6 @@ static bool words_possible(const weir_filter *w)
            w->observed <= OBSERVED_MAX && w->sample.n <= SAMPLE_SIZE && sample_valid(&w->sample);
 }
 
-static enum weir_status impossible(struct weir_error *error)
-{
-    return part_bad(error, WEIR_ERROR_CONTRADICTORY,
-                    "the saved filter is in a state that cannot be");
-}
-
 /* Behind the last cell of each plane there is nothing. */
 static bool gaps_empty(const weir_filter *w)
 {
@@ -173,31 +136,41 @@ static bool gaps_empty(const weir_filter *w)
     return true;
 }
 
-/* The cells are in their place: can it all be? */
-static enum weir_status check_state(weir_filter *w, struct weir_error *error)
+static enum weir_status take(struct handle *handle, const struct part_head *h, struct part_input in,
+                             struct weir_error *error)
 {
+    weir_filter *w = (weir_filter *)handle;
+
+    take_words(w, h);
+    enum weir_status status = part_input_cells(in, h, w->cells, error);
+    if (status != WEIR_OK)
+        return status;
     bool possible =
         words_possible(w) && gaps_empty(w) && (!w->ops->check_cells || w->ops->check_cells(w));
-
-    return possible ? WEIR_OK : impossible(error);
+    return possible ? WEIR_OK : handle_impossible(&filter_kind, error);
 }
+
+const struct handle_kind filter_kind = {
+    .grammar = &filter_grammar,
+    .parts = {WEIR_PART_FILTER, WEIR_PART_FILTER},
+    .record = offsetof(weir_filter, config),
+    .make = handle_of_plan,
+    .no_memory = handle_no_memory,
+    .check_open = handle_check_open,
+    .head = head_of,
+    .put = put_cells,
+    .fits = fits,
+    .take = take,
+};
 
 static enum weir_status load_planned(weir_filter **out, const struct part_head *h,
                                      const struct planned *p, struct part_input in,
                                      const struct memory *memory, struct weir_error *error)
 {
-    weir_filter *w = handle_open(&p->config, &p->shape, memory);
+    struct handle *made;
+    enum weir_status status = handle_load_planned(&filter_kind, &made, h, p, in, memory, error);
 
-    if (!w)
-        return error_no_memory(error, p->config.memory / 8, handle_bytes(&p->shape), memory);
-    take_words(w, h);
-    enum weir_status status = part_input_cells(in, h, w->cells, error);
-    if (status == WEIR_OK)
-        status = check_state(w, error);
-    if (status == WEIR_OK)
-        *out = w;
-    else
-        weir_close(w);
+    *out = (weir_filter *)made;
     return status;
 }
 
@@ -207,7 +180,7 @@ static enum weir_status load_part(weir_filter **out, const uint8_t *data, const 
 {
     struct part_memory rest = {data + part_head_size(h)};
     struct planned p;
-    enum weir_status status = plan_saved(h, &p, error);
+    enum weir_status status = handle_plan_saved(&filter_kind, h, &p, error);
 
     if (status != WEIR_OK)
         return status;
@@ -219,7 +192,7 @@ static enum weir_status view_part(weir_filter **out, const uint8_t *data, const 
                                   const struct memory *memory, struct weir_error *error)
 {
     struct planned p;
-    enum weir_status status = plan_saved(h, &p, error);
+    enum weir_status status = handle_plan_saved(&filter_kind, h, &p, error);
 
     if (status != WEIR_OK)
         return status;
@@ -232,63 +205,52 @@ static enum weir_status view_part(weir_filter **out, const uint8_t *data, const 
         return WEIR_OK;
     }
     weir_close(w);
-    return impossible(error);
+    return handle_impossible(&filter_kind, error);
 }
 
 /* What becomes of a part of which every byte is there. */
 typedef enum weir_status (*taker)(weir_filter **out, const uint8_t *data, const struct part_head *h,
                                   const struct memory *memory, struct weir_error *error);
 
-static enum weir_status take_whole(weir_filter **out, taker take, struct weir_bytes from,
-                                   size_t *used, const struct weir_options *options,
-                                   struct weir_error *error)
-{
-    struct part_head h;
-    struct memory memory;
-    enum weir_status status = caller_memory(options, &memory, error);
-
-    *out = NULL;
-    if (status == WEIR_OK)
-        status = part_find(from.data, from.size, &h, error);
-    if (status == WEIR_OK)
-        status = part_is_whole(&h, error);
-    if (status == WEIR_OK)
-        status = take(out, from.data, &h, &memory, error);
-    if (status == WEIR_OK && used)
-        *used = (size_t)part_size(&h);
-    return status;
-}
-
 enum weir_status weir_load_buffer(weir_filter **out, const void *data, size_t size, size_t *used,
                                   const struct weir_options *options, struct weir_error *error)
 {
-    return take_whole(out, load_part, (struct weir_bytes){data, size}, used, options, error);
-}
+    struct planned p;
+    struct handle_request r = {&filter_kind, &p, options, NULL};
+    enum weir_status status = handle_load_buffer(&r, (struct weir_bytes){data, size}, used, error);
 
-enum weir_status weir_view_buffer(weir_filter **out, const void *data, size_t size, size_t *used,
-                                  const struct weir_options *options, struct weir_error *error)
-{
-    return take_whole(out, view_part, (struct weir_bytes){data, size}, used, options, error);
+    *out = (weir_filter *)r.made;
+    return status;
 }
 
 enum weir_status weir_load_stream(weir_filter **out, weir_source source, void *context,
                                   const struct weir_options *options, struct weir_error *error)
 {
-    struct part_input in = {source, context};
-    uint8_t head[PART_HEAD_MOST];
-    struct part_head h;
     struct planned p;
+    struct handle_request r = {&filter_kind, &p, options, NULL};
+    enum weir_status status = handle_load_stream(&r, (struct part_input){source, context}, error);
+
+    *out = (weir_filter *)r.made;
+    return status;
+}
+
+enum weir_status weir_view_buffer(weir_filter **out, const void *data, size_t size, size_t *used,
+                                  const struct weir_options *options, struct weir_error *error)
+{
+    struct part_head h;
     struct memory memory;
     enum weir_status status = caller_memory(options, &memory, error);
 
     *out = NULL;
     if (status == WEIR_OK)
-        status = part_input_head(in, head, &h, error);
+        status = part_find(data, size, &h, error);
     if (status == WEIR_OK)
         status = part_is_whole(&h, error);
     if (status == WEIR_OK)
-        status = plan_saved(&h, &p, error);
-    return status == WEIR_OK ? load_planned(out, &h, &p, in, &memory, error) : status;
+        status = view_part(out, data, &h, &memory, error);
+    if (status == WEIR_OK && used)
+        *used = (size_t)part_size(&h);
+    return status;
 }
 
 /* ---- shards ---- */
@@ -449,7 +411,7 @@ enum weir_status handle_load_shards(weir_filter **out, uint32_t most, uint32_t *
         if (status == WEIR_OK)
             status = check_shard(&h, *n, &first, error);
         if (status == WEIR_OK)
-            status = plan_saved(&h, &p, error);
+            status = handle_plan_saved(&filter_kind, &h, &p, error);
         if (status == WEIR_OK)
             status = load_planned(&out[*n], &h, &p, in, &memory, error);
         *n += status == WEIR_OK;

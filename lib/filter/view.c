@@ -70,14 +70,12 @@ weir_filter *handle_view(const struct planned *p, const uint8_t *cells, const st
     if (!v)
         return NULL;
     v->ops = without_writing(p->config.ops);
-    v->filter = (weir_filter){.ops = &v->ops,
+    v->filter = (weir_filter){.handle = {&filter_kind, allocation, handle_view_bytes(), *memory},
+                              .ops = &v->ops,
                               .config = p->config,
                               .shape = p->shape,
-                              .allocation = allocation,
-                              .bytes = handle_view_bytes(),
                               .cells = (uint8_t *)(uintptr_t)cells,
                               .stride = shape_stride(&p->shape),
-                              .is_view = true,
-                              .memory = *memory};
+                              .is_view = true};
     return &v->filter;
 }

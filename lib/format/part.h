@@ -103,10 +103,6 @@ enum weir_status part_read_head(const uint8_t *data, size_t size, struct part_he
 enum weir_status part_find(const uint8_t *data, size_t size, struct part_head *h,
                            struct weir_error *error);
 
-/* The same, and the cells are as they were written. */
-enum weir_status part_find_sound(const uint8_t *data, size_t size, struct part_head *h,
-                                 struct weir_error *error);
-
 /* The spec as a text; false if it is none of ours. */
 bool part_spec(const struct part_head *h, char text[WEIR_SPEC_MAX]);
 
@@ -132,6 +128,10 @@ enum weir_status part_input_head(struct part_input in, uint8_t buffer[PART_HEAD_
 /* Cells straight to where they belong, then their sums. */
 enum weir_status part_input_cells(struct part_input in, const struct part_head *h, uint8_t *cells,
                                   struct weir_error *error);
+
+/* The cells where they are, with their sums checked; NULL if the input is not from memory. */
+enum weir_status part_input_in_place(struct part_input in, const struct part_head *h,
+                                     const uint8_t **cells, struct weir_error *error);
 
 /* Cells that are no image of memory are taken apart piece by piece. */
 struct part_reader {

@@ -281,46 +281,35 @@ static enum weir_status output_close(struct file_output *o, enum weir_status sta
                      o->why ? o->why : reason_of(o->error).text, NULL);
 }
 
+/* The body of a public call, where `save` saves the handle into a sink. */
+#define SAVE_FILE(path, save, handle, error)                                                       \
+    struct file_output output;                                                                     \
+    enum weir_status status = WEIR_WRITE_FAILED;                                                   \
+                                                                                                   \
+    if (output_open(&output, path))                                                                \
+        status = save(handle, into_output, &output, error);                                        \
+    return output_close(&output, status, error)
+
 enum weir_status weir_save_file(const weir_filter *w, const char *path, struct weir_error *error)
 {
-    struct file_output o;
-    enum weir_status status = WEIR_WRITE_FAILED;
-
-    if (output_open(&o, path))
-        status = weir_save_stream(w, into_output, &o, error);
-    return output_close(&o, status, error);
+    SAVE_FILE(path, weir_save_stream, w, error);
 }
 
 enum weir_status weir_sketch_save_file(const weir_sketch *s, const char *path,
                                        struct weir_error *error)
 {
-    struct file_output o;
-    enum weir_status status = WEIR_WRITE_FAILED;
-
-    if (output_open(&o, path))
-        status = weir_sketch_save_stream(s, into_output, &o, error);
-    return output_close(&o, status, error);
+    SAVE_FILE(path, weir_sketch_save_stream, s, error);
 }
 
 enum weir_status weir_screen_save_file(const weir_screen *s, const char *path,
                                        struct weir_error *error)
 {
-    struct file_output o;
-    enum weir_status status = WEIR_WRITE_FAILED;
-
-    if (output_open(&o, path))
-        status = weir_screen_save_stream(s, into_output, &o, error);
-    return output_close(&o, status, error);
+    SAVE_FILE(path, weir_screen_save_stream, s, error);
 }
 
 enum weir_status weir_shared_save_file(weir_shared *s, const char *path, struct weir_error *error)
 {
-    struct file_output o;
-    enum weir_status status = WEIR_WRITE_FAILED;
-
-    if (output_open(&o, path))
-        status = weir_shared_save_stream(s, into_output, &o, error);
-    return output_close(&o, status, error);
+    SAVE_FILE(path, weir_shared_save_stream, s, error);
 }
 
 /* ---- loading ---- */
@@ -440,50 +429,36 @@ static enum weir_status input_close(struct file_input *in, enum weir_status stat
     return status;
 }
 
+/* The body of a public call, where `load` loads a handle from a source. */
+#define LOAD_FILE(out, load, path, options, error)                                                 \
+    struct file_input input;                                                                       \
+    enum weir_status status = input_open(&input, path, error);                                     \
+                                                                                                   \
+    *(out) = NULL;                                                                                 \
+    if (status == WEIR_OK)                                                                         \
+        status = load(out, from_input, &input, options, error);                                    \
+    return input_close(&input, status, error)
+
 enum weir_status weir_load_file(weir_filter **out, const char *path,
                                 const struct weir_options *options, struct weir_error *error)
 {
-    struct file_input in;
-    enum weir_status status = input_open(&in, path, error);
-
-    *out = NULL;
-    if (status == WEIR_OK)
-        status = weir_load_stream(out, from_input, &in, options, error);
-    return input_close(&in, status, error);
+    LOAD_FILE(out, weir_load_stream, path, options, error);
 }
 
 enum weir_status weir_sketch_load_file(weir_sketch **out, const char *path,
                                        const struct weir_options *options, struct weir_error *error)
 {
-    struct file_input in;
-    enum weir_status status = input_open(&in, path, error);
-
-    *out = NULL;
-    if (status == WEIR_OK)
-        status = weir_sketch_load_stream(out, from_input, &in, options, error);
-    return input_close(&in, status, error);
+    LOAD_FILE(out, weir_sketch_load_stream, path, options, error);
 }
 
 enum weir_status weir_screen_load_file(weir_screen **out, const char *path,
                                        const struct weir_options *options, struct weir_error *error)
 {
-    struct file_input in;
-    enum weir_status status = input_open(&in, path, error);
-
-    *out = NULL;
-    if (status == WEIR_OK)
-        status = weir_screen_load_stream(out, from_input, &in, options, error);
-    return input_close(&in, status, error);
+    LOAD_FILE(out, weir_screen_load_stream, path, options, error);
 }
 
 enum weir_status weir_shared_load_file(weir_shared **out, const char *path,
                                        const struct weir_options *options, struct weir_error *error)
 {
-    struct file_input in;
-    enum weir_status status = input_open(&in, path, error);
-
-    *out = NULL;
-    if (status == WEIR_OK)
-        status = weir_shared_load_stream(out, from_input, &in, options, error);
-    return input_close(&in, status, error);
+    LOAD_FILE(out, weir_shared_load_stream, path, options, error);
 }

@@ -28,9 +28,9 @@ static bool all_zero(const uint8_t *bytes, uint64_t n)
     return true;
 }
 
-static bool cells_sound(const uint8_t *part, const struct part_head *h)
+static bool cells_sound(const uint8_t *cells, const struct part_head *h)
 {
-    const uint8_t *cells = part + part_head_size(h), *sums = cells + part_lines(h->cells);
+    const uint8_t *sums = cells + part_lines(h->cells);
     uint64_t n = part_blocks(h->cells);
 
     return sums_match(cells, h->cells, 0, sums, n) &&
@@ -38,14 +38,15 @@ static bool cells_sound(const uint8_t *part, const struct part_head *h)
            all_zero(sums + 8 * n, part_sums_size(h) - 8 * n);
 }
 
-enum weir_status part_find_sound(const uint8_t *data, size_t size, struct part_head *h,
-                                 struct weir_error *error)
+/* A whole part, its cells as they were written. */
+static enum weir_status find_sound(const uint8_t *data, size_t size, struct part_head *h,
+                                   struct weir_error *error)
 {
     enum weir_status status = part_find(data, size, h, error);
 
     if (status != WEIR_OK)
         return status;
-    return cells_sound(data, h) ? WEIR_OK : part_damaged(error);
+    return cells_sound(data + part_head_size(h), h) ? WEIR_OK : part_damaged(error);
 }
 
 static void tell(const uint8_t *data, const struct part_head *h, struct weir_part *part,
@@ -67,7 +68,7 @@ enum weir_status weir_part_read(const void *data, size_t size, struct weir_part 
                                 struct weir_error *error)
 {
     struct part_head h;
-    enum weir_status status = part_find_sound(data, size, &h, error);
+    enum weir_status status = find_sound(data, size, &h, error);
 
     if (status == WEIR_OK)
         tell(data, &h, part, room);
@@ -91,7 +92,7 @@ enum weir_status weir_verify(const void *data, size_t size, struct weir_error *e
     struct part_head h;
 
     do {
-        enum weir_status status = part_find_sound(at, size, &h, error);
+        enum weir_status status = find_sound(at, size, &h, error);
 
         if (status != WEIR_OK)
             return status;
@@ -127,7 +128,7 @@ size_t weir_saved_key_description(const void *data, size_t size, char *text, siz
 
     while (!keys.data && size > 0 && part_find(at, size, &h, NULL) == WEIR_OK &&
            h.kind != WEIR_PART_FILTER) {
-        if (h.kind == WEIR_PART_NOTE && cells_sound(at, &h))
+        if (h.kind == WEIR_PART_NOTE && cells_sound(at + part_head_size(&h), &h))
             keys = keys_line((const char *)at + part_head_size(&h), (size_t)h.cells);
         at += part_size(&h);
         size -= (size_t)part_size(&h);
@@ -197,4 +198,13 @@ enum weir_status part_input_cells(struct part_input in, const struct part_head *
             status = part_damaged(error);
     }
     return status;
+}
+
+enum weir_status part_input_in_place(struct part_input in, const struct part_head *h,
+                                     const uint8_t **cells, struct weir_error *error)
+{
+    const struct part_memory *memory = in.context;
+
+    *cells = in.source == part_from_memory ? memory->at : NULL;
+    return !*cells || cells_sound(*cells, h) ? WEIR_OK : part_damaged(error);
 }

@@ -8,7 +8,6 @@
 
 #include "base/hand_out.h"
 #include "base/memory.h"
-#include "spec/caller_struct.h"
 
 /* ---- open and close ---- */
 
@@ -20,46 +19,44 @@ static uint64_t block_bytes(const struct screen_shape *shape)
     return HEAD_BYTES + screen_shape_bytes(shape) + CACHE_LINE;
 }
 
-enum weir_status screen_no_memory(const struct screen_config *c, const struct memory *memory,
+enum weir_status screen_no_memory(const void *config, const struct memory *memory,
                                   struct weir_error *error)
 {
+    const struct screen_config *c = config;
+
     return error_no_memory(error, c->memory / 8, memory_taken(block_bytes(&c->shape)), memory);
 }
 
-weir_screen *screen_make(const struct screen_config *c, const struct memory *memory)
+struct handle *screen_make(const void *config, const struct memory *memory, bool sparse)
 {
+    const struct screen_config *c = config;
     const struct screen_shape *shape = &c->shape;
     void *allocation;
     weir_screen *s = memory_open(memory, block_bytes(shape), &allocation);
 
+    (void)sparse;
     if (!s)
         return NULL;
+    s->handle = (struct handle){&screen_kind, allocation, (size_t)memory_taken(block_bytes(shape)),
+                                *memory};
     s->ops = c->ops;
     s->config = *c;
-    s->allocation = allocation;
-    s->bytes = (size_t)memory_taken(block_bytes(shape));
-    s->memory = *memory;
     s->scratch = (struct scratch *)(s + 1);
     uint8_t *at = (uint8_t *)s + HEAD_BYTES;
     for (uint32_t i = 0; i < shape->areas; at += screen_area_bytes(shape, i++))
         s->area[i] = (struct cells){at, shape->area[i].cells, (uint32_t)shape->area[i].width};
-    return s;
+    return &s->handle;
 }
 
 enum weir_status weir_screen_open_with(weir_screen **out, const char *config,
                                        const struct weir_options *options, struct weir_error *error)
 {
     struct screen_config c;
-    struct memory memory;
-    enum weir_status status = caller_memory(options, &memory, error);
+    struct handle_request r = {&screen_kind, &c, options, NULL};
+    enum weir_status status = handle_make(&r, config, error);
 
-    *out = NULL;
-    if (status == WEIR_OK)
-        status = spec_complete(&screen_grammar, config, &c, error);
-    if (status != WEIR_OK)
-        return status;
-    *out = screen_make(&c, &memory);
-    return *out ? WEIR_OK : screen_no_memory(&c, &memory, error);
+    *out = (weir_screen *)r.made;
+    return status;
 }
 
 enum weir_status weir_screen_open(weir_screen **out, const char *config, struct weir_error *error)
@@ -69,8 +66,7 @@ enum weir_status weir_screen_open(weir_screen **out, const char *config, struct 
 
 void weir_screen_close(weir_screen *s)
 {
-    if (s)
-        memory_close(&s->memory, s->allocation);
+    handle_close((struct handle *)s);
 }
 
 static uint64_t cell_bytes(const weir_screen *s)
@@ -80,10 +76,10 @@ static uint64_t cell_bytes(const weir_screen *s)
 
 weir_screen *weir_screen_clone(const weir_screen *s, struct weir_error *error)
 {
-    weir_screen *twin = screen_make(&s->config, &s->memory);
+    weir_screen *twin = (weir_screen *)screen_make(&s->config, &s->handle.memory, false);
 
     if (!twin) {
-        screen_no_memory(&s->config, &s->memory, error);
+        screen_no_memory(&s->config, &s->handle.memory, error);
         return NULL;
     }
     twin->count = s->count;
@@ -147,7 +143,7 @@ void weir_screen_advance(weir_screen *s, uint64_t now)
 void weir_screen_measure(const weir_screen *s, struct weir_screen_stats *out, size_t size)
 {
     struct weir_screen_stats stats = {
-        .bytes = s->bytes,
+        .bytes = s->handle.bytes,
         .checked = s->count.checked,
         .asked = s->count.asked,
         .saved = s->count.checked - s->count.asked - s->count.unanswered,

@@ -3,13 +3,8 @@
  *   words = checked asked unanswered members learned, with span= the time too
  *   cells = area 0, area 1 ... as they lie in memory, each padded to whole lines
  *
- * Loading is total, as in filter/save.c: the head with all that follows from it, then
- * memory, then the cells and their sums, then the state, looked at before it is
- * believed. */
-#include <string.h>
-
+ * format/handle.c saves and loads. */
 #include "screen/screen.h"
-#include "spec/caller_struct.h"
 
 #define COUNTERS 5
 #define CHECKED_MOST (UINT64_C(1) << 62)
@@ -19,21 +14,18 @@ static uint64_t at_most(uint64_t n, uint64_t most)
     return n < most ? n : most;
 }
 
-static void head_of(const weir_screen *s, char spec[WEIR_SPEC_MAX], struct part_head *h)
+static void head_of(const struct handle *handle, struct part_head *h)
 {
     /* In a file counters stop at the limit: a screen that was loaded with them can be saved. */
+    const weir_screen *s = (const weir_screen *)handle;
     uint64_t checked = at_most(s->count.checked, CHECKED_MOST);
     uint64_t unanswered = at_most(s->count.unanswered, checked), records = checked - unanswered;
     const uint64_t counters[COUNTERS] = {checked, at_most(s->count.asked, records), unanswered,
                                          at_most(s->count.members, records),
                                          at_most(s->count.learned, CHECKED_MOST)};
-    size_t length = spec_write(&screen_grammar, &s->config, spec, WEIR_SPEC_MAX);
 
-    *h = (struct part_head){.kind = WEIR_PART_SCREEN,
-                            .shards = 1,
-                            .spec = spec,
-                            .length = (uint32_t)length,
-                            .cells = screen_shape_bytes(&s->config.shape)};
+    h->kind = WEIR_PART_SCREEN;
+    h->cells = screen_shape_bytes(&s->config.shape);
     for (int i = 0; i < COUNTERS; i++)
         part_word(h, counters[i]);
     if (s->config.span)
@@ -51,33 +43,19 @@ static void put_cells(const void *what, struct part_writer *out)
 
 size_t weir_screen_saved_size(const weir_screen *s)
 {
-    struct part_head h;
-    char spec[WEIR_SPEC_MAX];
-
-    head_of(s, spec, &h);
-    return (size_t)part_size(&h);
+    return handle_saved_size(&s->handle);
 }
 
 enum weir_status weir_screen_save_stream(const weir_screen *s, weir_sink sink, void *context,
                                          struct weir_error *error)
 {
-    struct part_head h;
-    char spec[WEIR_SPEC_MAX];
-
-    head_of(s, spec, &h);
-    return part_write(&h, put_cells, s, sink, context, error);
+    return handle_save(&s->handle, 0, 1, sink, context, error);
 }
 
 size_t weir_screen_save_buffer(const weir_screen *s, void *buffer, size_t size,
                                struct weir_error *error)
 {
-    struct part_buffer out = {buffer};
-    size_t needed = weir_screen_saved_size(s);
-
-    if (!part_fits(needed, size, error) ||
-        weir_screen_save_stream(s, part_into_buffer, &out, error) != WEIR_OK)
-        return 0;
-    return needed;
+    return handle_save_buffer(&s->handle, buffer, size, error);
 }
 
 /* ---- reading ---- */
@@ -114,66 +92,32 @@ static bool is_possible(const weir_screen *s)
            gaps_empty(s) && (!s->ops->check || s->ops->check(s));
 }
 
-static enum weir_status plan_saved(const struct part_head *h, struct screen_config *c,
-                                   struct weir_error *error)
+static bool fits(const void *config, const struct part_head *h)
 {
-    char text[WEIR_SPEC_MAX];
+    const struct screen_config *c = config;
 
-    if (h->kind != WEIR_PART_SCREEN)
-        return part_bad(error, WEIR_ERROR_WRONG_KIND, "this part is not a screen");
-    if (!part_spec(h, text) || !spec_restore(&screen_grammar, text, c))
-        return part_bad(error, WEIR_ERROR_BAD_DATA,
-                        "the saved configuration is not one that this version of weir writes");
-    if (h->words != COUNTERS + (c->span > 0) || h->cells != screen_shape_bytes(&c->shape))
-        return part_bad(error, WEIR_ERROR_CONTRADICTORY,
-                        "the saved screen is not of the size that its configuration asks for");
-    return WEIR_OK;
+    return h->words == COUNTERS + (c->span > 0) && h->cells == screen_shape_bytes(&c->shape);
 }
 
-static enum weir_status load_part(weir_screen **out, const struct part_head *h,
-                                  struct part_input in, const struct memory *memory,
-                                  struct weir_error *error)
+static enum weir_status take(struct handle *handle, const struct part_head *h, struct part_input in,
+                             struct weir_error *error)
 {
-    struct screen_config c;
-    enum weir_status status = part_is_whole(h, error);
+    weir_screen *s = (weir_screen *)handle;
 
-    if (status == WEIR_OK)
-        status = plan_saved(h, &c, error);
-    if (status != WEIR_OK)
-        return status;
-    weir_screen *s = screen_make(&c, memory);
-    if (!s)
-        return screen_no_memory(&c, memory, error);
     take_words(s, h);
-    status = part_input_cells(in, h, s->area[0].bytes, error);
-    if (status == WEIR_OK && !is_possible(s))
-        status = part_bad(error, WEIR_ERROR_CONTRADICTORY,
-                          "the saved screen is in a state that cannot be");
-    if (status == WEIR_OK)
-        *out = s;
-    else
-        weir_screen_close(s);
-    return status;
+    enum weir_status status = part_input_cells(in, h, s->area[0].bytes, error);
+    return status == WEIR_OK && !is_possible(s) ? handle_impossible(&screen_kind, error) : status;
 }
 
 enum weir_status weir_screen_load_buffer(weir_screen **out, const void *data, size_t size,
                                          size_t *used, const struct weir_options *options,
                                          struct weir_error *error)
 {
-    struct part_memory rest;
-    struct part_head h;
-    struct memory memory;
-    enum weir_status status = caller_memory(options, &memory, error);
+    struct screen_config c;
+    struct handle_request r = {&screen_kind, &c, options, NULL};
+    enum weir_status status = handle_load_buffer(&r, (struct weir_bytes){data, size}, used, error);
 
-    *out = NULL;
-    if (status == WEIR_OK)
-        status = part_find(data, size, &h, error);
-    if (status == WEIR_OK) {
-        rest.at = (const uint8_t *)data + part_head_size(&h);
-        status = load_part(out, &h, (struct part_input){part_from_memory, &rest}, &memory, error);
-    }
-    if (status == WEIR_OK && used)
-        *used = (size_t)part_size(&h);
+    *out = (weir_screen *)r.made;
     return status;
 }
 
@@ -181,14 +125,22 @@ enum weir_status weir_screen_load_stream(weir_screen **out, weir_source source, 
                                          const struct weir_options *options,
                                          struct weir_error *error)
 {
-    struct part_input in = {source, context};
-    uint8_t head[PART_HEAD_MOST];
-    struct part_head h;
-    struct memory memory;
-    enum weir_status status = caller_memory(options, &memory, error);
+    struct screen_config c;
+    struct handle_request r = {&screen_kind, &c, options, NULL};
+    enum weir_status status = handle_load_stream(&r, (struct part_input){source, context}, error);
 
-    *out = NULL;
-    if (status == WEIR_OK)
-        status = part_input_head(in, head, &h, error);
-    return status == WEIR_OK ? load_part(out, &h, in, &memory, error) : status;
+    *out = (weir_screen *)r.made;
+    return status;
 }
+
+const struct handle_kind screen_kind = {
+    .grammar = &screen_grammar,
+    .parts = {WEIR_PART_SCREEN, WEIR_PART_SCREEN},
+    .record = offsetof(weir_screen, config),
+    .make = screen_make,
+    .no_memory = screen_no_memory,
+    .head = head_of,
+    .put = put_cells,
+    .fits = fits,
+    .take = take,
+};

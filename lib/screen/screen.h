@@ -18,8 +18,7 @@
 #include <weir/screen.h>
 
 #include "filter/filter.h"
-#include "spec/grammar.h"
-#include "format/part.h"
+#include "format/handle.h"
 
 enum screen_parameter {
     SCREEN_MEMORY,
@@ -83,16 +82,14 @@ struct screen_counts {
 };
 
 struct weir_screen {
+    struct handle handle;
     const struct screen_ops *ops;
     struct screen_config config;
-    void *allocation;
-    size_t bytes; /* of the allocation */
     struct cells area[AREAS_MOST];
     struct screen_counts count;
     uint64_t now;            /* the latest time told; 0: none was */
     const weir_filter *lent; /* holds members too; the caller's, or NULL */
     struct scratch *scratch;
-    struct memory memory; /* where all of it comes from */
 };
 
 struct screen_ops {
@@ -118,6 +115,7 @@ struct screen_ops {
 };
 
 extern const struct grammar screen_grammar;
+extern const struct handle_kind screen_kind;
 
 /* What one batch needs: at most WEIR_SCREEN_BATCH keys at a time. */
 #define TABLE (2 * WEIR_SCREEN_BATCH)
@@ -144,11 +142,11 @@ static inline uint64_t screen_shape_bytes(const struct screen_shape *shape)
     return bytes;
 }
 
-/* From a configuration that is complete; NULL if memory is short. */
-weir_screen *screen_make(const struct screen_config *c, const struct memory *memory);
+/* From a configuration that is complete; NULL if memory is short. sparse changes nothing. */
+struct handle *screen_make(const void *config, const struct memory *memory, bool sparse);
 
 /* WEIR_NO_MEMORY and why there is none. */
-enum weir_status screen_no_memory(const struct screen_config *c, const struct memory *memory,
+enum weir_status screen_no_memory(const void *config, const struct memory *memory,
                                   struct weir_error *error);
 
 static inline struct weir_key screen_hash(const weir_screen *s, struct weir_bytes key)

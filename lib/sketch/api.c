@@ -8,7 +8,6 @@
 #include <weir/hash.h>
 
 #include "base/hand_out.h"
-#include "spec/caller_struct.h"
 #include "sketch/half_life.h"
 
 /* ---- open and close ---- */
@@ -23,15 +22,17 @@ static uint64_t handle_bytes(const struct sketch_config *c)
     return memory_taken(head_bytes(c) + c->bytes);
 }
 
-enum weir_status sketch_no_memory(const struct sketch_config *c, const struct memory *memory,
+enum weir_status sketch_no_memory(const void *config, const struct memory *memory,
                                   struct weir_error *error)
 {
+    const struct sketch_config *c = config;
+
     return error_no_memory(error, c->bytes, handle_bytes(c), memory);
 }
 
-/* sparse: keys are added one by one; else it is filled at once. */
-static weir_sketch *make(const struct sketch_config *c, const struct memory *memory, bool sparse)
+struct handle *sketch_make(const void *config, const struct memory *memory, bool sparse)
 {
+    const struct sketch_config *c = config;
     uint64_t head = head_bytes(c), uses = 0;
     void *allocation;
     weir_sketch *s = sparse ? memory_open_sparse(memory, head + c->bytes, &allocation, &uses)
@@ -39,22 +40,15 @@ static weir_sketch *make(const struct sketch_config *c, const struct memory *mem
 
     if (!s)
         return NULL;
+    s->handle = (struct handle){&sketch_kind, allocation, (size_t)handle_bytes(c), *memory};
     s->sparse = uses / (c->depth ? c->depth : 1);
     s->ops = c->ops;
     s->config = *c;
-    s->allocation = allocation;
-    s->bytes = (size_t)handle_bytes(c);
-    s->memory = *memory;
     s->data = (uint8_t *)s + head;
     s->size = c->bytes;
     s->ops->lay(s);
     fade_begin(s);
-    return s;
-}
-
-weir_sketch *sketch_make(const struct sketch_config *c, const struct memory *memory)
-{
-    return make(c, memory, false);
+    return &s->handle;
 }
 
 /* So many keys are about to be added. */
@@ -71,16 +65,11 @@ enum weir_status weir_sketch_open_with(weir_sketch **out, const char *config,
                                        const struct weir_options *options, struct weir_error *error)
 {
     struct sketch_config c;
-    struct memory memory;
-    enum weir_status status = caller_memory(options, &memory, error);
+    struct handle_request r = {&sketch_kind, &c, options, NULL};
+    enum weir_status status = handle_make(&r, config, error);
 
-    *out = NULL;
-    if (status == WEIR_OK)
-        status = spec_complete(&sketch_grammar, config, &c, error);
-    if (status != WEIR_OK)
-        return status;
-    *out = make(&c, &memory, true);
-    return *out ? WEIR_OK : sketch_no_memory(&c, &memory, error);
+    *out = (weir_sketch *)r.made;
+    return status;
 }
 
 enum weir_status weir_sketch_open(weir_sketch **out, const char *config, struct weir_error *error)
@@ -90,18 +79,17 @@ enum weir_status weir_sketch_open(weir_sketch **out, const char *config, struct 
 
 void weir_sketch_close(weir_sketch *s)
 {
-    if (s)
-        memory_close(&s->memory, s->allocation);
+    handle_close((struct handle *)s);
 }
 
 weir_sketch *weir_sketch_clone(const weir_sketch *s, struct weir_error *error)
 {
-    weir_sketch *twin = sketch_make(&s->config, &s->memory);
+    weir_sketch *twin = (weir_sketch *)sketch_make(&s->config, &s->handle.memory, false);
 
     if (twin)
         sketch_copy(twin, s);
     else
-        sketch_no_memory(&s->config, &s->memory, error);
+        sketch_no_memory(&s->config, &s->handle.memory, error);
     return twin;
 }
 
@@ -309,13 +297,14 @@ enum weir_status weir_sketch_merge(weir_sketch *into, const weir_sketch *from,
     if (check_alike(into, from, error) != WEIR_OK)
         return WEIR_MISMATCH;
     if ((fades(into) ? merge_fading(into, from) : into->ops->merge(into, from)) != WEIR_OK)
-        return sketch_no_memory(&into->config, &into->memory, error);
+        return sketch_no_memory(&into->config, &into->handle.memory, error);
     return WEIR_OK;
 }
 
 void weir_sketch_measure(const weir_sketch *s, struct weir_sketch_stats *out, size_t size)
 {
-    struct weir_sketch_stats stats = {.memory = s->size, .bytes = s->bytes, .total = s->total};
+    struct weir_sketch_stats stats = {
+        .memory = s->size, .bytes = s->handle.bytes, .total = s->total};
 
     s->ops->stats(s, &stats);
     stats.total = fade_tell(s, stats.total);

@@ -12,9 +12,8 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "format/handle.h"
 #include "spec/error.h"
-#include "spec/grammar.h"
-#include "format/part.h"
 
 enum sketch_parameter {
     SKETCH_MEMORY,
@@ -72,17 +71,15 @@ struct half_life_state {
 };
 
 struct weir_sketch {
+    struct handle handle;
     const struct sketch_ops *ops;
     struct sketch_config config;
-    void *allocation;
-    size_t bytes;    /* of the allocation */
     uint64_t sparse; /* keys to add before it gets huge pages; 0: that is done (memory.h) */
     uint8_t *data;
     uint64_t size;   /* bytes of data */
     uint64_t total;  /* added, in units: */
     uint64_t weight; /* units that a record of now adds; 1 where counts do not fade */
     struct half_life_state age;
-    struct memory memory; /* where all of it comes from */
 };
 
 struct sketch_ops {
@@ -125,12 +122,13 @@ struct sketch_ops {
 };
 
 extern const struct grammar sketch_grammar;
+extern const struct handle_kind sketch_kind;
 
-/* From a configuration that is complete; NULL if memory is short. */
-weir_sketch *sketch_make(const struct sketch_config *c, const struct memory *memory);
+/* From a configuration that is complete; NULL if memory is short. sparse: as in handle.h. */
+struct handle *sketch_make(const void *config, const struct memory *memory, bool sparse);
 
 /* WEIR_NO_MEMORY and why there is none. */
-enum weir_status sketch_no_memory(const struct sketch_config *c, const struct memory *memory,
+enum weir_status sketch_no_memory(const void *config, const struct memory *memory,
                                   struct weir_error *error);
 
 /* All that one has counted, into another of the same configuration. */

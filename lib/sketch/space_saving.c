@@ -212,8 +212,9 @@ static enum weir_status merge(weir_sketch *into, const weir_sketch *from)
     const struct summary *a = summary_of(into), *b = summary_of(from);
     void *allocation;
     struct weir_heavy *list =
-        memory_open(&into->memory, ((uint64_t)a->n + b->n + 1) * sizeof *list, &allocation);
-    weir_sketch *sum = list ? sketch_make(&into->config, &into->memory) : NULL;
+        memory_open(&into->handle.memory, ((uint64_t)a->n + b->n + 1) * sizeof *list, &allocation);
+    weir_sketch *sum =
+        list ? (weir_sketch *)sketch_make(&into->config, &into->handle.memory, false) : NULL;
 
     if (sum) {
         struct summary *m = summary_of(sum);
@@ -230,7 +231,7 @@ static enum weir_status merge(weir_sketch *into, const weir_sketch *from)
         sketch_copy(into, sum);
     }
     if (list)
-        memory_close(&into->memory, allocation);
+        memory_close(&into->handle.memory, allocation);
     weir_sketch_close(sum);
     return sum ? WEIR_OK : WEIR_NO_MEMORY;
 }

@@ -252,33 +252,13 @@ size_t spec_describe(const struct grammar *g, const void *record, char *buffer, 
     return write_parameters(g, record, ~g->chance | given, buffer, size);
 }
 
-/* What an old text does not name is as it was before it had a name; which rows these are. */
-static uint32_t read_before(const struct grammar *g, struct spec *s)
-{
-    uint32_t old = 0;
-
-    for (int i = 0; i < g->n; i++) {
-        const char *before = g->rows[i].before;
-
-        if (!(s->of->parameters & HAS(i)) || spec_has(s, i) || !before)
-            continue;
-        parameter_read(&g->rows[i], (struct span){before, strlen(before)}, s);
-        old |= HAS(i);
-    }
-    s->given |= old;
-    return old;
-}
-
 bool spec_restore(const struct grammar *g, const char *text, void *record)
 {
     char again[WEIR_SPEC_MAX];
 
-    if (!spec_read(g, text, record, NULL) || !spec_has(record, g->seed))
+    if (!spec_read(g, text, record, NULL) || !spec_has(record, g->seed) || !g->plan(record, NULL))
         return false;
-    uint32_t old = read_before(g, record);
-    if (!g->plan(record, NULL))
-        return false;
-    write_parameters(g, record, ~old, again, sizeof again);
+    spec_write(g, record, again, sizeof again);
     return strcmp(text, again) == 0;
 }
 

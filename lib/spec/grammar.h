@@ -31,7 +31,7 @@ struct grammar {
     const struct parameter_row *rows;
     int n;
     uint32_t wishes;  /* bit i: row i becomes others, and is not written */
-    uint32_t if_set;  /* written only if it is not zero */
+    uint32_t if_set;  /* written only if not zero: zero is what files without it mean */
     uint32_t aside;   /* two that differ in it alone do not differ */
     uint32_t chance;  /* hash and seed: no part of a description, unless given */
     uint32_t divided; /* a matter of size: each of several gets its share */
@@ -56,8 +56,7 @@ enum weir_status spec_complete(const struct grammar *g, const char *text, void *
                                struct weir_error *error);
 
 /* The same of a text that was complete when it was saved: completing it again
- * changes nothing, or it is refused. A parameter that is younger than the text means what
- * was so before there was a choice. */
+ * changes nothing, or it is refused. */
 bool spec_restore(const struct grammar *g, const char *text, void *record);
 
 /* Write what is complete, or only what describes it. Returns the whole length; cuts

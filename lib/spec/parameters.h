@@ -26,10 +26,6 @@ struct parameter_row {
     const char *const *words;
     bool (*read)(struct span text, void *value);
     void (*write)(struct text *t, const void *value);
-
-    /* for a parameter that came after the first release: what was so before there was a choice, and
-     * so in files that do not name it. NULL: it was always there. */
-    const char *before;
 };
 
 extern const char *const parameter_hashes[]; /* the words of hash= */

@@ -56,7 +56,7 @@ static void run_free(struct run *r)
 
 static struct blob whole_block(const weir_filter *w)
 {
-    size_t size = w->bytes - CACHE_LINE; /* some of which lies before it */
+    size_t size = w->handle.bytes - CACHE_LINE; /* some of which lies before it */
     struct blob b = {malloc(size), size};
 
     memcpy(b.data, w, size);

@@ -8,7 +8,8 @@ struct part_head head_of_blob(struct blob b)
     struct weir_error error;
     struct part_head h;
 
-    if (part_find_sound(b.data, b.size, &h, &error) != WEIR_OK)
+    if (weir_verify(b.data, b.size, &error) != WEIR_OK ||
+        part_find(b.data, b.size, &h, &error) != WEIR_OK)
         fail_msg("%s", error.text);
     return h;
 }

@@ -372,9 +372,9 @@ static void a_stream_is_refused_in_the_same_words(void **state)
     }
 }
 
-/* ---- texts of other versions ---- */
+/* ---- saved specs ---- */
 
-/* Things that once were all slow. Now one may choose, and they are fast if nobody does. */
+/* Things whose pace= came later: one that is not zero is written. */
 struct thing {
     struct spec is;
     uint64_t n, pace, seed;
@@ -382,11 +382,10 @@ struct thing {
 
 enum { THING_N, THING_PACE, THING_SEED, THING_ROWS };
 
-static const char *const paces[] = {"fast", "slow", NULL};
+static const char *const paces[] = {"slow", "fast", NULL};
 static const struct parameter_row thing_rows[THING_ROWS] = {
     [THING_N] = {{"n", "", ""}, A_COUNT, offsetof(struct thing, n), .min = 1, .max = 9},
-    [THING_PACE] =
-        {{"pace", "", ""}, A_WORD, offsetof(struct thing, pace), .words = paces, .before = "slow"},
+    [THING_PACE] = {{"pace", "", ""}, A_WORD, offsetof(struct thing, pace), .words = paces},
     [THING_SEED] = {{"seed", "", ""}, A_COUNT, offsetof(struct thing, seed), .max = UINT64_MAX},
 };
 static const struct named thing_name = {{.name = "thing"}, HAS(THING_ROWS) - 1};
@@ -406,39 +405,37 @@ static bool plan_thing(void *record, struct weir_error *error)
 static const struct grammar things = {.names = thing_names,
                                       .rows = thing_rows,
                                       .n = THING_ROWS,
+                                      .if_set = HAS(THING_PACE),
                                       .seed = THING_SEED,
                                       .begin = begin_thing,
                                       .plan = plan_thing};
 
-static void assert_restored(const char *text, const char *means)
+static void assert_restored(const char *text, uint64_t pace)
 {
     struct thing t;
     char now[SPEC];
 
-    assert_int_equal(spec_restore(&things, text, &t), means != NULL);
-    if (!means)
-        return;
+    assert_true(spec_restore(&things, text, &t));
+    assert_int_equal(t.pace, pace);
     spec_write(&things, &t, now, sizeof now);
-    assert_string_equal(now, means);
+    assert_string_equal(now, text);
 }
 
-static void a_parameter_that_is_not_named_means_what_it_did(void **state)
+static void a_saved_spec_is_restored_only_as_it_is_written(void **state)
 {
     struct thing t;
 
     (void)state;
-    assert_restored("thing n=3 seed=1", "thing n=3 pace=slow seed=1");
-    assert_restored("thing n=3 pace=slow seed=1", "thing n=3 pace=slow seed=1");
-    assert_restored("thing n=3 pace=fast seed=1", "thing n=3 pace=fast seed=1");
-    assert_restored("thing seed=1 n=3", NULL); /* as nothing ever wrote it */
-    assert_restored("thing seed=1", NULL);     /* n= was always there */
-    assert_restored("thing n=3 pace=slow", NULL);
-    assert_int_equal(spec_complete(&things, "thing n=3 seed=1", &t, NULL), WEIR_OK);
-    assert_int_equal(t.pace, 0); /* of today: fast */
+    assert_restored("thing n=3 seed=1", 0);
+    assert_restored("thing n=3 pace=fast seed=1", 1);
+    assert_false(spec_restore(&things, "thing n=3 pace=slow seed=1", &t)); /* zero is not written */
+    assert_false(spec_restore(&things, "thing seed=1 n=3", &t));
+    assert_false(spec_restore(&things, "thing seed=1", &t)); /* n= is always written */
+    assert_false(spec_restore(&things, "thing n=3 pace=fast", &t));
 }
 
-/* The golden file of before enter= and refresh=. */
-static void golden_specs_lack_the_parameters_of_later(void **state)
+/* The golden file, which names neither enter= nor refresh=. */
+static void parameters_that_a_saved_spec_lacks_are_zero(void **state)
 {
     struct planned p;
     const char *golden = "recent memory=200 width=16 slots=31 importance=none hash=xxh3 seed=2012";
@@ -447,8 +444,6 @@ static void golden_specs_lack_the_parameters_of_later(void **state)
     assert_true(spec_restore(&filter_grammar, golden, &p));
     assert_int_equal(p.config.enter, 0);
     assert_int_equal(p.config.refresh, 0);
-    assert_true(config_has(&p.config, PARAMETER_ENTER)); /* whatever is chosen for new ones */
-    assert_true(config_has(&p.config, PARAMETER_REFRESH));
 }
 
 /* ---- structs of other versions ---- */
@@ -544,8 +539,8 @@ int main(void)
         cmocka_unit_test(sketches_do_what_they_say),
         cmocka_unit_test(screens_do_what_they_say),
         cmocka_unit_test(a_stream_is_refused_in_the_same_words),
-        cmocka_unit_test(a_parameter_that_is_not_named_means_what_it_did),
-        cmocka_unit_test(golden_specs_lack_the_parameters_of_later),
+        cmocka_unit_test(a_saved_spec_is_restored_only_as_it_is_written),
+        cmocka_unit_test(parameters_that_a_saved_spec_lacks_are_zero),
         cmocka_unit_test(a_struct_may_be_of_another_version),
         cmocka_unit_test(a_struct_that_grows_keeps_its_callers),
     };
