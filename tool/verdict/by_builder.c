@@ -9,7 +9,6 @@
 #include "cli/units.h"
 #include "state/files.h"
 #include "verdict/deal.h"
-#include "verdict/fixed.h"
 
 /* ---- beginning and end ---- */
 

@@ -10,7 +10,7 @@
 #include "state/spill.h"
 #include "state/files.h"
 #include "cli/units.h"
-#include "verdict/fixed.h"
+#include "verdict/by_builder.h"
 
 static void learn(void *context, const struct weir_bytes *keys, size_t n)
 {

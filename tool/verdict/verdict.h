@@ -1,6 +1,6 @@
 /* verdict.h - who gives the records of a batch their verdicts: a filter in shards
  * (by_filter.h), a screen before a store (by_screen.h), a filter whose hits a
- * store confirms (confirm.h). The pipe knows no more of them than this. */
+ * store confirms (ask_store.h). The pipe knows no more of them than this. */
 #ifndef WEIR_VERDICT_VERDICT_H
 #define WEIR_VERDICT_VERDICT_H
 
