@@ -1,5 +1,5 @@
 /* times.c - records that have a time are judged at the same times, however their bytes come: in
- * any pieces, by the reader that holds some back (hold.c), as when all is there at once.
+ * any pieces, by the reader that holds some back (gather.c), as when all is there at once.
  *
  * Input: a byte each for the format of the records, the form of the times, the span and what is
  * late, and the seed of the cuts; then the bytes to be read. */

@@ -347,11 +347,11 @@ static enum weir_status begin_taking(struct taking *t, uint32_t most, struct wei
     return status;
 }
 
-static enum weir_status take_all(weir_filter **out, taker take, uint32_t most, uint32_t *n,
+static enum weir_status take_all(weir_filter **out, taker taker_of_one, uint32_t most, uint32_t *n,
                                  struct weir_bytes from, size_t *used,
                                  const struct weir_options *options, struct weir_error *error)
 {
-    struct taking t = {.take = take};
+    struct taking t = {.take = taker_of_one};
     size_t at = 0;
     enum weir_status status = begin_taking(&t, most, from, options, error);
 

@@ -8,7 +8,6 @@
 #include "eval/rows.h"
 #include "eval/screens.h"
 #include "report/report.h"
-#include "report/screens_page.h"
 #include "cli/messages.h"
 #include "cli/units.h"
 

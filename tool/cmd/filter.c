@@ -8,7 +8,7 @@
 #include "cli/signals.h"
 #include "pipe/write.h"
 #include "state/files.h"
-#include "verdict/confirm.h"
+#include "verdict/ask_store.h"
 
 /* To read the keys of a file, one per line. */
 static struct run run_of_keys(const struct options *o, struct inputs inputs)

@@ -31,16 +31,13 @@ static bool can_be_merged(const struct shards *into, const char *first)
                   first, (int)strcspn(into->config, " "), into->config);
 }
 
-static bool same_keys(struct stored *into, const struct stored *other, const char *first,
+static bool same_keys(const struct stored *into, const struct stored *other, const char *first,
                       const char *path)
 {
-    if (into->keys_known && other->keys_known && strcmp(into->keys, other->keys) != 0)
-        return reject("%s and %s: keys were made with %s and with %s; merge filters of the same "
-                      "key options (--keys-differ merges these)",
-                      first, path, file_shown_keys(into->keys), file_shown_keys(other->keys));
-    if (!into->keys_known)
-        memcpy(into->keys, other->keys, sizeof into->keys);
-    return true;
+    return strcmp(into->keys, other->keys) == 0 ||
+           reject("%s and %s: keys were made with %s and with %s; merge filters of the same "
+                  "key options (--keys-differ merges these)",
+                  first, path, file_shown_keys(into->keys), file_shown_keys(other->keys));
 }
 
 static bool merge_file(struct stored *stored, const char *path, const char *first, bool keys_differ)

@@ -10,7 +10,7 @@
 #include "cli/messages.h"
 #include "cmd/running.h"
 #include "state/replace.h"
-#include "verdict/metrics.h"
+#include "verdict/verdict.h"
 
 #define SAVING_SHARE 0.1 /* of the time may go into checkpoints, at most; a guess */
 #define METRICS_EVERY 15 /* seconds: as often as Prometheus looks, by default */

@@ -5,7 +5,6 @@
 #include "cmd/run.h"
 #include "verdict/by_builder.h"
 #include "verdict/by_filter.h"
-#include "verdict/fixed.h"
 
 #define DEFAULT_FOR_SETS "bloom" /* a set that forgets members is none */
 

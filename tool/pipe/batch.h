@@ -12,7 +12,7 @@
 
 #include <weir.h>
 
-#include "pipe/trace.h"
+#include "pipe/position.h"
 
 /* Limits of one batch. A build can make them tiny, so that tests reach them with little
  * input (tool/meson.build). */

@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 #include "pipe/batch.h"
-#include "pipe/trace.h"
+#include "pipe/position.h"
 #include "unpack/unpack.h"
 
 struct byte_reader {

@@ -41,10 +41,6 @@ struct csv_scan {
  * quote costs one line, and what comes after it is read. */
 void csv_split(struct csv_scan *s, struct batch *b, size_t to, const struct csv_rules *rules);
 
-/* The same for whole blocks of 64 bytes, fast. Stops before a block with a fault or with more
- * records than the batch can take, and when fewer than 64 bytes are left. */
-void csv_blocks(struct csv_scan *s, struct batch *b, size_t to, const struct csv_rules *rules);
-
 /* Give up the record under way: its first line is faulty, for this reason. */
 void csv_give_up(struct csv_scan *s, const char *fault);
 

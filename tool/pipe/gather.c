@@ -5,10 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/inputs.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
-#include "cli/inputs.h"
-#include "pipe/hold.h"
 #include "pipe/scan.h"
 
 #define DOUBLED ((size_t)16 << 20) /* bytes up to which room is doubled */
@@ -57,6 +56,66 @@ const char *gather_name(const struct reader *r)
 {
     return input_name(r->name);
 }
+
+/* ---- records that must wait for those after them: the last ones that came, as long as
+ * there may be a leap in time among them (clock.h). What is held stays with the reader and
+ * comes first in the next batch, so that it makes no difference how the bytes came. Nothing
+ * waits for longer than a pause of the input, nor past the end of a file ---- */
+
+#define PAUSE 1000 /* milliseconds after which an input pauses; a guess */
+
+/* Must all that came wait for more? */
+static bool hold_all(struct reader *r, struct batch *b)
+{
+    return r->hold.wait && !r->heads && b->n <= LOOK_AHEAD && r->hold.wait(r->hold.context, b);
+}
+
+/* Wait so long for them, in milliseconds; what it was comes back. */
+static int hold_patience(struct reader *r, const struct batch *b)
+{
+    int patience = r->bytes.patience;
+
+    if (b->n > 0)
+        r->bytes.patience = r->hold.at_once ? 0 : PAUSE;
+    return patience;
+}
+
+/* The records from this one on are left in the bytes that are given back. */
+static void cut(struct reader *r, struct batch *b, uint32_t n)
+{
+    size_t end = record_begin(b, n);
+
+    for (uint32_t i = n; b->bads && i < b->n; i++) {
+        b->bads -= b->bad[i];
+        b->bad[i] = 0;
+    }
+    b->n = n;
+    r->scanned = end;
+    r->csv = (struct csv_scan){.at = end, .start = end, .field = end};
+}
+
+/* All that the file has is in the batch. */
+static bool is_all(const struct reader *r, const struct batch *b, size_t filled)
+{
+    return r->bytes.ended && record_begin(b, b->n) >= filled && bytes_left(&r->bytes) == 0;
+}
+
+void gather_hold_back(struct reader *r, struct batch *b, size_t filled, bool came)
+{
+    bool more = (came || signals_caught()) && !is_all(r, b, filled) && b->n > 0 && !b->failed;
+
+    b->aheads = 0;
+    if (more && r->hold.wait && r->hold.wait(r->hold.context, b)) {
+        uint32_t held = b->n < LOOK_AHEAD ? b->n : LOOK_AHEAD;
+
+        for (uint32_t i = 0; i < held; i++)
+            b->ahead[i] = r->hold.time(r->hold.context, b, b->n - held + i);
+        b->aheads = held;
+        cut(r, b, b->n - held);
+    }
+}
+
+/* ---- records ---- */
 
 static void split(struct reader *r, struct batch *b, size_t filled)
 {

@@ -9,6 +9,10 @@
  * time. filled: bytes that the batch then has. */
 bool gather_records(struct reader *r, struct batch *b, size_t *filled);
 
+/* Take those records that must wait for others out of a batch of so many bytes, unless nothing
+ * came any more. */
+void gather_hold_back(struct reader *r, struct batch *b, size_t filled, bool came);
+
 /* Take the first record out of a batch. */
 void gather_drop_first(struct batch *b);
 

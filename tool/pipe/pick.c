@@ -8,7 +8,6 @@
 
 #include "pipe/fields.h"
 #include "pipe/json.h"
-#include "pipe/pick_time.h"
 #include "cli/fold_case.h"
 #include "cli/squeeze_space.h"
 #include "cli/messages.h"

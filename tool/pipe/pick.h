@@ -2,9 +2,10 @@
 #ifndef WEIR_PIPE_PICK_H
 #define WEIR_PIPE_PICK_H
 
+#include "cli/records.h"
 #include "pipe/batch.h"
 #include "pipe/json_scan.h"
-#include "cli/records.h"
+#include "pipe/time_text.h"
 
 #define COLUMNS_MAX 16
 
@@ -48,5 +49,18 @@ bool pick_learn(struct picker *p, const char *header, size_t size, struct batch 
 
 /* Fill the columns key, importance, time and bad. Any thread. */
 void pick_batch(const struct picker *p, struct batch *b);
+
+/* ---- the time of a record (--time): pick_time.c ---- */
+
+/* Fill in the time of record i, whose fields were picked; or note its fault. */
+void pick_time(const struct picker *p, struct batch *b, uint32_t i, const struct weir_bytes *field);
+
+/* The same of a record that is not picked yet, without a word; NO_TIME if there is none. */
+uint64_t pick_time_early(const struct picker *p, struct batch *b, uint32_t i,
+                         const struct time_format *f);
+
+/* Detect the time format from the first record that has a time. Records that the run skips
+ * or passes (--on-error, --on-missing) are ignored; at one that stops it: false. */
+bool pick_time_format(const struct picker *p, struct batch *b, struct time_format *f);
 
 #endif

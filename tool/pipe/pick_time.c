@@ -1,5 +1,5 @@
-/* pick_time.c - see pick_time.h. */
-#include "pipe/pick_time.h"
+/* pick_time.c - see pick.h. */
+#include "pipe/pick.h"
 
 #include <string.h>
 

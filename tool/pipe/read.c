@@ -10,7 +10,6 @@
 #include "cli/read_at.h"
 #include "cli/signals.h"
 #include "pipe/gather.h"
-#include "pipe/hold.h"
 #include "cli/inputs.h"
 #include "pipe/scan.h"
 
@@ -171,7 +170,7 @@ enum read_result read_batch(struct reader *r, struct batch *b)
         bool headed = r->heads && b->n > 0;
         if (headed)
             take_header(r, b);
-        hold_back(r, b, filled, came);
+        gather_hold_back(r, b, filled, came);
         if (came || filled > 0)
             commit(r, b, filled);
         if (r->bytes.ended && bytes_left(&r->bytes) == 0)

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "cli/messages.h"
-#include "pipe/pick_time.h"
+#include "pipe/pick.h"
 
 #define PATIENCE 200 /* milliseconds, where something is to be done meanwhile */
 

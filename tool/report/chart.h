@@ -1,6 +1,6 @@
 /* chart.h - a chart of lines or bars, drawn by gnuplot as SVG to stand in a page.
  *
- * Colours are those of the page, the --hue-N of its style sheet (style.c). So they
+ * Colours are those of the page, the --hue-N of its style sheet (page.c). So they
  * follow light and dark. */
 #ifndef WEIR_REPORT_CHART_H
 #define WEIR_REPORT_CHART_H

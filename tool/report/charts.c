@@ -6,7 +6,6 @@
 
 #include "report/charts.h"
 #include "report/page.h"
-#include "report/style.h"
 
 #define LINE_POINTS 80
 

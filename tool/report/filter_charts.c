@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "report/style.h"
+#include "report/page.h"
 
 #define SHAPE_STAR 3 /* numbers of gnuplot */
 #define SHAPE_FPR 5

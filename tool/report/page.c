@@ -2,7 +2,10 @@
 #include "report/page.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
+
+#include "report/chart.h"
 
 /* ---- text ---- */
 
@@ -163,3 +166,77 @@ struct shown show_room(uint64_t bytes)
 
     return show_unit(bytes, units);
 }
+
+/* ---- how it looks
+ *
+ * --hue-N is the colour of hue N in chart.h, on light ground and on dark: hues and
+ * lightness that people who do not see red or green tell apart as well; where two
+ * are near, shapes of points differ.
+ *
+ * The hue of a filter is a hash of its name. SALT was searched for, so that all
+ * filters of lib/filter/list.h have hues of their own; where a new one takes the
+ * hue of another, search again and put the colours in the order of the new hashes. ---- */
+
+#define HUES 24
+#define SALT 2197749u
+
+int hue_of(const char *filter)
+{
+    uint32_t h = SALT;
+
+    for (; *filter; filter++)
+        h = (h ^ (unsigned char)*filter) * 16777619u;
+    return HUE_FIRST + (int)((h >> 16) % HUES);
+}
+
+const char page_head[] =
+    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+    "<meta name=\"color-scheme\" content=\"light dark\">\n"
+    "<link rel=\"icon\" href=\"data:,\">\n"
+    "<title>weir: ";
+
+const char page_style[] =
+    "</title>\n<style>\n"
+    ":root{--ground:#fff;--card:#f3f6f9;--edge:#c9d3dc;--hue-0:#1d2329;--hue-1:#dfe4e9;"
+    "--hue-2:#d55e00;--hue-3:#0067a5;--hue-4:#5a4632;--hue-5:#7a3e00;--hue-6:#005f60;"
+    "--hue-7:#b0005a;--hue-8:#4a90d9;--hue-9:#4f6d00;--hue-10:#7057c2;--hue-11:#6e7378;"
+    "--hue-12:#9c5b4a;--hue-13:#2f7f4f;--hue-14:#1f9e8f;--hue-15:#d55e00;"
+    "--hue-16:#cc6fa0;--hue-17:#117733;--hue-18:#8a8f1e;--hue-19:#a63ea0;"
+    "--hue-20:#0067a5;--hue-21:#6b6b2a;--hue-22:#8c6d1f;--hue-23:#882255;"
+    "--hue-24:#c64f63;--hue-25:#5b7590;--hue-26:#3b2a9b;--hue-27:#c08400}\n"
+    "@media screen and (prefers-color-scheme:dark){:root{--ground:#12161a;--card:#1c2329;"
+    "--edge:#3b4650;--hue-0:#e4e8ec;--hue-1:#313a42;--hue-2:#ff8b42;--hue-3:#4fb0f5;"
+    "--hue-4:#c9ab8c;--hue-5:#e0a06a;--hue-6:#5fc0c2;--hue-7:#ff7ab5;--hue-8:#8fc4ff;"
+    "--hue-9:#b4d94a;--hue-10:#b7a6f5;--hue-11:#a9b0b6;--hue-12:#e8a896;--hue-13:#7fd6a0;"
+    "--hue-14:#45d0bf;--hue-15:#ff8b42;--hue-16:#f0a3cb;--hue-17:#6ccb7a;"
+    "--hue-18:#cfd35a;--hue-19:#e083d9;--hue-20:#4fb0f5;--hue-21:#b8b86a;"
+    "--hue-22:#d6b656;--hue-23:#dd6f9f;--hue-24:#ff8f9f;--hue-25:#a8c2da;"
+    "--hue-26:#a99bff;--hue-27:#f2b733}}\n"
+    "body{margin:0;background:var(--ground);color:var(--hue-0);"
+    "font:16px/1.5 system-ui,sans-serif}\n"
+    "main{max-width:68rem;margin:0 auto;padding:1rem}\n"
+    "h1{font-size:1.5rem;line-height:1.25;overflow-wrap:anywhere}h2{font-size:1.2rem}\n"
+    "q{quotes:none}\n"
+    "#choice{background:var(--card);border:1px solid var(--edge);border-radius:.5rem;"
+    "padding:.25rem 1.25rem}\n"
+    ".lead{font-size:1.3rem;margin:.75rem 0}\n"
+    "pre{background:var(--ground);border:1px solid var(--edge);border-radius:.3rem;padding:.6rem;"
+    "overflow-x:auto}\n"
+    "code,pre{font-family:ui-monospace,monospace;font-size:.92em}li "
+    "code{display:inline-block;vertical-align:bottom}\n"
+    "ul{padding-left:1.2rem}li{margin:.3rem 0}\n"
+    ".charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));"
+    "gap:1.5rem;margin:1.5rem 0}\n"
+    "figure{margin:0;min-width:0}figure svg{display:block;width:100%;height:auto;"
+    "color:var(--hue-0)}\n"
+    "figcaption{font-size:.85rem;line-height:1.4}\n"
+    ".scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.88rem}\n"
+    "th,td{padding:.2rem .6rem;text-align:right;border-bottom:1px solid var(--edge);"
+    "white-space:nowrap;font-variant-numeric:tabular-nums}\n"
+    "th:nth-child(2),td:nth-child(2),.all th:first-child,.all td:first-child{text-align:left}\n"
+    "tr.best{font-weight:600;background:var(--card)}summary{cursor:pointer;margin:.75rem 0}\n"
+    "@media print{main{max-width:none;padding:0}body{font-size:10pt}figure,#choice,table{"
+    "break-inside:avoid}.charts{grid-template-columns:1fr 1fr;gap:.8rem 1.2rem}"
+    "figcaption{font-size:7.5pt}pre,#choice,tr.best{background:none}details{display:none}}\n"
+    "</style>\n</head>\n<body>\n<main>\n";

@@ -1,4 +1,4 @@
-/* page.h - words and numbers for a page of HTML. */
+/* page.h - words, numbers and style for a page of HTML. */
 #ifndef WEIR_REPORT_PAGE_H
 #define WEIR_REPORT_PAGE_H
 
@@ -23,5 +23,13 @@ struct shown show_percent(double fraction); /* 12.3 %, 0.047 %; - for none */
 struct shown show_whole(double n);          /* 113,872 */
 struct shown show_size(uint64_t bytes);     /* 64K, as -m takes it */
 struct shown show_room(uint64_t bytes);     /* 64 KiB */
+
+/* ---- how it looks: on a screen of any width, light or dark, and on paper ---- */
+
+/* The head of the page; the name of the stream stands between them. */
+extern const char page_head[], page_style[];
+
+/* The hue of a filter (see chart.h), the same in every chart of every report. */
+int hue_of(const char *filter);
 
 #endif

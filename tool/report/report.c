@@ -9,7 +9,7 @@
 #include "report/chart.h"
 #include "state/replace.h"
 #include "cli/messages.h"
-#include "report/style.h"
+#include "report/page.h"
 
 /* ---- measuring ---- */
 

@@ -5,8 +5,10 @@
 
 #include <stdio.h>
 
+#include "cli/units.h"
 #include "eval/recency.h"
 #include "eval/rows.h"
+#include "eval/screens.h"
 #include "report/choice.h"
 
 #define RECORDS_MEASURED ((uint64_t)1 << 20)          /* at most; see replay.h */
@@ -43,5 +45,24 @@ void report_tables(const struct report *r, FILE *page); /* figures, and how they
 
 /* The first words of the words, for the terminal. */
 void report_say(const struct report *r);
+
+/* ---- words on entrants that the words and the tables of a report share ---- */
+
+struct shown words_wrong(const struct report *r, uint32_t entrant); /* share of wrong verdicts */
+struct shown words_size(const struct report *r, uint32_t memory);   /* of that index: 64 KiB */
+
+/* "-a recent -m 64K": how to ask for it. */
+void words_filter(FILE *page, const struct report *r, uint32_t entrant);
+
+/* ---- weir eval --store --report: which screen to take, and the figures (screens_page.c) ---- */
+
+/* Can the page be written? False after a message. */
+bool report_screens_possible(const struct eval_request *o);
+
+/* Write it to the file of --report. False after a message. */
+bool report_screens(const struct screens *s);
+
+/* Its first words, for the terminal; true. */
+bool report_screens_say(const struct screens *s);
 
 #endif

@@ -1,12 +1,11 @@
-/* screens_page.c - see screens_page.h. */
-#include "report/screens_page.h"
+/* screens_page.c - see report.h. */
+#include "report/report.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/messages.h"
 #include "report/page.h"
-#include "report/style.h"
 #include "state/replace.h"
 
 bool report_screens_possible(const struct eval_request *o)

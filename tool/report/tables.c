@@ -3,7 +3,6 @@
 
 #include "report/page.h"
 #include "report/report.h"
-#include "report/words.h"
 
 static void put_row(const struct report *r, FILE *page, uint32_t entrant, bool with_memory)
 {

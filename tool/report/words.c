@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "report/page.h"
-#include "report/words.h"
+#include "report/report.h"
 
 #define DEAR 10 /* how much more one kind of error may cost than the other */
 #define RISING 1.5

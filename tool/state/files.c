@@ -196,7 +196,6 @@ static bool finish_load(const struct file_loading *l, const char *path)
                       path, path, path);
     if (!l->good)
         return reject("%s: %s", path, l->error.text);
-    s->keys_known = !s->has_state || strstr(s->note, "\nkeys=");
     weir_config(s->shards.w[0], s->shards.config, sizeof s->shards.config);
     if (s->has_state)
         snprintf(s->shards.config, sizeof s->shards.config, "%s", s->state.config);
@@ -219,7 +218,7 @@ const char *file_shown_keys(const char *keys)
 
 bool file_same_keys(const struct stored *s, const char *path, const char *keys)
 {
-    return !s->keys_known || strcmp(s->keys, keys) == 0 ||
+    return strcmp(s->keys, keys) == 0 ||
            reject("%s: its keys were made with %s, now with %s; give the same options, or build it "
                   "again (--keys-differ uses it as it is)",
                   path, file_shown_keys(s->keys), file_shown_keys(keys));

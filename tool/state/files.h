@@ -16,13 +16,11 @@ struct stored {
     struct shards shards;
     char note[NOTE_MAX];                 /* as it is in the file; empty if there is none */
     char keys[WEIR_KEY_DESCRIPTION_MAX]; /* how keys were made: see records_describe_keys() */
-    bool keys_known;                     /* a state of an earlier version does not say */
     bool has_state;                      /* the note is one of ours: */
     struct state state;
 };
 
-/* Are keys of this description those of the file, as far as that is known? False after a message.
- */
+/* Are keys of this description those of the file? False after a message. */
 bool file_same_keys(const struct stored *s, const char *path, const char *keys);
 
 /* A description for a message: never empty. */

@@ -5,6 +5,8 @@
 
 #include <weir/build.h>
 
+#define SPILL_KEPT ((uint64_t)32 << 20) /* bytes of memory, of all shards */
+
 struct spill {
     uint8_t *memory;
     uint64_t kept, room; /* bytes that go into memory at most, and those it has room for */

@@ -105,20 +105,14 @@ static bool note_number(const char *note, const char *name, uint64_t *out)
     return note_text(note, name, text, sizeof text, false) && read_whole(text, out);
 }
 
-/* States of earlier versions have a tail and nothing else. */
 static bool read_mark(const char *note, struct state *s)
 {
     struct input_mark *m = &s->mark;
     uint64_t first, last;
 
-    if (!note_text(note, "tail", m->tail, sizeof m->tail, false))
-        return false;
-    if (!note_text(note, "head", m->head, sizeof m->head, false)) {
-        m->tail_size =
-            s->position.offset < TRACE_BYTES ? (uint32_t)s->position.offset : TRACE_BYTES;
-        return true;
-    }
-    if (!note_number(note, "unfinished", &s->position.unfinished) ||
+    if (!note_text(note, "tail", m->tail, sizeof m->tail, false) ||
+        !note_text(note, "head", m->head, sizeof m->head, false) ||
+        !note_number(note, "unfinished", &s->position.unfinished) ||
         !note_number(note, "device", &m->device) || !note_number(note, "inode", &m->inode) ||
         !note_number(note, "first", &first) || !note_number(note, "last", &last) ||
         first > TRACE_BYTES || last > TRACE_BYTES)
@@ -135,11 +129,12 @@ bool state_read(const char *note, struct state *s)
     memset(s, 0, sizeof *s);
     bool whole = strncmp(note, NOTE_HEAD, strlen(NOTE_HEAD)) == 0 &&
                  note_text(note, "config", s->config, sizeof s->config, false) &&
-                 note_records(note, s) && note_number(note, "known", &known) &&
-                 note_number(note, "file", &file) && file <= UINT32_MAX &&
-                 note_number(note, "offset", &s->position.offset) &&
+                 note_records(note, s) && strstr(note, "\nkeys=") &&
+                 note_number(note, "known", &known) && note_number(note, "file", &file) &&
+                 file <= UINT32_MAX && note_number(note, "offset", &s->position.offset) &&
                  note_number(note, "line", &s->position.line) && read_mark(note, s) &&
                  note_number(note, "cut", &cut) && note_number(note, "output", &s->output) &&
+                 note_text(note, "written", s->written, sizeof s->written, false) &&
                  note_text(note, "input", s->input, sizeof s->input, true);
 
     if (!whole)
@@ -149,8 +144,6 @@ bool state_read(const char *note, struct state *s)
     s->cut = cut;
     if (!note_number(note, "clock", &s->clock))
         s->clock = 0;
-    if (!note_text(note, "written", s->written, sizeof s->written, false))
-        *s->written = '\0'; /* a state of an earlier version */
     return true;
 }
 

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <weir/hash.h>
 
+#include "cli/fold_case.h"
 #include "cli/messages.h"
 #include "cli/signals.h"
-#include "cli/fold_case.h"
 #include "cli/squeeze_space.h"
 #include "cli/units.h"
 
@@ -240,4 +240,38 @@ void asker_doubt(const struct asker *a, uint64_t others, double error)
 void ask_store_libraries(char *text, size_t size)
 {
     store_libraries(text, size);
+}
+
+/* ---- a filter whose hits the store confirms: the store is asked when all
+ * parts of a batch have their verdicts ---- */
+
+#define NO_SCREEN "none"
+
+bool confirming_open(struct confirming *c, const char *url, const struct store_patience *p,
+                     const struct records *r)
+{
+    *c = (struct confirming){.asker = asker_open(url, p, r)};
+    if (!c->asker)
+        return false;
+    return weir_screen_open(&c->screen, NO_SCREEN, NULL) == WEIR_OK || reject("memory is short");
+}
+
+void confirming_close(struct confirming *c)
+{
+    weir_screen_close(c->screen);
+    asker_close(c->asker);
+}
+
+static void complete(void *completer, struct batch *b)
+{
+    const struct confirming *c = completer;
+
+    asker_ask_seen(c->asker, c->screen, b);
+}
+
+struct verdict verdict_confirmed(struct verdict filter, struct confirming *c)
+{
+    filter.complete = complete;
+    filter.completer = c;
+    return filter;
 }

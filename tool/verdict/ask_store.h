@@ -9,6 +9,7 @@
 #include "cli/records.h"
 #include "pipe/batch.h"
 #include "store/store.h"
+#include "verdict/verdict.h"
 
 struct asker;
 
@@ -55,5 +56,20 @@ void asker_doubt(const struct asker *a, uint64_t others, double error);
 
 /* The libraries that stores are reached by, and their versions: a text. */
 void ask_store_libraries(char *text, size_t size);
+
+/* ---- a filter whose hits the store confirms ---- */
+
+struct confirming {
+    struct asker *asker;
+    weir_screen *screen; /* lets all keys through, each once per batch */
+};
+
+/* Open the store of a URL. False after a message; it is to be closed then too. */
+bool confirming_open(struct confirming *c, const char *url, const struct store_patience *p,
+                     const struct records *r);
+void confirming_close(struct confirming *c);
+
+/* The verdicts of a filter, confirmed. */
+struct verdict verdict_confirmed(struct verdict filter, struct confirming *c);
 
 #endif

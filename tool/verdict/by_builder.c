@@ -9,7 +9,6 @@
 #include "cli/units.h"
 #include "state/files.h"
 #include "verdict/deal.h"
-#include "verdict/fixed.h"
 
 /* ---- beginning and end ---- */
 
@@ -128,17 +127,28 @@ static bool save(void *context, const char *path, const char *note)
     return building_finish(b) && file_save(path, note, b->shards);
 }
 
+/* Every key is new. */
+static void report_counts(void *context, const struct tally *t)
+{
+    (void)context;
+    (void)t;
+}
+
+static json_t *describe_counts(void *context, const struct tally *t)
+{
+    const struct building *b = context;
+
+    (void)t;
+    return json_pack("{s:I}", "keys", (json_int_t)shards_stats(b->shards).new_keys);
+}
+
 static void report(void *context, const struct tally *t)
 {
     const struct shards *s = ((const struct building *)context)->shards;
     struct weir_stats f = shards_stats(s);
     double keys = f.new_keys ? (double)f.new_keys : 1;
 
-    fprintf(stderr, "weir: %llu records", (unsigned long long)t->records);
-    if (t->skipped)
-        fprintf(stderr, ", %llu malformed and skipped", (unsigned long long)t->skipped);
-    fprintf(stderr, "; %s in %.2f s: %s records/s\n", show_bytes((double)t->bytes).text, t->seconds,
-            show_count((double)t->records / (t->seconds + 1e-9)).text);
+    (void)t;
     if (s->count == 0)
         return;
     fprintf(stderr,
@@ -153,12 +163,16 @@ static json_t *describe(void *context, const struct tally *t)
     const struct shards *s = ((const struct building *)context)->shards;
     struct weir_stats f = shards_stats(s);
 
-    return json_pack("{s:I,s:I,s:I,s:I,s:f,s:{s:s,s:I,s:I,s:I,s:f}}", "records",
-                     (json_int_t)t->records, "keys", (json_int_t)f.new_keys, "skipped",
-                     (json_int_t)t->skipped, "bytes", (json_int_t)t->bytes, "seconds", t->seconds,
-                     "filter", "config", s->config, "shards", (json_int_t)s->count, "memory",
-                     (json_int_t)f.memory, "keys", (json_int_t)f.new_keys, "error", f.error);
+    (void)t;
+    return json_pack("{s:{s:s,s:I,s:I,s:I,s:f}}", "filter", "config", s->config, "shards",
+                     (json_int_t)s->count, "memory", (json_int_t)f.memory, "keys",
+                     (json_int_t)f.new_keys, "error", f.error);
 }
+
+static const struct verdict_summary summary = {.report_counts = report_counts,
+                                               .describe_counts = describe_counts,
+                                               .report = report,
+                                               .describe = describe};
 
 struct verdict verdict_by_builder(struct building *b)
 {
@@ -171,8 +185,7 @@ struct verdict verdict_by_builder(struct building *b)
                             .complete = complete,
                             .completer = b,
                             .save = save,
-                            .report = report,
-                            .describe = describe,
+                            .summary = &summary,
                             .words = words,
                             .seen = "seen",
                             .filled = "filter",

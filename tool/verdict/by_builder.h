@@ -9,6 +9,8 @@
 #include "state/shards.h"
 #include "verdict/verdict.h"
 
+#define DEFAULT_FOR_FIXED "fuse" /* the filter for a set that never changes, if none is named */
+
 struct building {
     struct shards *shards; /* they become the filters */
     uint32_t count;

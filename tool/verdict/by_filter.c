@@ -168,16 +168,7 @@ static void report_time(const struct tally *t, const struct shards *s)
 static void report(void *context, const struct tally *t)
 {
     const struct shards *s = ((const struct filtering *)context)->shards;
-    double share = t->records ? 100.0 * (double)t->seen / (double)t->records : 0;
 
-    fprintf(stderr, "weir: %llu records: %llu new, %llu seen (%.2f %%)",
-            (unsigned long long)t->records, (unsigned long long)(t->records - t->seen),
-            (unsigned long long)t->seen, share);
-    if (t->skipped)
-        fprintf(stderr, ", %llu malformed and skipped", (unsigned long long)t->skipped);
-    fprintf(stderr, "; %s in %.2f s: %s records/s, %s/s\n", show_bytes((double)t->bytes).text,
-            t->seconds, show_count((double)t->records / (t->seconds + 1e-9)).text,
-            show_bytes((double)t->bytes / (t->seconds + 1e-9)).text);
     report_time(t, s);
     if (s->viewed) /* how full it is only the whole file tells */
         fprintf(stderr, "weir: filter %s%s\n", s->config, s->count > 1 ? " in shards" : "");
@@ -209,12 +200,12 @@ static json_t *describe_filter(const struct filtering *filtering)
 
 static json_t *describe(void *context, const struct tally *t)
 {
-    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:f,s:o}", "records", (json_int_t)t->records,
-                     "new", (json_int_t)(t->records - t->seen), "seen", (json_int_t)t->seen,
-                     "passed", (json_int_t)t->passed, "skipped", (json_int_t)t->skipped, "bytes",
-                     (json_int_t)t->bytes, "seconds", t->seconds, "late", (json_int_t)t->late,
-                     "latest", (double)t->most_late / 1000, "filter", describe_filter(context));
+    (void)t;
+    return json_pack("{s:o}", "filter", describe_filter(context));
 }
+
+static const struct verdict_summary summary = {
+    .passes = true, .rates_both = true, .report = report, .describe = describe};
 
 struct verdict verdict_by_filter(struct filtering *f)
 {
@@ -231,8 +222,7 @@ struct verdict verdict_by_filter(struct filtering *f)
                             .is_past = f->watch ? is_past : NULL,
                             .tell_past = tell_past,
                             .save = save,
-                            .report = report,
-                            .describe = describe,
+                            .summary = &summary,
                             .words = words,
                             .seen = "seen",
                             .filled = "filter",

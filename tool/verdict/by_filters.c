@@ -9,7 +9,6 @@
 #include <weir/hash.h>
 
 #include "cli/messages.h"
-#include "cli/units.h"
 #include "cli/json_text.h"
 
 #define ROW (RECORDS_MAX / 8) /* bytes */
@@ -272,16 +271,16 @@ static struct expected_hits expect(const struct many_filters *m, const struct ta
                     : (struct expected_hits){t->seen, expect_false(t->records, t->seen, 1 - none)};
 }
 
+static void report_counts(void *context, const struct tally *t)
+{
+    fprintf(stderr, ", %u filters: %llu records are in one or more",
+            ((const struct many_filters *)context)->count, (unsigned long long)t->seen);
+}
+
 static void report(void *context, const struct tally *t)
 {
     const struct many_filters *m = context;
 
-    fprintf(stderr, "weir: %llu records, %u filters: %llu records are in one or more",
-            (unsigned long long)t->records, m->count, (unsigned long long)t->seen);
-    if (t->skipped)
-        fprintf(stderr, ", %llu malformed and skipped", (unsigned long long)t->skipped);
-    fprintf(stderr, "; %s in %.2f s: %s records/s\n", show_bytes((double)t->bytes).text, t->seconds,
-            show_count((double)t->records / (t->seconds + 1e-9)).text);
     if (!m->whole) /* how full they are only the whole files tell */
         return;
     struct expected_hits e = expect(m, t);
@@ -309,12 +308,12 @@ static json_t *describe(void *context, const struct tally *t)
             json_decref(filters);
             return NULL;
         }
-    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:f,s:o}", "records", (json_int_t)t->records,
-                     "new", (json_int_t)(t->records - t->seen), "seen", (json_int_t)t->seen,
-                     "skipped", (json_int_t)t->skipped, "bytes", (json_int_t)t->bytes, "seconds",
-                     t->seconds, "answers", (json_int_t)e.found, "expected_false", e.wrong,
+    return json_pack("{s:I,s:f,s:o}", "answers", (json_int_t)e.found, "expected_false", e.wrong,
                      "filters", filters);
 }
+
+static const struct verdict_summary summary = {
+    .report_counts = report_counts, .report = report, .describe = describe};
 
 struct verdict verdict_by_filters(struct many_filters *m)
 {
@@ -326,8 +325,7 @@ struct verdict verdict_by_filters(struct many_filters *m)
                             .give = give,
                             .complete = complete,
                             .completer = m,
-                            .report = report,
-                            .describe = describe,
+                            .summary = &summary,
                             .words = words,
                             .seen = "seen",
                             .config = m->filter[0].shards.config};

@@ -9,7 +9,6 @@
 
 #include "cli/messages.h"
 #include "cli/signals.h"
-#include "cli/units.h"
 #include "cli/json_text.h"
 #include "state/under_way.h"
 #include "verdict/deal.h"
@@ -178,17 +177,9 @@ static void report(void *context, const struct tally *t)
 {
     const struct remoting *r = context;
     struct remote_figures f = remote_figures(r->remote);
-    double share = t->records ? 100.0 * (double)t->seen / (double)t->records : 0;
     struct remote_shard sum;
 
-    fprintf(stderr, "weir: %llu records: %llu new, %llu seen (%.2f %%)",
-            (unsigned long long)t->records, (unsigned long long)(t->records - t->seen),
-            (unsigned long long)t->seen, share);
-    if (t->skipped)
-        fprintf(stderr, ", %llu malformed and skipped", (unsigned long long)t->skipped);
-    fprintf(stderr, "; %s in %.2f s: %s records/s, %s/s\n", show_bytes((double)t->bytes).text,
-            t->seconds, show_count((double)t->records / (t->seconds + 1e-9)).text,
-            show_bytes((double)t->bytes / (t->seconds + 1e-9)).text);
+    (void)t;
     fprintf(stderr,
             "weir: %s: %llu commands, %llu sent again, %llu redirected, %llu connections lost\n",
             remote_name(r->remote), (unsigned long long)f.commands, (unsigned long long)f.retries,
@@ -205,27 +196,24 @@ static json_t *describe(void *context, const struct tally *t)
     const struct remoting *r = context;
     struct remote_figures f = remote_figures(r->remote);
     struct remote_shard sum;
-    json_t *all = json_pack(
-        "{s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:f}", "records", (json_int_t)t->records, "new",
-        (json_int_t)(t->records - t->seen), "seen", (json_int_t)t->seen, "passed",
-        (json_int_t)t->passed, "skipped", (json_int_t)t->skipped, "bytes", (json_int_t)t->bytes,
-        "seconds", t->seconds, "late", (json_int_t)t->late, "latest", (double)t->most_late / 1000);
+    json_t *own =
+        json_pack("{s:{s:o,s:I,s:I,s:I,s:I,s:I}}", "servers", "name",
+                  utf8_string(remote_name(r->remote)), "commands", (json_int_t)f.commands,
+                  "retries", (json_int_t)f.retries, "redirections", (json_int_t)f.redirections,
+                  "reconnects", (json_int_t)f.reconnects, "lost", (json_int_t)f.lost);
 
-    if (all)
-        json_object_set_new(all, "servers",
-                            json_pack("{s:o,s:I,s:I,s:I,s:I,s:I}", "name",
-                                      utf8_string(remote_name(r->remote)), "commands",
-                                      (json_int_t)f.commands, "retries", (json_int_t)f.retries,
-                                      "redirections", (json_int_t)f.redirections, "reconnects",
-                                      (json_int_t)f.reconnects, "lost", (json_int_t)f.lost));
-    if (all && measure(r, &sum))
-        json_object_set_new(all, "filter",
+    (void)t;
+    if (own && measure(r, &sum))
+        json_object_set_new(own, "filter",
                             json_pack("{s:s,s:I,s:I,s:f,s:f}", "config", r->filter->spec, "shards",
                                       (json_int_t)r->filter->shards, "memory",
                                       (json_int_t)sum.memory, "fill", sum.fill, "error",
                                       sum.error));
-    return all;
+    return own;
 }
+
+static const struct verdict_summary summary = {
+    .passes = true, .rates_both = true, .report = report, .describe = describe};
 
 struct verdict verdict_by_remote(struct remoting *r)
 {
@@ -240,8 +228,7 @@ struct verdict verdict_by_remote(struct remoting *r)
                             .give = give,
                             .complete = complete,
                             .save = save,
-                            .report = report,
-                            .describe = describe,
+                            .summary = &summary,
                             .words = words,
                             .seen = "seen",
                             .config = r->filter->spec,

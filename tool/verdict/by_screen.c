@@ -10,7 +10,7 @@
 #include "state/spill.h"
 #include "state/files.h"
 #include "cli/units.h"
-#include "verdict/fixed.h"
+#include "verdict/by_builder.h"
 
 static void learn(void *context, const struct weir_bytes *keys, size_t n)
 {
@@ -174,22 +174,35 @@ static struct set_spec set_of(const struct screening *s)
     return set;
 }
 
+static double one_percent(const struct tally *t)
+{
+    return t->records ? (double)t->records / 100 : 1;
+}
+
+static void report_counts(void *context, const struct tally *t)
+{
+    (void)context;
+    fprintf(stderr, ": %llu members (%.2f %%), %llu others", (unsigned long long)t->seen,
+            (double)t->seen / one_percent(t),
+            (unsigned long long)(t->records - t->seen - t->unanswered));
+    if (t->unanswered)
+        fprintf(stderr, ", %llu not answered", (unsigned long long)t->unanswered);
+}
+
+static json_t *describe_counts(void *context, const struct tally *t)
+{
+    (void)context;
+    return json_pack("{s:I,s:I,s:I}", "members", (json_int_t)t->seen, "others",
+                     (json_int_t)(t->records - t->seen - t->unanswered), "unanswered",
+                     (json_int_t)t->unanswered);
+}
+
 static void report(void *context, const struct tally *t)
 {
     const struct screening *s = context;
     struct weir_screen_stats f = stats_of(s);
     struct store_stats o = store_stats(asker_store(s->asker));
-    double all = t->records ? (double)t->records / 100 : 1;
 
-    fprintf(stderr, "weir: %llu records: %llu members (%.2f %%), %llu others",
-            (unsigned long long)t->records, (unsigned long long)t->seen, (double)t->seen / all,
-            (unsigned long long)(t->records - t->seen - t->unanswered));
-    if (t->unanswered)
-        fprintf(stderr, ", %llu not answered", (unsigned long long)t->unanswered);
-    if (t->skipped)
-        fprintf(stderr, ", %llu malformed and skipped", (unsigned long long)t->skipped);
-    fprintf(stderr, "; %s in %.2f s: %s records/s\n", show_bytes((double)t->bytes).text, t->seconds,
-            show_count((double)t->records / (t->seconds + 1e-9)).text);
     verdict_report_late(t);
     if (s->loaded)
         fprintf(stderr, "weir: before that, the store's %llu keys were loaded in %.2f s\n",
@@ -197,9 +210,9 @@ static void report(void *context, const struct tally *t)
     fprintf(stderr,
             "weir: the store was needed for %llu records (%.2f %%), %llu saved; asked for %llu "
             "different keys in %llu calls, waited %.2f s (%.1f %% of the time)",
-            (unsigned long long)f.asked, (double)f.asked / all, (unsigned long long)f.saved,
-            (unsigned long long)o.keys, (unsigned long long)o.calls, o.seconds,
-            100 * o.seconds / (t->seconds + 1e-9));
+            (unsigned long long)f.asked, (double)f.asked / one_percent(t),
+            (unsigned long long)f.saved, (unsigned long long)o.keys, (unsigned long long)o.calls,
+            o.seconds, 100 * o.seconds / (t->seconds + 1e-9));
     if (o.retries)
         fprintf(stderr, ", %llu retries", (unsigned long long)o.retries);
     fprintf(stderr,
@@ -216,32 +229,24 @@ static json_t *describe(void *context, const struct tally *t)
     const struct screening *s = context;
     struct weir_screen_stats f = stats_of(s);
     struct store_stats o = store_stats(asker_store(s->asker));
-    json_t *all = json_pack(
-        "{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:f,s:I,s:I}", "records", (json_int_t)t->records,
-        "members", (json_int_t)t->seen, "others",
-        (json_int_t)(t->records - t->seen - t->unanswered), "unanswered", (json_int_t)t->unanswered,
-        "passed", (json_int_t)t->passed, "skipped", (json_int_t)t->skipped, "bytes",
-        (json_int_t)t->bytes, "seconds", t->seconds, "late", (json_int_t)t->late, "latest",
-        (double)t->most_late / 1000, "asked", (json_int_t)f.asked, "saved", (json_int_t)f.saved);
+    json_t *own = json_pack(
+        "{s:I,s:I,s:{s:I,s:f},s:{s:o,s:I,s:I,s:I,s:f,s:f},s:{s:s,s:I,s:f,s:f}}", "asked",
+        (json_int_t)f.asked, "saved", (json_int_t)f.saved, "loading", "keys", (json_int_t)s->loaded,
+        "seconds", s->loading, "store", "name", utf8_string(store_name(asker_store(s->asker))),
+        "calls", (json_int_t)o.calls, "keys", (json_int_t)o.keys, "retries", (json_int_t)o.retries,
+        "seconds", o.seconds, "share", o.seconds / (t->seconds + 1e-9), "screen", "config",
+        s->config, "memory", (json_int_t)f.memory, "fill", f.fill, "error", f.error);
 
-    if (all) {
-        json_object_set_new(
-            all, "loading",
-            json_pack("{s:I,s:f}", "keys", (json_int_t)s->loaded, "seconds", s->loading));
-        json_object_set_new(all, "store",
-                            json_pack("{s:o,s:I,s:I,s:I,s:f,s:f}", "name",
-                                      utf8_string(store_name(asker_store(s->asker))), "calls",
-                                      (json_int_t)o.calls, "keys", (json_int_t)o.keys, "retries",
-                                      (json_int_t)o.retries, "seconds", o.seconds, "share",
-                                      o.seconds / (t->seconds + 1e-9)));
-        json_object_set_new(all, "screen",
-                            json_pack("{s:s,s:I,s:f,s:f}", "config", s->config, "memory",
-                                      (json_int_t)f.memory, "fill", f.fill, "error", f.error));
-        if (s->set)
-            json_object_set_new(all, "set", json_string(set_of(s).text));
-    }
-    return all;
+    if (own && s->set)
+        json_object_set_new(own, "set", json_string(set_of(s).text));
+    return own;
 }
+
+static const struct verdict_summary summary = {.passes = true,
+                                               .report_counts = report_counts,
+                                               .describe_counts = describe_counts,
+                                               .report = report,
+                                               .describe = describe};
 
 void screening_doubt(const struct screening *s, const struct tally *t)
 {
@@ -259,8 +264,7 @@ struct verdict verdict_by_screen(struct screening *s)
                             .give = give,
                             .fill = fill,
                             .save = save,
-                            .report = report,
-                            .describe = describe,
+                            .summary = &summary,
                             .words = words,
                             .seen = "members",
                             .filled = "screen",

@@ -1,6 +1,6 @@
 /* verdict.h - who gives the records of a batch their verdicts: a filter in shards
  * (by_filter.h), a screen before a store (by_screen.h), a filter whose hits a
- * store confirms (confirm.h). The pipe knows no more of them than this. */
+ * store confirms (ask_store.h). The pipe knows no more of them than this. */
 #ifndef WEIR_VERDICT_VERDICT_H
 #define WEIR_VERDICT_VERDICT_H
 
@@ -10,6 +10,19 @@
 #include "pipe/batch.h"
 
 #define VERDICT_MESSAGE 480
+
+/* What one kind of verdict adds to the summary of a run: text on standard error, or members of
+ * a JSON object (NULL: out of memory). run_summary.c writes the rest, which is the same for all. */
+struct verdict_summary {
+    bool passes;     /* records are passed on or dropped: JSON has passed, late and latest */
+    bool rates_both; /* the text has bytes per second, too */
+    /* How many records got which verdict, after the number of records. NULL: new and seen. */
+    void (*report_counts)(void *context, const struct tally *t);
+    json_t *(*describe_counts)(void *context, const struct tally *t);
+    /* Its own figures, after those of the run. */
+    void (*report)(void *context, const struct tally *t);
+    json_t *(*describe)(void *context, const struct tally *t);
+};
 
 struct verdict {
     void *context;
@@ -37,8 +50,7 @@ struct verdict {
 
     double (*fill)(void *context, uint32_t part); /* NULL: nothing fills */
     bool (*save)(void *context, const char *path, const char *note);
-    void (*report)(void *context, const struct tally *t);      /* in words */
-    json_t *(*describe)(void *context, const struct tally *t); /* NULL: memory is short */
+    const struct verdict_summary *summary;
 
     const char *const *words;  /* by verdict, for tags */
     const char *seen, *filled; /* for the bar: what is seen, and what fills */
@@ -51,5 +63,10 @@ void verdict_report_late(const struct tally *t);
 
 /* What a run did, to standard error. */
 void verdict_report(const struct verdict *v, const struct tally *t, enum stats_style style);
+
+/* The same figures in the text format of Prometheus, each labelled with the name of the run; and
+ * whether that has ended. To be freed; NULL if memory is short. */
+char *metrics_text(const struct verdict *v, const struct tally *t, const char *run, bool ended,
+                   size_t *size);
 
 #endif

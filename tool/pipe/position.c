@@ -1,5 +1,5 @@
-/* trace.c - see trace.h. */
-#include "pipe/trace.h"
+/* position.c - see position.h. */
+#include "pipe/position.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -1,10 +1,118 @@
-/* metrics.c - see metrics.h. The figures are those of --stats json. One that is missing from the
- * table below is exported too, under its own name and with a generic help text. */
-#include "verdict/metrics.h"
-
+/* run_summary.c - what a run did: --stats text, --stats json and --metrics. Every kind of verdict
+ * adds its own figures (struct verdict_summary in verdict.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "cli/json_text.h"
+#include "cli/units.h"
+#include "verdict/verdict.h"
+
+/* ---- text ---- */
+
+void verdict_report_late(const struct tally *t)
+{
+    if (t->late)
+        fprintf(stderr, "weir: %llu %s late, the latest by %s\n", (unsigned long long)t->late,
+                t->late == 1 ? "record was" : "records were",
+                show_duration((double)t->most_late / 1000).text);
+}
+
+static void report_new_and_seen(const struct tally *t)
+{
+    double share = t->records ? 100.0 * (double)t->seen / (double)t->records : 0;
+
+    fprintf(stderr, ": %llu new, %llu seen (%.2f %%)", (unsigned long long)(t->records - t->seen),
+            (unsigned long long)t->seen, share);
+}
+
+static void report(const struct verdict *v, const struct tally *t)
+{
+    const struct verdict_summary *own = v->summary;
+    double seconds = t->seconds + 1e-9;
+
+    fprintf(stderr, "weir: %llu records", (unsigned long long)t->records);
+    if (own->report_counts)
+        own->report_counts(v->context, t);
+    else
+        report_new_and_seen(t);
+    if (t->skipped)
+        fprintf(stderr, ", %llu malformed and skipped", (unsigned long long)t->skipped);
+    fprintf(stderr, "; %s in %.2f s: %s records/s", show_bytes((double)t->bytes).text, t->seconds,
+            show_count((double)t->records / seconds).text);
+    if (own->rates_both)
+        fprintf(stderr, ", %s/s", show_bytes((double)t->bytes / seconds).text);
+    fputc('\n', stderr);
+    own->report(v->context, t);
+}
+
+/* ---- JSON ---- */
+
+/* `own` is freed. */
+static bool add_members(json_t *all, json_t *own)
+{
+    bool added = own && json_object_update(all, own) == 0;
+
+    json_decref(own);
+    return added;
+}
+
+static json_t *describe_new_and_seen(const struct tally *t)
+{
+    return json_pack("{s:I,s:I}", "new", (json_int_t)(t->records - t->seen), "seen",
+                     (json_int_t)t->seen);
+}
+
+static json_t *describe_passed(const struct tally *t)
+{
+    return json_pack("{s:I}", "passed", (json_int_t)t->passed);
+}
+
+static json_t *describe_input(const struct tally *t)
+{
+    return json_pack("{s:I,s:I,s:f}", "skipped", (json_int_t)t->skipped, "bytes",
+                     (json_int_t)t->bytes, "seconds", t->seconds);
+}
+
+static json_t *describe_late(const struct tally *t)
+{
+    return json_pack("{s:I,s:f}", "late", (json_int_t)t->late, "latest",
+                     (double)t->most_late / 1000);
+}
+
+/* NULL: memory is short. */
+static json_t *describe(const struct verdict *v, const struct tally *t)
+{
+    const struct verdict_summary *own = v->summary;
+    json_t *all = json_pack("{s:I}", "records", (json_int_t)t->records);
+
+    if (all &&
+        add_members(all, own->describe_counts ? own->describe_counts(v->context, t)
+                                              : describe_new_and_seen(t)) &&
+        (!own->passes || add_members(all, describe_passed(t))) &&
+        add_members(all, describe_input(t)) &&
+        (!own->passes || add_members(all, describe_late(t))) &&
+        add_members(all, own->describe(v->context, t)))
+        return all;
+    json_decref(all);
+    return NULL;
+}
+
+void verdict_report(const struct verdict *v, const struct tally *t, enum stats_style style)
+{
+    json_t *all = style == STATS_JSON ? describe(v, t) : NULL;
+    char *text = json_text(all, JSON_REAL_PRECISION(6));
+
+    if (style == STATS_TEXT)
+        report(v, t);
+    if (text)
+        fprintf(stderr, "%s\n", text);
+    free(text);
+    json_decref(all);
+}
+
+/* ---- metrics: the figures of --stats json. One that is missing from the table is exported too,
+ * under its own name and with a generic help text. ---- */
 
 static const struct figure {
     const char *path; /* in what is described; points between names */
@@ -163,7 +271,7 @@ static void put_own(FILE *out, bool ended, const char *run)
 char *metrics_text(const struct verdict *v, const struct tally *t, const char *run, bool ended,
                    size_t *size)
 {
-    json_t *all = v->describe(v->context, t);
+    json_t *all = describe(v, t);
     char *text = NULL;
     FILE *out = all ? open_memstream(&text, size) : NULL;
 
