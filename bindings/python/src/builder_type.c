@@ -1,5 +1,5 @@
 /* builder_type.c - weir.Builder: filters of a set that is known whole. */
-#include "handle.h"
+#include "typed_handle.h"
 
 #include <weir/build.h>
 
@@ -26,7 +26,7 @@ static size_t call_config(const void *handle, char *text, size_t size)
 }
 
 /* The handle is NULL once it is finished, given up or has failed. */
-static const struct handle_kind builder_kind = {
+static const struct typed_handle_kind builder_kind = {
     .name = "Builder",
     .what = "builder",
     .closed = "this builder is finished",

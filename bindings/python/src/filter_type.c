@@ -1,5 +1,5 @@
 /* filter_type.c - weir.Filter: seen before? */
-#include "handle.h"
+#include "typed_handle.h"
 
 #include <weir/saved.h>
 
@@ -23,7 +23,7 @@ static enum weir_status call_view(void **out, const void *data, size_t size, uin
     return status;
 }
 
-const struct handle_kind filter_kind = {
+const struct typed_handle_kind filter_kind = {
     .name = "Filter",
     .what = "filter",
     .closed = "this filter is closed",
@@ -50,7 +50,7 @@ static PyObject *new_filter(PyTypeObject *type, PyObject *args, PyObject *named)
     return handle_open(type, &filter_kind, spec, max_bytes);
 }
 
-PyObject *filter_load(PyTypeObject *type, const struct handle_kind *kind, PyObject *args,
+PyObject *filter_load(PyTypeObject *type, const struct typed_handle_kind *kind, PyObject *args,
                       PyObject *named, bool as_view)
 {
     char keys[WEIR_KEY_DESCRIPTION_MAX];

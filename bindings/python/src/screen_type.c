@@ -1,6 +1,6 @@
 /* screen_type.c - weir.Screen: does it belong? A Python function is the store. What it raises ends
  * the check, by the store's right to end it, and is raised again from there. */
-#include "handle.h"
+#include "typed_handle.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static PyTypeObject *screen_type, *stats_type;
 
 HANDLE_CALLS_OF_ONE(weir_screen, weir_screen)
 
-static const struct handle_kind screen_kind = {
+static const struct typed_handle_kind screen_kind = {
     .name = "Screen",
     .what = "screen",
     .closed = "this screen is closed",

@@ -1,6 +1,6 @@
 /* shared_type.c - weir.Shared: one filter, many threads. Calls come at the same time, so
  * they are counted; the last one that leaves after close() gives the memory back. */
-#include "handle.h"
+#include "typed_handle.h"
 
 #include <stdlib.h>
 #include <weir/saved.h>
@@ -49,7 +49,7 @@ static enum weir_status call_view(void **out, const void *data, size_t size, uin
     return status;
 }
 
-static const struct handle_kind shared_kind = {
+static const struct typed_handle_kind shared_kind = {
     .name = "Shared",
     .what = "filter",
     .closed = "this filter is closed",

@@ -1,6 +1,6 @@
 /* show_keys.c - the way of a batch. Keys are hashed as they come, so that nothing of a
  * Python object is needed when the GIL is released; keys in a buffer are hashed after. */
-#include "handle.h"
+#include "typed_handle.h"
 
 #include <stdlib.h>
 #include <string.h>

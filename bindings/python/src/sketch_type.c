@@ -1,5 +1,5 @@
 /* sketch_type.c - weir.Sketch: how often? */
-#include "handle.h"
+#include "typed_handle.h"
 
 #include <stdlib.h>
 #include <weir/sketch.h>
@@ -12,7 +12,7 @@ static PyTypeObject *sketch_type, *estimate_type, *heavy_type, *stats_type;
 
 HANDLE_CALLS_OF_ONE(weir_sketch, weir_sketch)
 
-static const struct handle_kind sketch_kind = {
+static const struct typed_handle_kind sketch_kind = {
     .name = "Sketch",
     .what = "sketch",
     .closed = "this sketch is closed",

@@ -4,7 +4,7 @@
  * ahead; those of any other iterable one by one, so that it never waits for more than the
  * next item. Looking ahead shows the filter keys that may never be asked for: so it is done
  * only where the filter is ours. */
-#include "handle.h"
+#include "typed_handle.h"
 
 #define AHEAD 256
 #define PASSED 1024 /* items that were seen, between two looks at signals: Ctrl-C among repeats */

@@ -1,7 +1,8 @@
-/* handle.h - what Filter, Shared, Sketch, Screen and Builder have in common: a handle of the
+/* typed_handle.h - what Filter, Shared, Sketch, Screen and Builder have in common: a handle of the
  * library and who is in a call of it, and the methods that are the same for all.
  *
- * A type adds a table of the library's calls (struct handle_kind) and the methods of its own. */
+ * A type adds a table of the library's calls (struct typed_handle_kind) and the methods of its own.
+ */
 #ifndef HANDLE_H
 #define HANDLE_H
 
@@ -16,7 +17,7 @@ typedef enum weir_status (*show_call)(struct handle_object *o, const struct weir
                                       const uint64_t *times, size_t n, uint8_t *verdicts,
                                       struct weir_error *error);
 
-struct handle_kind {
+struct typed_handle_kind {
     const char *name;   /* of the type: "Filter" */
     const char *what;   /* in messages: "filter" */
     const char *closed; /* the message of a call after close() */
@@ -141,7 +142,7 @@ struct handle_use {
 };
 
 struct handle_object {
-    PyObject_HEAD const struct handle_kind *kind;
+    PyObject_HEAD const struct typed_handle_kind *kind;
     void *handle; /* NULL when its memory was given back */
     struct handle_use use;
     unsigned calls; /* that run, of many_threads; under the GIL, as are the flags */
@@ -155,14 +156,14 @@ struct handle_object {
 
 /* Make an object of a handle, which is its own from then on; closed if that fails. With lent (else
  * NULL) it is a view of these bytes, which are the object's too. */
-PyObject *handle_wrap(PyTypeObject *type, const struct handle_kind *kind, void *handle,
+PyObject *handle_wrap(PyTypeObject *type, const struct typed_handle_kind *kind, void *handle,
                       struct saved_bytes *lent);
 
 /* Open a spec, or what was saved, which is closed then or kept by the view. */
-PyObject *handle_open(PyTypeObject *type, const struct handle_kind *kind, const char *spec,
+PyObject *handle_open(PyTypeObject *type, const struct typed_handle_kind *kind, const char *spec,
                       uint64_t max_bytes);
-PyObject *handle_load(PyTypeObject *type, const struct handle_kind *kind, struct saved_bytes *saved,
-                      const char *keys, bool as_view);
+PyObject *handle_load(PyTypeObject *type, const struct typed_handle_kind *kind,
+                      struct saved_bytes *saved, const char *keys, bool as_view);
 
 void handle_dealloc(PyObject *self);
 
@@ -213,13 +214,13 @@ PyObject *filter_ask_many(PyObject *self, PyObject *args, PyObject *named);
 
 /* weir.Filter; there from filter_add() on. */
 extern PyTypeObject *filter_type;
-extern const struct handle_kind filter_kind;
+extern const struct typed_handle_kind filter_kind;
 
 /* weir.Stats of figures. */
 PyObject *stats_record(const struct weir_stats *stats);
 
 /* load() and view() of Filter and Shared. */
-PyObject *filter_load(PyTypeObject *type, const struct handle_kind *kind, PyObject *args,
+PyObject *filter_load(PyTypeObject *type, const struct typed_handle_kind *kind, PyObject *args,
                       PyObject *named, bool as_view);
 
 #endif

@@ -1,5 +1,5 @@
-/* handle.c - see handle.h. */
-#include "handle.h"
+/* typed_handle.c - see typed_handle.h. */
+#include "typed_handle.h"
 
 #include <string.h>
 
@@ -111,7 +111,7 @@ static void read_config(struct handle_object *o)
          traits & WEIR_CAN_OBSERVE);
 }
 
-PyObject *handle_wrap(PyTypeObject *type, const struct handle_kind *kind, void *handle,
+PyObject *handle_wrap(PyTypeObject *type, const struct typed_handle_kind *kind, void *handle,
                       struct saved_bytes *lent)
 {
     struct handle_object *o = (struct handle_object *)PyType_GenericAlloc(type, 0);
@@ -136,7 +136,7 @@ PyObject *handle_wrap(PyTypeObject *type, const struct handle_kind *kind, void *
     return NULL;
 }
 
-PyObject *handle_open(PyTypeObject *type, const struct handle_kind *kind, const char *spec,
+PyObject *handle_open(PyTypeObject *type, const struct typed_handle_kind *kind, const char *spec,
                       uint64_t max_bytes)
 {
     struct weir_options options = {.size = sizeof options, .max_bytes = max_bytes};
@@ -308,8 +308,8 @@ PyObject *handle_reduce(PyObject *self, PyObject *none)
     return out;
 }
 
-PyObject *handle_load(PyTypeObject *type, const struct handle_kind *kind, struct saved_bytes *saved,
-                      const char *keys, bool as_view)
+PyObject *handle_load(PyTypeObject *type, const struct typed_handle_kind *kind,
+                      struct saved_bytes *saved, const char *keys, bool as_view)
 {
     enum weir_status status = WEIR_BAD_DATA;
     struct weir_error error;
