@@ -2,9 +2,9 @@
  * exceptions, and the rule for the GIL.
  *
  * The rule: whatever touches a Python object holds the GIL. Calls of the library that
- * may take long are made without it, between handle_enter() and handle_leave(), so that
+ * may take long are made without it, between typed_handle_enter() and typed_handle_leave(), so that
  * another thread that wants the same handle waits, and one that closes it too. Calls
- * that are over in a microsecond keep the GIL, and need only handle_ready(). */
+ * that are over in a microsecond keep the GIL, and need only typed_handle_ready(). */
 #ifndef BINDING_H
 #define BINDING_H
 

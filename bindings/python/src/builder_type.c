@@ -26,7 +26,7 @@ static size_t call_config(const void *handle, char *text, size_t size)
 }
 
 /* The handle is NULL once it is finished, given up or has failed. */
-static const struct typed_handle_kind builder_kind = {
+static const struct typed_handle_kind builder_typed_kind = {
     .name = "Builder",
     .what = "builder",
     .closed = "this builder is finished",
@@ -43,10 +43,10 @@ static PyObject *new_builder(PyTypeObject *type, PyObject *args, PyObject *named
 
     if (!PyArg_ParseTupleAndKeywords(args, named, "|s$K", names, &spec, &max_bytes))
         return NULL;
-    return handle_open(type, &builder_kind, spec, max_bytes);
+    return typed_handle_open(type, &builder_typed_kind, spec, max_bytes);
 }
 
-static enum weir_status show_add(struct handle_object *o, const struct weir_key *keys,
+static enum weir_status show_add(struct typed_handle_object *o, const struct weir_key *keys,
                                  const uint64_t *times, size_t n, uint8_t *verdicts,
                                  struct weir_error *error)
 {
@@ -74,11 +74,11 @@ static PyObject *add_many(PyObject *self, PyObject *args, PyObject *named)
 
 static PyObject *add(PyObject *self, PyObject *object)
 {
-    struct handle_object *o = (struct handle_object *)self;
+    struct typed_handle_object *o = (struct typed_handle_object *)self;
     struct weir_error error;
     struct weir_key key;
 
-    if (!key_hash(object, o->hash, &key) || !handle_ready(self))
+    if (!key_hash(object, o->hash, &key) || !typed_handle_ready(self))
         return NULL;
     if (show_add(o, &key, NULL, 1, NULL, &error) != WEIR_OK)
         return raise_error(&error);
@@ -87,20 +87,21 @@ static PyObject *add(PyObject *self, PyObject *object)
 
 static PyObject *finish(PyObject *self, PyObject *none)
 {
-    struct handle_object *o = (struct handle_object *)self;
+    struct typed_handle_object *o = (struct typed_handle_object *)self;
     struct weir_error error;
     enum weir_status status;
     weir_builder *b;
     weir_filter *w = NULL;
 
     (void)none;
-    if (!handle_ready(self))
+    if (!typed_handle_ready(self))
         return NULL;
     b = o->handle;
     o->handle = NULL; /* nobody else can have it */
     Py_BEGIN_ALLOW_THREADS status = weir_build_finish(b, &w, &error);
-    Py_END_ALLOW_THREADS return status == WEIR_OK ? handle_wrap(filter_type, &filter_kind, w, NULL)
-                                                  : raise_error(&error);
+    Py_END_ALLOW_THREADS return status == WEIR_OK
+        ? typed_handle_wrap(filter_type, &filter_typed_kind, w, NULL)
+        : raise_error(&error);
 }
 
 static PyMethodDef methods[] = {
@@ -109,9 +110,9 @@ static PyMethodDef methods[] = {
      "add_many($self, /, keys, *, size=None, importance=None)\n--\n\n"
      "Add keys, in as many calls as it takes; keys and size as of Filter.observe_many()."},
     {"finish", finish, METH_NOARGS, "finish($self, /)\n--\n\nThe filter. The builder is done."},
-    {"cancel", handle_close, METH_NOARGS, "cancel($self, /)\n--\n\nGive up."},
-    {"__enter__", handle_enter_with, METH_NOARGS, "The builder itself."},
-    {"__exit__", handle_close, METH_VARARGS, "Give up, if it is not finished."},
+    {"cancel", typed_handle_close, METH_NOARGS, "cancel($self, /)\n--\n\nGive up."},
+    {"__enter__", typed_handle_enter_with, METH_NOARGS, "The builder itself."},
+    {"__exit__", typed_handle_close, METH_VARARGS, "Give up, if it is not finished."},
     {NULL, NULL, 0, NULL}};
 
 #define BUILDER_DOC                                                                                \
@@ -125,12 +126,12 @@ static PyMethodDef methods[] = {
     "(True, True)\n"
 
 static PyType_Slot slots[] = {{Py_tp_new, new_builder},
-                              {Py_tp_dealloc, handle_dealloc},
+                              {Py_tp_dealloc, typed_handle_dealloc},
                               {Py_tp_doc, BUILDER_DOC},
                               {Py_tp_methods, methods},
                               {0, NULL}};
 
-static PyType_Spec spec = {"weir.Builder", sizeof(struct handle_object), 0,
+static PyType_Spec spec = {"weir.Builder", sizeof(struct typed_handle_object), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, slots};
 
 bool builder_add(PyObject *module)

@@ -23,7 +23,7 @@ static enum weir_status call_view(void **out, const void *data, size_t size, uin
     return status;
 }
 
-const struct typed_handle_kind filter_kind = {
+const struct typed_handle_kind filter_typed_kind = {
     .name = "Filter",
     .what = "filter",
     .closed = "this filter is closed",
@@ -47,7 +47,7 @@ static PyObject *new_filter(PyTypeObject *type, PyObject *args, PyObject *named)
 
     if (!PyArg_ParseTupleAndKeywords(args, named, "|s$K", names, &spec, &max_bytes))
         return NULL;
-    return handle_open(type, &filter_kind, spec, max_bytes);
+    return typed_handle_open(type, &filter_typed_kind, spec, max_bytes);
 }
 
 PyObject *filter_load(PyTypeObject *type, const struct typed_handle_kind *kind, PyObject *args,
@@ -58,17 +58,17 @@ PyObject *filter_load(PyTypeObject *type, const struct typed_handle_kind *kind, 
 
     if (!saved_open_filter(&saved, args, named, keys))
         return NULL;
-    return handle_load(type, kind, &saved, keys, as_view);
+    return typed_handle_load(type, kind, &saved, keys, as_view);
 }
 
 static PyObject *load(PyObject *type, PyObject *args, PyObject *named)
 {
-    return filter_load((PyTypeObject *)type, &filter_kind, args, named, false);
+    return filter_load((PyTypeObject *)type, &filter_typed_kind, args, named, false);
 }
 
 static PyObject *view(PyObject *type, PyObject *args, PyObject *named)
 {
-    return filter_load((PyTypeObject *)type, &filter_kind, args, named, true);
+    return filter_load((PyTypeObject *)type, &filter_typed_kind, args, named, true);
 }
 
 /* ---- one key ---- */
@@ -104,7 +104,7 @@ static bool read_given(PyObject *const *args, Py_ssize_t n, PyObject *names, str
 
 static PyObject *observe(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
-    struct handle_object *f = (struct handle_object *)self;
+    struct typed_handle_object *f = (struct typed_handle_object *)self;
     struct key_given given = {Py_None, Py_None};
     struct weir_key key;
     uint64_t importance = 1, now = 0;
@@ -117,7 +117,7 @@ static PyObject *observe(PyObject *self, PyObject *const *args, Py_ssize_t n, Py
         return NULL;
     if (given.time != Py_None && !number_read(given.time, "time", numbers_latest_time(), &now))
         return NULL;
-    w = handle_observing(self);
+    w = typed_handle_observing(self);
     if (!w)
         return NULL;
     key.importance = (uint32_t)importance;
@@ -128,13 +128,13 @@ static PyObject *observe(PyObject *self, PyObject *const *args, Py_ssize_t n, Py
 
 static int contains(PyObject *self, PyObject *object)
 {
-    struct handle_object *f = (struct handle_object *)self;
+    struct typed_handle_object *f = (struct typed_handle_object *)self;
     struct weir_key key;
     weir_filter *w;
 
     if (!key_hash(object, f->hash, &key))
         return -1;
-    w = handle_ready(self);
+    w = typed_handle_ready(self);
     return w ? weir_ask(w, key) == WEIR_SEEN : -1;
 }
 
@@ -147,19 +147,19 @@ static PyObject *ask(PyObject *self, PyObject *object)
 
 static PyObject *count(PyObject *self, PyObject *object)
 {
-    struct handle_object *f = (struct handle_object *)self;
+    struct typed_handle_object *f = (struct typed_handle_object *)self;
     struct weir_key key;
     weir_filter *w;
 
     if (!key_hash(object, f->hash, &key))
         return NULL;
-    w = handle_ready(self);
+    w = typed_handle_ready(self);
     return w ? PyLong_FromUnsignedLong(weir_count(w, key)) : NULL;
 }
 
 static PyObject *forget(PyObject *self, PyObject *object)
 {
-    struct handle_object *f = (struct handle_object *)self;
+    struct typed_handle_object *f = (struct typed_handle_object *)self;
     struct weir_error error;
     struct weir_key key;
     bool was_there = false;
@@ -167,7 +167,7 @@ static PyObject *forget(PyObject *self, PyObject *object)
 
     if (!key_hash(object, f->hash, &key))
         return NULL;
-    w = handle_ready(self);
+    w = typed_handle_ready(self);
     if (!w)
         return NULL;
     if (weir_forget(w, key, &was_there, &error) != WEIR_OK)
@@ -204,10 +204,10 @@ static PyObject *stats(PyObject *self, PyObject *none)
     struct weir_stats s;
 
     (void)none;
-    if (!handle_enter(self))
+    if (!typed_handle_enter(self))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS weir_measure(((struct handle_object *)self)->handle, &s, sizeof s);
-    Py_END_ALLOW_THREADS handle_leave(self);
+    Py_BEGIN_ALLOW_THREADS weir_measure(((struct typed_handle_object *)self)->handle, &s, sizeof s);
+    Py_END_ALLOW_THREADS typed_handle_leave(self);
     return stats_record(&s);
 }
 
@@ -341,36 +341,36 @@ static PyMethodDef methods[] = {
     {"ask_many", METHOD(filter_ask_many), METH_VARARGS | METH_KEYWORDS, ASK_MANY_DOC},
     {"count", count, METH_O, COUNT_DOC},
     {"forget", forget, METH_O, FORGET_DOC},
-    {"advance", handle_advance, METH_O, ADVANCE_DOC},
-    {"clear", handle_clear, METH_NOARGS, CLEAR_DOC},
-    {"merge", handle_merge, METH_O, MERGE_DOC},
-    {"copy", handle_copy, METH_NOARGS, COPY_DOC},
-    {"__copy__", handle_copy, METH_NOARGS, COPY_DOC},
-    {"__deepcopy__", handle_copy, METH_O, COPY_DOC},
+    {"advance", typed_handle_advance, METH_O, ADVANCE_DOC},
+    {"clear", typed_handle_clear, METH_NOARGS, CLEAR_DOC},
+    {"merge", typed_handle_merge, METH_O, MERGE_DOC},
+    {"copy", typed_handle_copy, METH_NOARGS, COPY_DOC},
+    {"__copy__", typed_handle_copy, METH_NOARGS, COPY_DOC},
+    {"__deepcopy__", typed_handle_copy, METH_O, COPY_DOC},
     {"stats", stats, METH_NOARGS, STATS_DOC},
-    {"save", handle_save, METH_O, SAVE_DOC},
-    {"tobytes", handle_tobytes, METH_NOARGS, TOBYTES_DOC},
+    {"save", typed_handle_save, METH_O, SAVE_DOC},
+    {"tobytes", typed_handle_tobytes, METH_NOARGS, TOBYTES_DOC},
     {"load", METHOD(load), METH_VARARGS | METH_KEYWORDS | METH_CLASS, LOAD_DOC},
     {"view", METHOD(view), METH_VARARGS | METH_KEYWORDS | METH_CLASS, VIEW_DOC},
-    {"__reduce__", handle_reduce, METH_NOARGS, "For pickle: the saved bytes."},
-    {"close", handle_close, METH_NOARGS, CLOSE_DOC},
-    {"__enter__", handle_enter_with, METH_NOARGS, "The filter itself."},
-    {"__exit__", handle_close, METH_VARARGS, "Close it."},
+    {"__reduce__", typed_handle_reduce, METH_NOARGS, "For pickle: the saved bytes."},
+    {"close", typed_handle_close, METH_NOARGS, CLOSE_DOC},
+    {"__enter__", typed_handle_enter_with, METH_NOARGS, "The filter itself."},
+    {"__exit__", typed_handle_close, METH_VARARGS, "Close it."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef properties[] = {
-    {"config", handle_config, NULL, "The spec in full: it opens an equal filter.", NULL},
-    {"keys", handle_keys, NULL,
+    {"config", typed_handle_config, NULL, "The spec in full: it opens an equal filter.", NULL},
+    {"keys", typed_handle_keys, NULL,
      "How the file it was loaded from describes its keys; empty: as given.", NULL},
-    {"closed", handle_closed, NULL, "Whether it was closed.", NULL},
+    {"closed", typed_handle_closed, NULL, "Whether it was closed.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
-static PyType_Slot slots[] = {{Py_tp_new, new_filter},    {Py_tp_dealloc, handle_dealloc},
+static PyType_Slot slots[] = {{Py_tp_new, new_filter},    {Py_tp_dealloc, typed_handle_dealloc},
                               {Py_tp_doc, FILTER_DOC},    {Py_tp_methods, methods},
-                              {Py_tp_getset, properties}, {Py_tp_repr, handle_repr},
+                              {Py_tp_getset, properties}, {Py_tp_repr, typed_handle_repr},
                               {Py_sq_contains, contains}, {0, NULL}};
 
-static PyType_Spec spec = {"weir.Filter", sizeof(struct handle_object), 0,
+static PyType_Spec spec = {"weir.Filter", sizeof(struct typed_handle_object), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, slots};
 
 bool filter_add(PyObject *module)

@@ -7,7 +7,7 @@
 #include <weir/screen.h>
 
 struct screen_object {
-    struct handle_object is;
+    struct typed_handle_object is;
     PyObject *store; /* a callable, or None */
 };
 
@@ -17,7 +17,7 @@ static PyTypeObject *screen_type, *stats_type;
 
 HANDLE_CALLS_OF_ONE(weir_screen, weir_screen)
 
-static const struct typed_handle_kind screen_kind = {
+static const struct typed_handle_kind screen_typed_kind = {
     .name = "Screen",
     .what = "screen",
     .closed = "this screen is closed",
@@ -42,7 +42,7 @@ static void dealloc(PyObject *self)
 {
     PyObject_GC_UnTrack(self);
     clear_references(self);
-    handle_dealloc(self);
+    typed_handle_dealloc(self);
 }
 
 static PyObject *with_store(PyObject *self, PyObject *store)
@@ -71,7 +71,7 @@ static PyObject *new_screen(PyTypeObject *type, PyObject *args, PyObject *named)
     if (!PyArg_ParseTupleAndKeywords(args, named, "|sO$K", names, &spec, &store, &max_bytes) ||
         !is_store(store))
         return NULL;
-    return with_store(handle_open(type, &screen_kind, spec, max_bytes), store);
+    return with_store(typed_handle_open(type, &screen_typed_kind, spec, max_bytes), store);
 }
 
 static PyObject *load(PyObject *type, PyObject *args, PyObject *named)
@@ -83,17 +83,18 @@ static PyObject *load(PyObject *type, PyObject *args, PyObject *named)
     if (!PyArg_ParseTupleAndKeywords(args, named, "O|O", names, &source, &store) ||
         !is_store(store) || !saved_open(&saved, source))
         return NULL;
-    return with_store(handle_load((PyTypeObject *)type, &screen_kind, &saved, "", false), store);
+    return with_store(
+        typed_handle_load((PyTypeObject *)type, &screen_typed_kind, &saved, "", false), store);
 }
 
 static PyObject *copy(PyObject *self, PyObject *memo)
 {
-    return with_store(handle_copy(self, memo), ((struct screen_object *)self)->store);
+    return with_store(typed_handle_copy(self, memo), ((struct screen_object *)self)->store);
 }
 
 static PyObject *reduce(PyObject *self, PyObject *none)
 {
-    PyObject *bytes = handle_tobytes(self, none);
+    PyObject *bytes = typed_handle_tobytes(self, none);
     PyObject *loader = bytes ? PyObject_GetAttrString((PyObject *)screen_type, "load") : NULL;
     PyObject *out =
         loader ? Py_BuildValue("O(OO)", loader, bytes, ((struct screen_object *)self)->store)
@@ -196,13 +197,13 @@ static bool check_list(PyObject *self, const struct key_list *l, uint8_t *answer
     struct screen_object *o = (struct screen_object *)self;
     struct checking c;
 
-    if (!handle_enter(self))
+    if (!typed_handle_enter(self))
         return false;
     c.store = Py_NewRef(o->store);
     c.thread = PyEval_SaveThread();
     weir_screen_check(o->is.handle, l->keys, l->n, ask_store, &c, answers);
     PyEval_RestoreThread(c.thread);
-    handle_leave(self);
+    typed_handle_leave(self);
     Py_DECREF(c.store);
     return !PyErr_Occurred();
 }
@@ -308,13 +309,13 @@ static PyObject *add_members(PyObject *self, PyObject *args, PyObject *named)
         return NULL;
     while (more > 0) {
         more = key_list_fill(&l, &source, WEIR_SCREEN_BATCH, &done);
-        if (more < 0 || !handle_enter(self)) {
+        if (more < 0 || !typed_handle_enter(self)) {
             more = -1;
             break;
         }
-        Py_BEGIN_ALLOW_THREADS weir_screen_add_members(((struct handle_object *)self)->handle,
+        Py_BEGIN_ALLOW_THREADS weir_screen_add_members(((struct typed_handle_object *)self)->handle,
                                                        l.keys, l.n);
-        Py_END_ALLOW_THREADS handle_leave(self);
+        Py_END_ALLOW_THREADS typed_handle_leave(self);
     }
     key_list_close(&l);
     key_source_close(&source);
@@ -323,7 +324,7 @@ static PyObject *add_members(PyObject *self, PyObject *args, PyObject *named)
 
 static PyObject *clear_set(PyObject *self, PyObject *none)
 {
-    weir_screen *s = handle_ready(self);
+    weir_screen *s = typed_handle_ready(self);
 
     (void)none;
     if (!s)
@@ -334,7 +335,7 @@ static PyObject *clear_set(PyObject *self, PyObject *none)
 
 static PyObject *needs_set(PyObject *self, void *unused)
 {
-    weir_screen *s = handle_ready(self);
+    weir_screen *s = typed_handle_ready(self);
 
     (void)unused;
     return s ? PyBool_FromLong(weir_screen_needs_set(s)) : NULL;
@@ -354,7 +355,7 @@ static PyStructSequence_Field stats_fields[] = {
 
 static PyObject *stats(PyObject *self, PyObject *none)
 {
-    weir_screen *s = handle_ready(self);
+    weir_screen *s = typed_handle_ready(self);
     struct weir_screen_stats m;
 
     (void)none;
@@ -382,34 +383,35 @@ static PyMethodDef methods[] = {
      "it (1bf, strict)."},
     {"clear_set", clear_set, METH_NOARGS,
      "clear_set($self, /)\n--\n\nRemove the set, to add its members again from scratch."},
-    {"advance", handle_advance, METH_O,
+    {"advance", typed_handle_advance, METH_O,
      "advance($self, time, /)\n--\n\nSet the current time in milliseconds, for screens with "
      "span=."},
-    {"clear", handle_clear, METH_NOARGS,
+    {"clear", typed_handle_clear, METH_NOARGS,
      "clear($self, /)\n--\n\nReturn to the state after opening, with the same seed."},
-    {"merge", handle_merge, METH_O,
+    {"merge", typed_handle_merge, METH_O,
      "merge($self, other, /)\n--\n\nAdd the contents of another screen of the same spec and seed."},
     {"copy", copy, METH_NOARGS,
      "copy($self, /)\n--\n\nA second screen in the same state, with the same store."},
     {"__copy__", copy, METH_NOARGS, "As copy()."},
     {"__deepcopy__", copy, METH_O, "As copy()."},
     {"stats", stats, METH_NOARGS, "stats($self, /)\n--\n\nStatistics, a weir.ScreenStats."},
-    {"save", handle_save, METH_O,
+    {"save", typed_handle_save, METH_O,
      "save($self, path, /)\n--\n\nSave to a file, replaced in one step."},
-    {"tobytes", handle_tobytes, METH_NOARGS, "tobytes($self, /)\n--\n\nWhat save() would write."},
+    {"tobytes", typed_handle_tobytes, METH_NOARGS,
+     "tobytes($self, /)\n--\n\nWhat save() would write."},
     {"load", METHOD(load), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
      "load($type, /, source, store=None)\n--\n\nLoad a saved screen, from a path or from bytes, "
      "with this store."},
     {"__reduce__", reduce, METH_NOARGS, "For pickle: the saved bytes and the store."},
-    {"close", handle_close, METH_NOARGS, "close($self, /)\n--\n\nFree its memory."},
-    {"__enter__", handle_enter_with, METH_NOARGS, "The screen itself."},
-    {"__exit__", handle_close, METH_VARARGS, "Close it."},
+    {"close", typed_handle_close, METH_NOARGS, "close($self, /)\n--\n\nFree its memory."},
+    {"__enter__", typed_handle_enter_with, METH_NOARGS, "The screen itself."},
+    {"__exit__", typed_handle_close, METH_VARARGS, "Close it."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef properties[] = {
-    {"config", handle_config, NULL, "The spec in full: it opens an equal screen.", NULL},
+    {"config", typed_handle_config, NULL, "The spec in full: it opens an equal screen.", NULL},
     {"needs_set", needs_set, NULL, "Whether add_members() must be called first.", NULL},
-    {"closed", handle_closed, NULL, "Whether it was closed.", NULL},
+    {"closed", typed_handle_closed, NULL, "Whether it was closed.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 #define SCREEN_DOC                                                                                 \
@@ -425,9 +427,9 @@ static PyGetSetDef properties[] = {
     "2\n"
 
 static PyType_Slot slots[] = {
-    {Py_tp_new, new_screen},         {Py_tp_dealloc, dealloc},  {Py_tp_traverse, traverse},
-    {Py_tp_clear, clear_references}, {Py_tp_doc, SCREEN_DOC},   {Py_tp_methods, methods},
-    {Py_tp_getset, properties},      {Py_tp_repr, handle_repr}, {0, NULL}};
+    {Py_tp_new, new_screen},         {Py_tp_dealloc, dealloc},        {Py_tp_traverse, traverse},
+    {Py_tp_clear, clear_references}, {Py_tp_doc, SCREEN_DOC},         {Py_tp_methods, methods},
+    {Py_tp_getset, properties},      {Py_tp_repr, typed_handle_repr}, {0, NULL}};
 
 static PyType_Spec spec = {"weir.Screen", sizeof(struct screen_object), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,

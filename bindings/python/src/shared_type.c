@@ -49,7 +49,7 @@ static enum weir_status call_view(void **out, const void *data, size_t size, uin
     return status;
 }
 
-static const struct typed_handle_kind shared_kind = {
+static const struct typed_handle_kind shared_typed_kind = {
     .name = "Shared",
     .what = "filter",
     .closed = "this filter is closed",
@@ -80,34 +80,35 @@ static PyObject *new_shared(PyTypeObject *type, PyObject *args, PyObject *named)
         return NULL;
     options.max_bytes = max_bytes;
     Py_BEGIN_ALLOW_THREADS status = weir_shared_open(&s, spec, shards, &options, &error);
-    Py_END_ALLOW_THREADS return status == WEIR_OK ? handle_wrap(type, &shared_kind, s, NULL)
-                                                  : raise_error(&error);
+    Py_END_ALLOW_THREADS return status == WEIR_OK
+        ? typed_handle_wrap(type, &shared_typed_kind, s, NULL)
+        : raise_error(&error);
 }
 
 static PyObject *load(PyObject *type, PyObject *args, PyObject *named)
 {
-    return filter_load((PyTypeObject *)type, &shared_kind, args, named, false);
+    return filter_load((PyTypeObject *)type, &shared_typed_kind, args, named, false);
 }
 
 static PyObject *view(PyObject *type, PyObject *args, PyObject *named)
 {
-    return filter_load((PyTypeObject *)type, &shared_kind, args, named, true);
+    return filter_load((PyTypeObject *)type, &shared_typed_kind, args, named, true);
 }
 
 /* ---- one key: a shard's lock may be held by a thread in a batch, so without the GIL ---- */
 
 static int answer(PyObject *self, PyObject *object, bool observing)
 {
-    struct handle_object *o = (struct handle_object *)self;
+    struct typed_handle_object *o = (struct typed_handle_object *)self;
     struct weir_key key;
     enum weir_verdict verdict;
 
-    if (!key_hash(object, o->hash, &key) || (observing && !handle_observing(self)) ||
-        !handle_enter(self))
+    if (!key_hash(object, o->hash, &key) || (observing && !typed_handle_observing(self)) ||
+        !typed_handle_enter(self))
         return -1;
     Py_BEGIN_ALLOW_THREADS verdict =
         (observing ? weir_shared_observe : weir_shared_ask)(o->handle, key);
-    Py_END_ALLOW_THREADS handle_leave(self);
+    Py_END_ALLOW_THREADS typed_handle_leave(self);
     return verdict == WEIR_SEEN;
 }
 
@@ -132,16 +133,16 @@ static PyObject *ask(PyObject *self, PyObject *object)
 
 static PyObject *forget(PyObject *self, PyObject *object)
 {
-    struct handle_object *o = (struct handle_object *)self;
+    struct typed_handle_object *o = (struct typed_handle_object *)self;
     struct weir_error error;
     struct weir_key key;
     enum weir_status status;
     bool was_there = false;
 
-    if (!key_hash(object, o->hash, &key) || !handle_enter(self))
+    if (!key_hash(object, o->hash, &key) || !typed_handle_enter(self))
         return NULL;
     Py_BEGIN_ALLOW_THREADS status = weir_shared_forget(o->handle, key, &was_there, &error);
-    Py_END_ALLOW_THREADS handle_leave(self);
+    Py_END_ALLOW_THREADS typed_handle_leave(self);
     return status == WEIR_OK ? PyBool_FromLong(was_there) : raise_error(&error);
 }
 
@@ -152,11 +153,11 @@ static PyObject *stats(PyObject *self, PyObject *none)
     struct weir_stats s;
 
     (void)none;
-    if (!handle_enter(self))
+    if (!typed_handle_enter(self))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS weir_shared_measure(((struct handle_object *)self)->handle, &s,
+    Py_BEGIN_ALLOW_THREADS weir_shared_measure(((struct typed_handle_object *)self)->handle, &s,
                                                sizeof s);
-    Py_END_ALLOW_THREADS handle_leave(self);
+    Py_END_ALLOW_THREADS typed_handle_leave(self);
     return stats_record(&s);
 }
 
@@ -165,10 +166,10 @@ static PyObject *shards(PyObject *self, void *unused)
     uint32_t n;
 
     (void)unused;
-    if (!handle_enter(self))
+    if (!typed_handle_enter(self))
         return NULL;
-    n = weir_shared_shards(((struct handle_object *)self)->handle);
-    handle_leave(self);
+    n = weir_shared_shards(((struct typed_handle_object *)self)->handle);
+    typed_handle_leave(self);
     return PyLong_FromUnsignedLong(n);
 }
 
@@ -188,34 +189,35 @@ static PyMethodDef methods[] = {
     {"forget", forget, METH_O,
      "forget($self, key, /)\n--\n\nRemove one observation of a key. Returns whether it was "
      "present."},
-    {"advance", handle_advance, METH_O,
+    {"advance", typed_handle_advance, METH_O,
      "advance($self, time, /)\n--\n\nSet the current time in milliseconds, for filters with "
      "span=."},
     {"stats", stats, METH_NOARGS,
      "stats($self, /)\n--\n\nStatistics of all shards together, a weir.Stats."},
-    {"save", handle_save, METH_O,
+    {"save", typed_handle_save, METH_O,
      "save($self, path, /)\n--\n\nSave to a file, replaced in one step. Keys that other "
      "threads observe meanwhile may be missing."},
-    {"tobytes", handle_tobytes, METH_NOARGS, "tobytes($self, /)\n--\n\nWhat save() would write."},
+    {"tobytes", typed_handle_tobytes, METH_NOARGS,
+     "tobytes($self, /)\n--\n\nWhat save() would write."},
     {"load", METHOD(load), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
      "load($type, source, /, *, keys_differ=False)\n--\n\nLoad all shards of a saved filter, from "
      "a path or from bytes."},
     {"view", METHOD(view), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
      "view($type, source, /, *, keys_differ=False)\n--\n\nOpen saved shards read-only; see "
      "Filter.view()."},
-    {"__reduce__", handle_reduce, METH_NOARGS, "For pickle: the saved bytes."},
-    {"close", handle_close, METH_NOARGS,
+    {"__reduce__", typed_handle_reduce, METH_NOARGS, "For pickle: the saved bytes."},
+    {"close", typed_handle_close, METH_NOARGS,
      "close($self, /)\n--\n\nRefuse further calls; the last running one frees the memory."},
-    {"__enter__", handle_enter_with, METH_NOARGS, "The filter itself."},
-    {"__exit__", handle_close, METH_VARARGS, "Close it."},
+    {"__enter__", typed_handle_enter_with, METH_NOARGS, "The filter itself."},
+    {"__exit__", typed_handle_close, METH_VARARGS, "Close it."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef properties[] = {
-    {"config", handle_config, NULL, "The spec in full, of the whole.", NULL},
+    {"config", typed_handle_config, NULL, "The spec in full, of the whole.", NULL},
     {"shards", shards, NULL, "How many shards there are.", NULL},
-    {"keys", handle_keys, NULL,
+    {"keys", typed_handle_keys, NULL,
      "How the file it was loaded from describes its keys; empty: as given.", NULL},
-    {"closed", handle_closed, NULL, "Whether it was closed.", NULL},
+    {"closed", typed_handle_closed, NULL, "Whether it was closed.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 #define SHARED_DOC                                                                                 \
@@ -226,12 +228,12 @@ static PyGetSetDef properties[] = {
     ">>> list(f.observe_many(['a', 'b', 'a']))\n"                                                  \
     "[0, 0, 1]\n"
 
-static PyType_Slot slots[] = {{Py_tp_new, new_shared},    {Py_tp_dealloc, handle_dealloc},
+static PyType_Slot slots[] = {{Py_tp_new, new_shared},    {Py_tp_dealloc, typed_handle_dealloc},
                               {Py_tp_doc, SHARED_DOC},    {Py_tp_methods, methods},
-                              {Py_tp_getset, properties}, {Py_tp_repr, handle_repr},
+                              {Py_tp_getset, properties}, {Py_tp_repr, typed_handle_repr},
                               {Py_sq_contains, contains}, {0, NULL}};
 
-static PyType_Spec spec = {"weir.Shared", sizeof(struct handle_object), 0,
+static PyType_Spec spec = {"weir.Shared", sizeof(struct typed_handle_object), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, slots};
 
 bool shared_add(PyObject *module)

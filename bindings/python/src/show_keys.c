@@ -13,7 +13,7 @@
 #define HASHED 1024                   /* of fixed keys at a time */
 
 struct batch_run {
-    struct handle_object *o;
+    struct typed_handle_object *o;
     show_call show;
     struct key_source source;
     struct numbers importance, times;
@@ -67,7 +67,7 @@ static bool open_run(struct batch_run *r, PyObject *self, show_call show,
     size_t hint;
 
     memset(r, 0, sizeof *r);
-    r->o = (struct handle_object *)self;
+    r->o = (struct typed_handle_object *)self;
     r->show = show;
     if (!key_source_open(&r->source, given->keys, given->size ? given->size : Py_None) ||
         !numbers_open(&r->importance, given->importance ? given->importance : Py_None, "importance",
@@ -222,13 +222,13 @@ static bool show_chunk(struct batch_run *r)
     enum weir_status status;
     uint8_t *verdicts;
 
-    if (!make_verdict_room(r) || !handle_enter((PyObject *)r->o))
+    if (!make_verdict_room(r) || !typed_handle_enter((PyObject *)r->o))
         return false;
     verdicts = r->verdicts + r->done;
     Py_BEGIN_ALLOW_THREADS status = r->source.is_fixed
                                         ? show_fixed(r, verdicts)
                                         : r->show(r->o, r->keys, r->at, r->n, verdicts, &r->error);
-    Py_END_ALLOW_THREADS handle_leave((PyObject *)r->o);
+    Py_END_ALLOW_THREADS typed_handle_leave((PyObject *)r->o);
     r->done += r->n;
     if (status != WEIR_OK)
         raise_error(&r->error);
@@ -285,9 +285,9 @@ PyObject *filter_observe_many(PyObject *self, PyObject *args, PyObject *named)
 
     if (!PyArg_ParseTupleAndKeywords(args, named, "O|$OOO", names, &given.keys, &given.size,
                                      &given.importance, &given.times) ||
-        !handle_observing(self))
+        !typed_handle_observing(self))
         return NULL;
-    return show_keys(self, ((struct handle_object *)self)->kind->observe, &given, true);
+    return show_keys(self, ((struct typed_handle_object *)self)->kind->observe, &given, true);
 }
 
 PyObject *filter_ask_many(PyObject *self, PyObject *args, PyObject *named)
@@ -297,5 +297,5 @@ PyObject *filter_ask_many(PyObject *self, PyObject *args, PyObject *named)
 
     if (!PyArg_ParseTupleAndKeywords(args, named, "O|$O", names, &given.keys, &given.size))
         return NULL;
-    return show_keys(self, ((struct handle_object *)self)->kind->ask, &given, true);
+    return show_keys(self, ((struct typed_handle_object *)self)->kind->ask, &given, true);
 }

@@ -12,7 +12,7 @@ static PyTypeObject *sketch_type, *estimate_type, *heavy_type, *stats_type;
 
 HANDLE_CALLS_OF_ONE(weir_sketch, weir_sketch)
 
-static const struct typed_handle_kind sketch_kind = {
+static const struct typed_handle_kind sketch_typed_kind = {
     .name = "Sketch",
     .what = "sketch",
     .closed = "this sketch is closed",
@@ -28,7 +28,7 @@ static PyObject *new_sketch(PyTypeObject *type, PyObject *args, PyObject *named)
 
     if (!PyArg_ParseTupleAndKeywords(args, named, "s|$K", names, &spec, &max_bytes))
         return NULL;
-    return handle_open(type, &sketch_kind, spec, max_bytes);
+    return typed_handle_open(type, &sketch_typed_kind, spec, max_bytes);
 }
 
 static PyObject *load(PyObject *type, PyObject *source)
@@ -37,7 +37,7 @@ static PyObject *load(PyObject *type, PyObject *source)
 
     if (!saved_open(&saved, source))
         return NULL;
-    return handle_load((PyTypeObject *)type, &sketch_kind, &saved, "", false);
+    return typed_handle_load((PyTypeObject *)type, &sketch_typed_kind, &saved, "", false);
 }
 
 /* ---- count ---- */
@@ -66,7 +66,7 @@ static PyObject *add_or_take(PyObject *self, PyObject *args, PyObject *named, bo
 
     text_room_open(&room);
     if (read_key_and_amount(args, named, &room, &key, &amount)) {
-        s = handle_ready(self);
+        s = typed_handle_ready(self);
         if (s && taking)
             status = weir_sketch_take(s, key.bytes, amount, &error);
         else if (s)
@@ -128,10 +128,10 @@ static void add_list(weir_sketch *s, const struct adding *a)
 
 static bool add_chunk(PyObject *self, struct adding *a)
 {
-    if (!handle_enter(self))
+    if (!typed_handle_enter(self))
         return false;
-    Py_BEGIN_ALLOW_THREADS add_list(((struct handle_object *)self)->handle, a);
-    Py_END_ALLOW_THREADS handle_leave(self);
+    Py_BEGIN_ALLOW_THREADS add_list(((struct typed_handle_object *)self)->handle, a);
+    Py_END_ALLOW_THREADS typed_handle_leave(self);
     return true;
 }
 
@@ -204,7 +204,7 @@ static bool ask(PyObject *self, PyObject *object, struct weir_estimate *out)
 
     text_room_open(&room);
     if (key_read(object, &room, &key)) {
-        s = handle_ready(self);
+        s = typed_handle_ready(self);
         if (s)
             *out = weir_sketch_ask(s, key.bytes);
         key_release(&key);
@@ -277,22 +277,22 @@ static PyObject *top(PyObject *self, PyObject *args, PyObject *named)
         PyErr_SetString(PyExc_ValueError, "top() takes how many keys, from 0");
         return NULL;
     }
-    if (!handle_ready(self) || !lists_keys(((struct handle_object *)self)->handle) ||
-        !handle_enter(self))
+    if (!typed_handle_ready(self) || !lists_keys(((struct typed_handle_object *)self)->handle) ||
+        !typed_handle_enter(self))
         return NULL;
-    weir_sketch_measure(((struct handle_object *)self)->handle, &stats, sizeof stats);
+    weir_sketch_measure(((struct typed_handle_object *)self)->handle, &stats, sizeof stats);
     if ((uint64_t)n > stats.keys)
         n = (Py_ssize_t)stats.keys;
     heavy = calloc((size_t)n + 1, sizeof *heavy);
     if (heavy) {
         Py_BEGIN_ALLOW_THREADS found =
-            weir_sketch_top(((struct handle_object *)self)->handle, heavy, (size_t)n);
+            weir_sketch_top(((struct typed_handle_object *)self)->handle, heavy, (size_t)n);
         Py_END_ALLOW_THREADS out = list_of(heavy, found);
     } else {
         PyErr_NoMemory();
     }
     free(heavy);
-    handle_leave(self);
+    typed_handle_leave(self);
     return out;
 }
 
@@ -310,7 +310,7 @@ static PyStructSequence_Field stats_fields[] = {
 
 static PyObject *stats(PyObject *self, PyObject *none)
 {
-    weir_sketch *s = handle_ready(self);
+    weir_sketch *s = typed_handle_ready(self);
     struct weir_sketch_stats m;
 
     (void)none;
@@ -334,7 +334,7 @@ static PyMethodDef methods[] = {
     {"take", METHOD(take), METH_VARARGS | METH_KEYWORDS,
      "take($self, /, key, amount=1)\n--\n\nSubtract from the count of a key (count-min "
      "update=plain)."},
-    {"advance", handle_advance, METH_O,
+    {"advance", typed_handle_advance, METH_O,
      "advance($self, time, /)\n--\n\nSet the current time in milliseconds, if half-life= is a "
      "time."},
     {"count", count, METH_O, "count($self, key, /)\n--\n\nThe estimated count of a key."},
@@ -344,29 +344,31 @@ static PyMethodDef methods[] = {
     {"top", METHOD(top), METH_VARARGS | METH_KEYWORDS,
      "top($self, /, n=10)\n--\n\nThe most frequent keys, as bytes, highest count first: a list "
      "of weir.Heavy."},
-    {"clear", handle_clear, METH_NOARGS,
+    {"clear", typed_handle_clear, METH_NOARGS,
      "clear($self, /)\n--\n\nReturn to the state after opening, with the same seed."},
-    {"merge", handle_merge, METH_O,
+    {"merge", typed_handle_merge, METH_O,
      "merge($self, other, /)\n--\n\nAdd the counts of another sketch of the same spec and "
      "seed."},
-    {"copy", handle_copy, METH_NOARGS, "copy($self, /)\n--\n\nA second sketch in the same state."},
-    {"__copy__", handle_copy, METH_NOARGS, "As copy()."},
-    {"__deepcopy__", handle_copy, METH_O, "As copy()."},
+    {"copy", typed_handle_copy, METH_NOARGS,
+     "copy($self, /)\n--\n\nA second sketch in the same state."},
+    {"__copy__", typed_handle_copy, METH_NOARGS, "As copy()."},
+    {"__deepcopy__", typed_handle_copy, METH_O, "As copy()."},
     {"stats", stats, METH_NOARGS, "stats($self, /)\n--\n\nStatistics, a weir.SketchStats."},
-    {"save", handle_save, METH_O,
+    {"save", typed_handle_save, METH_O,
      "save($self, path, /)\n--\n\nSave to a file, replaced in one step."},
-    {"tobytes", handle_tobytes, METH_NOARGS, "tobytes($self, /)\n--\n\nWhat save() would write."},
+    {"tobytes", typed_handle_tobytes, METH_NOARGS,
+     "tobytes($self, /)\n--\n\nWhat save() would write."},
     {"load", load, METH_O | METH_CLASS,
      "load($type, source, /)\n--\n\nLoad a saved sketch, from a path or from bytes."},
-    {"__reduce__", handle_reduce, METH_NOARGS, "For pickle: the saved bytes."},
-    {"close", handle_close, METH_NOARGS, "close($self, /)\n--\n\nFree its memory."},
-    {"__enter__", handle_enter_with, METH_NOARGS, "The sketch itself."},
-    {"__exit__", handle_close, METH_VARARGS, "Close it."},
+    {"__reduce__", typed_handle_reduce, METH_NOARGS, "For pickle: the saved bytes."},
+    {"close", typed_handle_close, METH_NOARGS, "close($self, /)\n--\n\nFree its memory."},
+    {"__enter__", typed_handle_enter_with, METH_NOARGS, "The sketch itself."},
+    {"__exit__", typed_handle_close, METH_VARARGS, "Close it."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef properties[] = {
-    {"config", handle_config, NULL, "The spec in full: it opens an equal sketch.", NULL},
-    {"closed", handle_closed, NULL, "Whether it was closed.", NULL},
+    {"config", typed_handle_config, NULL, "The spec in full: it opens an equal sketch.", NULL},
+    {"closed", typed_handle_closed, NULL, "Whether it was closed.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 #define SKETCH_DOC                                                                                 \
@@ -378,14 +380,14 @@ static PyGetSetDef properties[] = {
     "(2, b'a')\n"
 
 static PyType_Slot slots[] = {{Py_tp_new, new_sketch},
-                              {Py_tp_dealloc, handle_dealloc},
+                              {Py_tp_dealloc, typed_handle_dealloc},
                               {Py_tp_doc, SKETCH_DOC},
                               {Py_tp_methods, methods},
                               {Py_tp_getset, properties},
-                              {Py_tp_repr, handle_repr},
+                              {Py_tp_repr, typed_handle_repr},
                               {0, NULL}};
 
-static PyType_Spec spec = {"weir.Sketch", sizeof(struct handle_object), 0,
+static PyType_Spec spec = {"weir.Sketch", sizeof(struct typed_handle_object), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, slots};
 
 static PyStructSequence_Field estimate_fields[] = {

@@ -13,7 +13,7 @@ static void wait_without_gil(PyThread_type_lock lock)
 }
 
 /* Until no thread is in a call. The handle may have been closed meanwhile. */
-static bool wait_for_others(struct handle_use *u)
+static bool wait_for_others(struct typed_handle_use *u)
 {
     while (u->taken) {
         if (u->owner == PyThread_get_thread_ident()) {
@@ -25,21 +25,21 @@ static bool wait_for_others(struct handle_use *u)
     return true;
 }
 
-static void take(struct handle_use *u)
+static void take(struct typed_handle_use *u)
 {
     u->taken = true;
     u->owner = PyThread_get_thread_ident();
     PyThread_acquire_lock(u->lock, WAIT_LOCK); /* one who waited may have it for an instant */
 }
 
-static bool is_closed(const struct handle_object *o)
+static bool is_closed(const struct typed_handle_object *o)
 {
     return o->is_closed || !o->handle;
 }
 
-void *handle_ready(PyObject *self)
+void *typed_handle_ready(PyObject *self)
 {
-    struct handle_object *o = (struct handle_object *)self;
+    struct typed_handle_object *o = (struct typed_handle_object *)self;
 
     if (!wait_for_others(&o->use))
         return NULL;
@@ -49,21 +49,21 @@ void *handle_ready(PyObject *self)
     return NULL;
 }
 
-void *handle_observing(PyObject *self)
+void *typed_handle_observing(PyObject *self)
 {
-    const struct handle_object *o = (struct handle_object *)self;
-    void *handle = handle_ready(self);
+    const struct typed_handle_object *o = (struct typed_handle_object *)self;
+    void *handle = typed_handle_ready(self);
 
     if (!handle || o->observes)
         return handle;
     return raise_status(WEIR_UNSUPPORTED, o->is_view ? o->kind->of_view : o->kind->of_set);
 }
 
-bool handle_enter(PyObject *self)
+bool typed_handle_enter(PyObject *self)
 {
-    struct handle_object *o = (struct handle_object *)self;
+    struct typed_handle_object *o = (struct typed_handle_object *)self;
 
-    if (!handle_ready(self))
+    if (!typed_handle_ready(self))
         return false;
     if (o->kind->many_threads)
         o->calls++;
@@ -74,7 +74,7 @@ bool handle_enter(PyObject *self)
 
 /* ---- life ---- */
 
-static void give_back(struct handle_object *o)
+static void give_back(struct typed_handle_object *o)
 {
     void *handle = o->handle;
 
@@ -84,9 +84,9 @@ static void give_back(struct handle_object *o)
     saved_close(&o->lent);
 }
 
-void handle_leave(PyObject *self)
+void typed_handle_leave(PyObject *self)
 {
-    struct handle_object *o = (struct handle_object *)self;
+    struct typed_handle_object *o = (struct typed_handle_object *)self;
 
     if (o->kind->many_threads) {
         if (--o->calls == 0 && o->is_closed)
@@ -98,7 +98,7 @@ void handle_leave(PyObject *self)
 }
 
 /* How its keys are hashed, and whether it takes any. */
-static void read_config(struct handle_object *o)
+static void read_config(struct typed_handle_object *o)
 {
     char config[WEIR_SPEC_MAX];
     uint64_t traits = 0;
@@ -111,10 +111,10 @@ static void read_config(struct handle_object *o)
          traits & WEIR_CAN_OBSERVE);
 }
 
-PyObject *handle_wrap(PyTypeObject *type, const struct typed_handle_kind *kind, void *handle,
-                      struct saved_bytes *lent)
+PyObject *typed_handle_wrap(PyTypeObject *type, const struct typed_handle_kind *kind, void *handle,
+                            struct saved_bytes *lent)
 {
-    struct handle_object *o = (struct handle_object *)PyType_GenericAlloc(type, 0);
+    struct typed_handle_object *o = (struct typed_handle_object *)PyType_GenericAlloc(type, 0);
 
     if (!o) {
         kind->close(handle);
@@ -136,8 +136,8 @@ PyObject *handle_wrap(PyTypeObject *type, const struct typed_handle_kind *kind, 
     return NULL;
 }
 
-PyObject *handle_open(PyTypeObject *type, const struct typed_handle_kind *kind, const char *spec,
-                      uint64_t max_bytes)
+PyObject *typed_handle_open(PyTypeObject *type, const struct typed_handle_kind *kind,
+                            const char *spec, uint64_t max_bytes)
 {
     struct weir_options options = {.size = sizeof options, .max_bytes = max_bytes};
     struct weir_error error;
@@ -145,13 +145,13 @@ PyObject *handle_open(PyTypeObject *type, const struct typed_handle_kind *kind, 
     void *handle;
 
     Py_BEGIN_ALLOW_THREADS status = kind->open(&handle, spec, &options, &error);
-    Py_END_ALLOW_THREADS return status == WEIR_OK ? handle_wrap(type, kind, handle, NULL)
+    Py_END_ALLOW_THREADS return status == WEIR_OK ? typed_handle_wrap(type, kind, handle, NULL)
                                                   : raise_error(&error);
 }
 
-void handle_dealloc(PyObject *self)
+void typed_handle_dealloc(PyObject *self)
 {
-    struct handle_object *o = (struct handle_object *)self;
+    struct typed_handle_object *o = (struct typed_handle_object *)self;
     PyTypeObject *type = Py_TYPE(self);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
 
@@ -162,9 +162,9 @@ void handle_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-PyObject *handle_close(PyObject *self, PyObject *unused)
+PyObject *typed_handle_close(PyObject *self, PyObject *unused)
 {
-    struct handle_object *o = (struct handle_object *)self;
+    struct typed_handle_object *o = (struct typed_handle_object *)self;
 
     (void)unused;
     if (!wait_for_others(&o->use))
@@ -175,61 +175,61 @@ PyObject *handle_close(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-PyObject *handle_enter_with(PyObject *self, PyObject *none)
+PyObject *typed_handle_enter_with(PyObject *self, PyObject *none)
 {
     (void)none;
-    return handle_ready(self) ? Py_NewRef(self) : NULL;
+    return typed_handle_ready(self) ? Py_NewRef(self) : NULL;
 }
 
 /* ---- the whole ---- */
 
 /* A call that is over in a microsecond keeps the GIL, unless another thread may be in a batch. */
-PyObject *handle_advance(PyObject *self, PyObject *time)
+PyObject *typed_handle_advance(PyObject *self, PyObject *time)
 {
-    const struct handle_object *o = (struct handle_object *)self;
+    const struct typed_handle_object *o = (struct typed_handle_object *)self;
     PyThreadState *thread = NULL;
     uint64_t now;
 
-    if (!number_read(time, "time", UINT64_MAX, &now) || !handle_enter(self))
+    if (!number_read(time, "time", UINT64_MAX, &now) || !typed_handle_enter(self))
         return NULL;
     if (o->kind->many_threads)
         thread = PyEval_SaveThread();
     o->kind->advance(o->handle, now);
     if (thread)
         PyEval_RestoreThread(thread);
-    handle_leave(self);
+    typed_handle_leave(self);
     Py_RETURN_NONE;
 }
 
-PyObject *handle_clear(PyObject *self, PyObject *none)
+PyObject *typed_handle_clear(PyObject *self, PyObject *none)
 {
-    struct handle_object *o = (struct handle_object *)self;
+    struct typed_handle_object *o = (struct typed_handle_object *)self;
 
     (void)none;
-    if (!handle_observing(self) || !handle_enter(self))
+    if (!typed_handle_observing(self) || !typed_handle_enter(self))
         return NULL;
     Py_BEGIN_ALLOW_THREADS o->kind->clear(o->handle);
-    Py_END_ALLOW_THREADS handle_leave(self);
+    Py_END_ALLOW_THREADS typed_handle_leave(self);
     Py_RETURN_NONE;
 }
 
-PyObject *handle_copy(PyObject *self, PyObject *memo)
+PyObject *typed_handle_copy(PyObject *self, PyObject *memo)
 {
-    struct handle_object *o = (struct handle_object *)self;
+    struct typed_handle_object *o = (struct typed_handle_object *)self;
     struct weir_error error;
     PyObject *out;
     void *handle;
 
     (void)memo;
-    if (!handle_enter(self))
+    if (!typed_handle_enter(self))
         return NULL;
     Py_BEGIN_ALLOW_THREADS handle = o->kind->clone(o->handle, &error);
-    Py_END_ALLOW_THREADS handle_leave(self);
+    Py_END_ALLOW_THREADS typed_handle_leave(self);
     if (!handle)
         return raise_error(&error);
-    out = handle_wrap(Py_TYPE(self), o->kind, handle, NULL);
+    out = typed_handle_wrap(Py_TYPE(self), o->kind, handle, NULL);
     if (out)
-        memcpy(((struct handle_object *)out)->keys, o->keys, sizeof o->keys);
+        memcpy(((struct typed_handle_object *)out)->keys, o->keys, sizeof o->keys);
     return out;
 }
 
@@ -239,30 +239,31 @@ static bool enter_both(PyObject *a, PyObject *b)
     PyObject *first = a < b ? a : b, *second = a < b ? b : a;
 
     for (;;) { /* while one was waited for, the other may have been taken or closed */
-        if (!handle_ready(a) || !handle_ready(b))
+        if (!typed_handle_ready(a) || !typed_handle_ready(b))
             return false;
-        if (!((struct handle_object *)a)->use.taken && !((struct handle_object *)b)->use.taken)
-            return handle_enter(first) && (first == second || handle_enter(second));
+        if (!((struct typed_handle_object *)a)->use.taken &&
+            !((struct typed_handle_object *)b)->use.taken)
+            return typed_handle_enter(first) && (first == second || typed_handle_enter(second));
     }
 }
 
-PyObject *handle_merge(PyObject *self, PyObject *other)
+PyObject *typed_handle_merge(PyObject *self, PyObject *other)
 {
-    struct handle_object *into = (struct handle_object *)self, *from;
+    struct typed_handle_object *into = (struct typed_handle_object *)self, *from;
     struct weir_error error;
     enum weir_status status;
 
     if (!PyObject_TypeCheck(other, Py_TYPE(self)))
         return PyErr_Format(PyExc_TypeError, "merge() takes another weir.%s", into->kind->name);
-    from = (struct handle_object *)other;
+    from = (struct typed_handle_object *)other;
     if (strcmp(into->keys, from->keys) != 0)
         return raise_status(WEIR_MISMATCH, "the keys of the two were made in different ways; "
                                            "their attribute keys says how");
     if (!enter_both(self, other))
         return NULL;
     Py_BEGIN_ALLOW_THREADS status = into->kind->merge(into->handle, from->handle, &error);
-    Py_END_ALLOW_THREADS if (from != into) handle_leave(other);
-    handle_leave(self);
+    Py_END_ALLOW_THREADS if (from != into) typed_handle_leave(other);
+    typed_handle_leave(self);
     if (status != WEIR_OK)
         return raise_error(&error);
     Py_RETURN_NONE;
@@ -270,36 +271,36 @@ PyObject *handle_merge(PyObject *self, PyObject *other)
 
 /* ---- saved ---- */
 
-PyObject *handle_save(PyObject *self, PyObject *path)
+PyObject *typed_handle_save(PyObject *self, PyObject *path)
 {
-    struct handle_object *o = (struct handle_object *)self;
+    struct typed_handle_object *o = (struct typed_handle_object *)self;
     PyObject *out;
 
-    if (!handle_enter(self))
+    if (!typed_handle_enter(self))
         return NULL;
     out = saved_write(path, o->keys, o->kind->save, o->handle);
-    handle_leave(self);
+    typed_handle_leave(self);
     return out;
 }
 
-PyObject *handle_tobytes(PyObject *self, PyObject *none)
+PyObject *typed_handle_tobytes(PyObject *self, PyObject *none)
 {
-    struct handle_object *o = (struct handle_object *)self;
+    struct typed_handle_object *o = (struct typed_handle_object *)self;
     PyObject *out;
 
     (void)none;
-    if (!handle_enter(self))
+    if (!typed_handle_enter(self))
         return NULL;
     out = saved_bytes_of(o->keys, o->kind->save, o->handle, o->kind->saved_size(o->handle));
-    handle_leave(self);
+    typed_handle_leave(self);
     return out;
 }
 
-PyObject *handle_reduce(PyObject *self, PyObject *none)
+PyObject *typed_handle_reduce(PyObject *self, PyObject *none)
 {
-    PyObject *bytes = handle_tobytes(self, none);
+    PyObject *bytes = typed_handle_tobytes(self, none);
     PyObject *load =
-        bytes ? saved_loader((PyObject *)Py_TYPE(self), ((struct handle_object *)self)->keys)
+        bytes ? saved_loader((PyObject *)Py_TYPE(self), ((struct typed_handle_object *)self)->keys)
               : NULL;
     PyObject *out = load ? Py_BuildValue("O(O)", load, bytes) : NULL;
 
@@ -308,8 +309,8 @@ PyObject *handle_reduce(PyObject *self, PyObject *none)
     return out;
 }
 
-PyObject *handle_load(PyTypeObject *type, const struct typed_handle_kind *kind,
-                      struct saved_bytes *saved, const char *keys, bool as_view)
+PyObject *typed_handle_load(PyTypeObject *type, const struct typed_handle_kind *kind,
+                            struct saved_bytes *saved, const char *keys, bool as_view)
 {
     enum weir_status status = WEIR_BAD_DATA;
     struct weir_error error;
@@ -333,46 +334,46 @@ PyObject *handle_load(PyTypeObject *type, const struct typed_handle_kind *kind,
         saved_close(saved);
     if (status != WEIR_OK)
         return found ? raise_error(&error) : NULL;
-    out = handle_wrap(type, kind, handle, as_view ? saved : NULL);
+    out = typed_handle_wrap(type, kind, handle, as_view ? saved : NULL);
     if (out)
-        memcpy(((struct handle_object *)out)->keys, keys, strlen(keys) + 1);
+        memcpy(((struct typed_handle_object *)out)->keys, keys, strlen(keys) + 1);
     return out;
 }
 
 /* ---- attributes ---- */
 
-PyObject *handle_config(PyObject *self, void *unused)
+PyObject *typed_handle_config(PyObject *self, void *unused)
 {
-    const struct handle_object *o = (struct handle_object *)self;
+    const struct typed_handle_object *o = (struct typed_handle_object *)self;
     char text[WEIR_SPEC_MAX];
 
     (void)unused;
-    if (!handle_ready(self))
+    if (!typed_handle_ready(self))
         return NULL;
     o->kind->config(o->handle, text, sizeof text);
     return PyUnicode_FromString(text);
 }
 
-PyObject *handle_closed(PyObject *self, void *unused)
+PyObject *typed_handle_closed(PyObject *self, void *unused)
 {
     (void)unused;
-    return PyBool_FromLong(is_closed((struct handle_object *)self));
+    return PyBool_FromLong(is_closed((struct typed_handle_object *)self));
 }
 
-PyObject *handle_keys(PyObject *self, void *unused)
+PyObject *typed_handle_keys(PyObject *self, void *unused)
 {
     (void)unused;
-    return PyUnicode_FromString(((struct handle_object *)self)->keys);
+    return PyUnicode_FromString(((struct typed_handle_object *)self)->keys);
 }
 
-PyObject *handle_repr(PyObject *self)
+PyObject *typed_handle_repr(PyObject *self)
 {
-    const struct handle_object *o = (struct handle_object *)self;
+    const struct typed_handle_object *o = (struct typed_handle_object *)self;
     PyObject *text, *out;
 
     if (is_closed(o))
         return PyUnicode_FromFormat("<weir.%s, closed>", o->kind->name);
-    text = handle_config(self, NULL);
+    text = typed_handle_config(self, NULL);
     out = text ? PyUnicode_FromFormat("<weir.%s %R>", o->kind->name, text) : NULL;
     Py_XDECREF(text);
     return out;

@@ -9,11 +9,12 @@
 #include "key_reader.h"
 #include "saved_file.h"
 
-struct handle_object;
+struct typed_handle_object;
 
-/* A batch of keys for a handle. Called without the GIL, between handle_enter() and handle_leave().
+/* A batch of keys for a handle. Called without the GIL, between typed_handle_enter() and
+ * typed_handle_leave().
  */
-typedef enum weir_status (*show_call)(struct handle_object *o, const struct weir_key *keys,
+typedef enum weir_status (*show_call)(struct typed_handle_object *o, const struct weir_key *keys,
                                       const uint64_t *times, size_t n, uint8_t *verdicts,
                                       struct weir_error *error);
 
@@ -112,9 +113,9 @@ struct typed_handle_kind {
 /* And those of filters. */
 #define HANDLE_TABLE_OF_FILTER .observe = call_observe, .ask = call_ask, .view = call_view
 #define HANDLE_CALLS_OF_FILTER(calls)                                                              \
-    static enum weir_status call_observe(struct handle_object *o, const struct weir_key *keys,     \
-                                         const uint64_t *times, size_t n, uint8_t *verdicts,       \
-                                         struct weir_error *error)                                 \
+    static enum weir_status call_observe(struct typed_handle_object *o,                            \
+                                         const struct weir_key *keys, const uint64_t *times,       \
+                                         size_t n, uint8_t *verdicts, struct weir_error *error)    \
     {                                                                                              \
         (void)error;                                                                               \
         if (times)                                                                                 \
@@ -123,7 +124,7 @@ struct typed_handle_kind {
             calls##_observe_many(o->handle, keys, n, verdicts);                                    \
         return WEIR_OK;                                                                            \
     }                                                                                              \
-    static enum weir_status call_ask(struct handle_object *o, const struct weir_key *keys,         \
+    static enum weir_status call_ask(struct typed_handle_object *o, const struct weir_key *keys,   \
                                      const uint64_t *times, size_t n, uint8_t *verdicts,           \
                                      struct weir_error *error)                                     \
     {                                                                                              \
@@ -135,16 +136,16 @@ struct typed_handle_kind {
 
 /* Who is in a call. The flag is read and written under the GIL; the lock is only there to be waited
  * for by those who have let go of the GIL. */
-struct handle_use {
+struct typed_handle_use {
     PyThread_type_lock lock;
     unsigned long owner; /* the thread that has it, if it is */
     bool taken;
 };
 
-struct handle_object {
+struct typed_handle_object {
     PyObject_HEAD const struct typed_handle_kind *kind;
     void *handle; /* NULL when its memory was given back */
-    struct handle_use use;
+    struct typed_handle_use use;
     unsigned calls; /* that run, of many_threads; under the GIL, as are the flags */
     bool is_closed;
     bool observes; /* keys: neither a view nor a fixed set */
@@ -156,42 +157,43 @@ struct handle_object {
 
 /* Make an object of a handle, which is its own from then on; closed if that fails. With lent (else
  * NULL) it is a view of these bytes, which are the object's too. */
-PyObject *handle_wrap(PyTypeObject *type, const struct typed_handle_kind *kind, void *handle,
-                      struct saved_bytes *lent);
+PyObject *typed_handle_wrap(PyTypeObject *type, const struct typed_handle_kind *kind, void *handle,
+                            struct saved_bytes *lent);
 
 /* Open a spec, or what was saved, which is closed then or kept by the view. */
-PyObject *handle_open(PyTypeObject *type, const struct typed_handle_kind *kind, const char *spec,
-                      uint64_t max_bytes);
-PyObject *handle_load(PyTypeObject *type, const struct typed_handle_kind *kind,
-                      struct saved_bytes *saved, const char *keys, bool as_view);
+PyObject *typed_handle_open(PyTypeObject *type, const struct typed_handle_kind *kind,
+                            const char *spec, uint64_t max_bytes);
+PyObject *typed_handle_load(PyTypeObject *type, const struct typed_handle_kind *kind,
+                            struct saved_bytes *saved, const char *keys, bool as_view);
 
-void handle_dealloc(PyObject *self);
+void typed_handle_dealloc(PyObject *self);
 
 /* The handle when nobody else is in a call; NULL with an exception if it is closed, or if this very
  * thread is in a call: a store that asks its own screen. */
-void *handle_ready(PyObject *self);
+void *typed_handle_ready(PyObject *self);
 
 /* The same of one that is to observe keys. */
-void *handle_observing(PyObject *self);
+void *typed_handle_observing(PyObject *self);
 
-/* For calls without the GIL: others wait until handle_leave(), unless it is for many threads. */
-bool handle_enter(PyObject *self);
-void handle_leave(PyObject *self);
+/* For calls without the GIL: others wait until typed_handle_leave(), unless it is for many threads.
+ */
+bool typed_handle_enter(PyObject *self);
+void typed_handle_leave(PyObject *self);
 
 /* Methods and attributes. */
-PyObject *handle_close(PyObject *self, PyObject *unused);
-PyObject *handle_enter_with(PyObject *self, PyObject *none);
-PyObject *handle_advance(PyObject *self, PyObject *time);
-PyObject *handle_clear(PyObject *self, PyObject *none);
-PyObject *handle_copy(PyObject *self, PyObject *memo);
-PyObject *handle_merge(PyObject *self, PyObject *other);
-PyObject *handle_save(PyObject *self, PyObject *path);
-PyObject *handle_tobytes(PyObject *self, PyObject *none);
-PyObject *handle_reduce(PyObject *self, PyObject *none);
-PyObject *handle_repr(PyObject *self);
-PyObject *handle_config(PyObject *self, void *unused);
-PyObject *handle_closed(PyObject *self, void *unused);
-PyObject *handle_keys(PyObject *self, void *unused);
+PyObject *typed_handle_close(PyObject *self, PyObject *unused);
+PyObject *typed_handle_enter_with(PyObject *self, PyObject *none);
+PyObject *typed_handle_advance(PyObject *self, PyObject *time);
+PyObject *typed_handle_clear(PyObject *self, PyObject *none);
+PyObject *typed_handle_copy(PyObject *self, PyObject *memo);
+PyObject *typed_handle_merge(PyObject *self, PyObject *other);
+PyObject *typed_handle_save(PyObject *self, PyObject *path);
+PyObject *typed_handle_tobytes(PyObject *self, PyObject *none);
+PyObject *typed_handle_reduce(PyObject *self, PyObject *none);
+PyObject *typed_handle_repr(PyObject *self);
+PyObject *typed_handle_config(PyObject *self, void *unused);
+PyObject *typed_handle_closed(PyObject *self, void *unused);
+PyObject *typed_handle_keys(PyObject *self, void *unused);
 
 /* ---- show_keys.c: batches of hashed keys, gathered with the GIL, shown without it ---- */
 
@@ -214,7 +216,7 @@ PyObject *filter_ask_many(PyObject *self, PyObject *args, PyObject *named);
 
 /* weir.Filter; there from filter_add() on. */
 extern PyTypeObject *filter_type;
-extern const struct typed_handle_kind filter_kind;
+extern const struct typed_handle_kind filter_typed_kind;
 
 /* weir.Stats of figures. */
 PyObject *stats_record(const struct weir_stats *stats);

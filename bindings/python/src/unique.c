@@ -10,7 +10,7 @@
 #define PASSED 1024 /* items that were seen, between two looks at signals: Ctrl-C among repeats */
 
 struct unique_object {
-    PyObject_HEAD struct handle_object *filter;
+    PyObject_HEAD struct typed_handle_object *filter;
     PyObject *key; /* a function, or NULL */
     struct key_source source;
     bool is_open, looks_ahead, is_running;
@@ -84,7 +84,7 @@ static PyObject *new_unique(PyTypeObject *type, PyObject *args, PyObject *named)
     u = PyObject_GC_New(struct unique_object, type);
     if (!u)
         return NULL;
-    u->filter = (struct handle_object *)Py_NewRef(filter);
+    u->filter = (struct typed_handle_object *)Py_NewRef(filter);
     u->key = key == Py_None ? NULL : Py_NewRef(key);
     u->at = u->n = 0;
     u->is_open = u->is_running = false;
@@ -118,7 +118,7 @@ static int was_seen(struct unique_object *u, PyObject *item)
     if (key && key_read(key, &u->source.room, &view)) {
         hashed = hash_bytes(u->filter->hash, view.bytes);
         key_release(&view);
-        w = handle_observing((PyObject *)u->filter);
+        w = typed_handle_observing((PyObject *)u->filter);
     }
     Py_XDECREF(key);
     return w ? weir_observe(w, hashed) == WEIR_SEEN : -1;
@@ -165,7 +165,7 @@ static bool look_ahead(struct unique_object *u)
         key_release(&view);
         u->items[u->n++] = item;
     }
-    w = u->n > 0 ? handle_observing((PyObject *)u->filter) : NULL;
+    w = u->n > 0 ? typed_handle_observing((PyObject *)u->filter) : NULL;
     if (w)
         weir_observe_many(w, u->keys, u->n, u->seen);
     else
