@@ -1,7 +1,9 @@
 """Each command of `weir help` runs once and prints what it should; make check runs this file."""
 import os
+import pathlib
 import re
 import shutil
+import subprocess
 
 import pytest
 
@@ -68,3 +70,15 @@ def test_load_and_save_move_a_filter_into_a_server_and_back(files):
 def test_every_command_is_run():
     listed = re.findall(r"^  (\w+)  ", run("help").out.decode(), re.M)
     assert sorted(listed) == sorted([*COMMANDS, "load", "save"])
+
+
+@pytest.mark.skipif(SANITIZED, reason="once is enough")
+def test_the_demo_runs_to_its_end(tmp_path):
+    source = pathlib.Path(os.environ["WEIR_SOURCE"])
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "build/tool").mkdir(parents=True)
+    shutil.copy(source / "scripts/demo", tmp_path / "scripts")
+    (tmp_path / "build/tool/weir").symlink_to(os.environ["WEIR"])
+    done = subprocess.run([tmp_path / "scripts/demo"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "--screen cache" in done.stderr
